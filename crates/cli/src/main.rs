@@ -1,0 +1,2 @@
+//! opscope
+fn main() {}

@@ -1,0 +1,110 @@
+use crate::{TickSource, Ticks, Timestamp};
+
+/// One moment, read from both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockPair {
+    /// The raw clock.
+    pub ticks: Ticks,
+    /// The system clock at the same moment.
+    pub time: Timestamp,
+}
+
+/// How ticks become time: two [`ClockPair`]s and the straight line through them.
+///
+/// Each pair is good to some ten nanoseconds, so the error of a rate is that divided by the distance of the pairs: take
+/// the second one as late as possible.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calibration {
+    start: ClockPair,
+    nanos_per_tick: f64,
+}
+
+impl ClockPair {
+    /// Reads both clocks, several times, and keeps the reading during which the fewest ticks passed.
+    pub fn now() -> Self {
+        (0..8)
+            .map(|_| {
+                let before = Ticks::now().as_raw();
+                let time = Timestamp::now();
+                let elapsed = Ticks::now().as_raw().saturating_sub(before);
+                (elapsed, Self { ticks: Ticks::from_raw(before + elapsed / 2), time })
+            })
+            .min_by_key(|(elapsed, _)| *elapsed)
+            .map(|(_, pair)| pair)
+            .expect("the range is not empty")
+    }
+}
+
+impl Calibration {
+    /// The line through two moments. Where no ticks passed between them, a tick is taken for a nanosecond.
+    pub fn between(start: ClockPair, end: ClockPair) -> Self {
+        let ticks = end.ticks.as_raw().saturating_sub(start.ticks.as_raw());
+        let nanos = end.time.as_nanos().saturating_sub(start.time.as_nanos());
+        let nanos_per_tick = if ticks == 0 || nanos == 0 { 1.0 } else { nanos as f64 / ticks as f64 };
+        Self { start, nanos_per_tick }
+    }
+
+    /// The line from an earlier moment to now. Where that is less than a millisecond away, waits until it is, because
+    /// the rate would be off by more than 0.01 % otherwise.
+    pub fn since(start: ClockPair) -> Self {
+        if TickSource::current() == TickSource::SystemClock {
+            return Self {
+                start: ClockPair { ticks: Ticks::from_raw(0), time: Timestamp::default() },
+                nanos_per_tick: 1.0,
+            };
+        }
+        loop {
+            let end = ClockPair::now();
+            if end.time.as_nanos().saturating_sub(start.time.as_nanos()) >= 1_000_000 {
+                return Self::between(start, end);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// The moment at which these ticks were read, in nanoseconds of `CLOCK_BOOTTIME`.
+    pub fn timestamp(&self, ticks: Ticks) -> Timestamp {
+        let distance = ticks.as_raw().wrapping_sub(self.start.ticks.as_raw()) as i64;
+        let nanos = (distance as f64 * self.nanos_per_tick).round() as i64;
+        Timestamp::from_nanos_since_boot(self.start.time.as_nanos().saturating_add_signed(nanos))
+    }
+
+    /// The length of an interval, in nanoseconds (a fraction of one, where ticks are finer).
+    pub fn nanos(&self, start: Ticks, end: Ticks) -> f64 {
+        end.as_raw().wrapping_sub(start.as_raw()) as i64 as f64 * self.nanos_per_tick
+    }
+
+    /// Nanoseconds per tick.
+    pub fn nanos_per_tick(&self) -> f64 {
+        self.nanos_per_tick
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(ticks: u64, nanos: u64) -> ClockPair {
+        ClockPair { ticks: Ticks::from_raw(ticks), time: Timestamp::from_nanos_since_boot(nanos) }
+    }
+
+    #[test]
+    fn ticks_before_and_after_the_pairs_follow_the_same_line() {
+        let line = Calibration::between(pair(1_000, 500), pair(5_000, 1_500));
+        assert_eq!(line.timestamp(Ticks::from_raw(3_000)).as_nanos(), 1_000);
+        assert_eq!(line.timestamp(Ticks::from_raw(200)).as_nanos(), 300);
+        assert_eq!(line.timestamp(Ticks::from_raw(9_000)).as_nanos(), 2_500);
+        assert_eq!(line.nanos(Ticks::from_raw(8), Ticks::from_raw(16)), 2.0);
+    }
+
+    #[test]
+    fn a_calibrated_tick_lies_between_two_readings_of_the_system_clock() {
+        let calibration = Calibration::since(ClockPair::now());
+        let before = Timestamp::now().as_nanos();
+        let ticks = Ticks::now();
+        let after = Timestamp::now().as_nanos();
+        let time = calibration.timestamp(ticks).as_nanos();
+        let slack = 100_000;
+        assert!(time + slack >= before && time <= after + slack, "{before} <= {time} <= {after}");
+    }
+}

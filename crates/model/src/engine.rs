@@ -1,0 +1,149 @@
+use std::any::Any;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::{Tensor, TensorView};
+
+use crate::{EngineError, Kernel, RunId, RunObserver};
+
+/// Runs models.
+pub trait Engine: Send + Sync {
+    /// Its name: `tract`.
+    fn name(&self) -> &str;
+
+    /// Its version.
+    fn version(&self) -> &str;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Loads a graph.
+    ///
+    /// # Errors
+    /// When the engine lacks an operator, or the graph makes no sense to it.
+    fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError>;
+}
+
+/// What an engine can do. An instrument that needs more is refused with the name of what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// Stop before and after an operator.
+    pub stop: bool,
+    /// See and replace the values between operators.
+    pub intermediates: bool,
+    /// Take times right at the operator.
+    pub times: bool,
+    /// Say which operators of the file a kernel stands for.
+    pub names: bool,
+}
+
+/// How faithfully the file is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fidelity {
+    /// Fused and fast: what is timed.
+    Optimised,
+    /// Every operator is executed as it stands in the file: what dumps, comparisons and breakpoints use. Several times
+    /// slower, so its times are never the model's.
+    Exact,
+}
+
+/// How to load a model.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// How faithfully to follow the file.
+    pub fidelity: Fidelity,
+    /// Threads within an operator.
+    pub threads: NonZeroUsize,
+}
+
+/// A graph that an engine has loaded.
+pub trait Model: Send + Sync {
+    /// The graph.
+    fn graph(&self) -> &Arc<Graph>;
+
+    /// How faithfully it is followed.
+    fn fidelity(&self) -> Fidelity;
+
+    /// Gets ready to run inputs of these types and shapes: dynamic dimensions are fixed from them before the engine
+    /// optimises. Plans are kept, one per combination of shapes.
+    ///
+    /// The values matter only where the engine must know them beforehand (a small integer input that is a shape or an
+    /// axis); such a plan runs only with those values.
+    ///
+    /// # Errors
+    /// When inputs do not fit the graph, or the engine cannot run it.
+    fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError>;
+}
+
+/// A model that is ready to run for inputs of given shapes.
+pub trait Plan: Send + Sync {
+    /// What is executed in every run, in order.
+    fn kernels(&self) -> &Arc<[Kernel]>;
+
+    /// Calls `visit` with every value of the file that the engine computed when it loaded the model, because no input's
+    /// data is needed for it. Initializers are not among them. Empty unless the fidelity is exact.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> std::io::Result<()>) -> std::io::Result<()>;
+
+    /// Brings inputs to where the engine computes.
+    ///
+    /// # Errors
+    /// When they do not fit the plan.
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError>;
+
+    /// Runs once, on the calling thread. May be called from several threads at once.
+    ///
+    /// # Errors
+    /// When the engine fails (a panic inside of it is an error, too) or the observer stopped the run.
+    fn run(
+        &self,
+        run: RunId,
+        inputs: &dyn Resident,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn Resident>, EngineError>;
+}
+
+/// Tensors where an engine computes.
+pub trait Resident: Send + Sync {
+    /// How many.
+    fn len(&self) -> usize;
+
+    /// One of them.
+    fn view(&self, index: usize) -> TensorView<'_>;
+
+    /// For the engine that made it.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Capabilities {
+    /// The names of what `self` asks for and `engine` lacks.
+    pub fn missing_in(self, engine: Capabilities) -> Vec<&'static str> {
+        [
+            (self.stop && !engine.stop, "stop before an operator"),
+            (self.intermediates && !engine.intermediates, "see the values between operators"),
+            (self.times && !engine.times, "take the times of single operators"),
+            (self.names && !engine.names, "keep the file's operator names"),
+        ]
+        .into_iter()
+        .filter_map(|(missing, name)| missing.then_some(name))
+        .collect()
+    }
+}
+
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Fidelity::Optimised => "optimised",
+            Fidelity::Exact => "exact",
+        })
+    }
+}

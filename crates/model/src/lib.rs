@@ -1,0 +1,20 @@
+//! The border between engines and instruments.
+//!
+//! An [`Engine`] loads a graph and gives a [`Model`]; for inputs of known shapes the model gives a [`Plan`], which runs.
+//! An [`Instrument`] makes one [`RunObserver`] per run, and the plan calls it around every dispatch. Neither side knows
+//! the other: there is no engine and no instrument in this crate.
+//!
+//! Ids and names of operators and values are those of the ONNX file ([`opscope_onnx::Graph`]), also where the engine
+//! fused or rewrote its nodes: a [`Kernel`] says which operators it stands for.
+
+#![forbid(unsafe_code)]
+
+mod engine;
+mod error;
+mod kernel;
+mod observer;
+
+pub use engine::{Capabilities, Engine, Fidelity, LoadOptions, Model, Plan, Resident};
+pub use error::EngineError;
+pub use kernel::{Attribution, Kernel, KernelId, KernelInput};
+pub use observer::{Action, Dispatch, Instrument, Interest, NoObserver, RunId, RunInfo, RunObserver, Which};

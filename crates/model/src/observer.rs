@@ -1,0 +1,152 @@
+use std::sync::Arc;
+
+use opscope_clock::Ticks;
+use opscope_onnx::{Graph, Operator};
+use opscope_tensor::{Tensor, TensorView};
+
+use crate::{Capabilities, Fidelity, Kernel, KernelId};
+
+/// The number of a run, from 0, counted by whoever starts runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub u64);
+
+/// What an instrument is told of a run before it begins.
+#[derive(Debug, Clone)]
+pub struct RunInfo<'a> {
+    /// The run.
+    pub id: RunId,
+    /// The graph that runs.
+    pub graph: &'a Arc<Graph>,
+    /// The kernels that will be executed, in order.
+    pub kernels: &'a Arc<[Kernel]>,
+    /// How faithfully they follow the file.
+    pub fidelity: Fidelity,
+}
+
+/// Something that watches or changes runs: a profiler, a dumper, a debugger.
+pub trait Instrument: Send + Sync {
+    /// A short name for messages.
+    fn name(&self) -> &str;
+
+    /// What the engine must be able to do.
+    fn requires(&self) -> Capabilities;
+
+    /// Makes the observer of one run.
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
+}
+
+/// What an engine calls around every dispatch of one run.
+///
+/// An engine may call it from several threads, and [`timed`](Self::timed) later than the values and out of order.
+pub trait RunObserver: Sync {
+    /// What it wants to be called for. Asked once, before the run.
+    fn interest(&self) -> Interest;
+
+    /// A kernel is about to be executed.
+    fn before(&self, _dispatch: &Dispatch<'_>, _inputs: &[TensorView<'_>]) -> Action {
+        Action::Continue
+    }
+
+    /// A kernel was executed.
+    fn after(&self, _dispatch: &Dispatch<'_>, _outputs: &[TensorView<'_>]) -> Action {
+        Action::Continue
+    }
+
+    /// When a kernel was executed, on the engine's side of everything an observer did.
+    fn timed(&self, _kernel: KernelId, _start: Ticks, _end: Ticks) {}
+
+    /// The run is over: between these moments, or with an error.
+    fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
+}
+
+/// What an observer wants to be called for.
+#[derive(Debug, Clone, Default)]
+pub struct Interest {
+    /// [`RunObserver::before`], with the inputs.
+    pub before: Which,
+    /// [`RunObserver::after`], with the outputs.
+    pub after: Which,
+    /// [`RunObserver::timed`], for every kernel.
+    pub times: bool,
+}
+
+/// Some of the kernels.
+#[derive(Debug, Clone, Default)]
+pub enum Which {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those for which the mask, indexed by [`KernelId`], holds `true`.
+    Some(Arc<[bool]>),
+}
+
+/// One execution of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The graph.
+    pub graph: &'a Graph,
+}
+
+/// What an observer wants to happen next.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum Action {
+    /// Go on.
+    #[default]
+    Continue,
+    /// End the run with this reason.
+    Stop(String),
+    /// Before: execute with these inputs.
+    ReplaceInputs(Vec<Tensor>),
+    /// Before: do not execute; these are the outputs.
+    Skip(Vec<Tensor>),
+    /// After: go on with these outputs.
+    Replace(Vec<Tensor>),
+}
+
+/// The observer of a run that nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoObserver;
+
+impl RunObserver for NoObserver {
+    fn interest(&self) -> Interest {
+        Interest::default()
+    }
+}
+
+impl Which {
+    /// Whether this kernel is one of them.
+    #[inline]
+    pub fn contains(&self, kernel: KernelId) -> bool {
+        match self {
+            Which::None => false,
+            Which::All => true,
+            Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Which::None)
+    }
+}
+
+impl Interest {
+    /// Whether nothing is wanted, so that the engine can run as if there were no observer.
+    pub fn is_nothing(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty() && !self.times
+    }
+}
+
+impl<'a> Dispatch<'a> {
+    /// The operator that this dispatch counts for: its attributes, its type, its name.
+    pub fn operator(&self) -> &'a Operator {
+        self.graph.operator(self.kernel.operator())
+    }
+}

@@ -1,0 +1,13 @@
+//! Tensors as opscope sees them: an element type, a shape and bytes.
+//!
+//! All bytes are little-endian and row-major. Nothing here knows of a model or an engine.
+
+#![forbid(unsafe_code)]
+
+mod dtype;
+mod tensor;
+mod view;
+
+pub use dtype::DType;
+pub use tensor::{Tensor, TensorError};
+pub use view::{RemoteTensor, TensorView};
