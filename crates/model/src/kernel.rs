@@ -1,4 +1,5 @@
 use opscope_onnx::{OperatorId, ValueId};
+use opscope_tensor::DType;
 
 /// A kernel of a [`Plan`](crate::Plan): its place in the order of execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +21,19 @@ pub struct Kernel {
     /// Outputs by the engine's slot: the values of the file that are this output, to the last element. Empty for what
     /// exists only inside of the engine.
     pub outputs: Vec<Vec<ValueId>>,
+    /// Types and shapes of the inputs, by the engine's slot.
+    pub input_types: Vec<TensorType>,
+    /// Types and shapes of the outputs, by the engine's slot.
+    pub output_types: Vec<TensorType>,
+}
+
+/// The type and shape of a tensor inside of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorType {
+    /// The type of its elements; none for types of the engine's own, such as packed matrices.
+    pub dtype: Option<DType>,
+    /// Its shape.
+    pub shape: Vec<usize>,
 }
 
 /// What arrives in an input slot of a kernel.

@@ -16,5 +16,5 @@ mod observer;
 
 pub use engine::{Capabilities, Engine, Fidelity, LoadOptions, Model, Plan, Resident};
 pub use error::EngineError;
-pub use kernel::{Attribution, Kernel, KernelId, KernelInput};
+pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use observer::{Action, Dispatch, Instrument, Interest, NoObserver, RunId, RunInfo, RunObserver, Which};

@@ -3,8 +3,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use opscope_tensor::DType;
+use prost::bytes::Bytes;
 
-/// An operator of a [`Graph`]: its place in the file's list of nodes.
+/// An operator of a [`Graph`]: its place in the order of execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperatorId(u32);
 
@@ -37,7 +38,8 @@ pub struct Graph {
     pub source: Source,
     /// The graph's own name in the file.
     pub name: String,
-    /// Operators in the order of the file, which is also one in which they can be executed. Indexed by [`OperatorId`].
+    /// Operators in an order in which they can be executed: that of the file, unless the file breaks ONNX's rule that it
+    /// is sorted. Indexed by [`OperatorId`].
     pub operators: Vec<Operator>,
     /// Values: inputs, constants, and what operators produce. Indexed by [`ValueId`].
     pub values: Vec<Value>,
@@ -55,7 +57,7 @@ pub struct Source {
     /// The path, as the user gave it.
     pub path: PathBuf,
     /// The file's bytes.
-    pub bytes: std::sync::Arc<[u8]>,
+    pub bytes: Bytes,
     /// XXH3 (64 bit) of the file's bytes.
     pub xxh3: u64,
     /// The program that wrote the file, with its version, where the file says so.
@@ -78,8 +80,12 @@ pub struct Operator {
     pub inputs: Vec<Option<ValueId>>,
     /// Outputs by slot. An optional output that is left out is `None`.
     pub outputs: Vec<Option<ValueId>>,
+    /// Values of this graph that a graph inside of the operator (a loop's body) uses.
+    pub captures: Vec<ValueId>,
     /// Attributes, by name.
     pub attributes: BTreeMap<String, Attribute>,
+    /// The place of the node in the file, from zero.
+    pub position: usize,
 }
 
 /// The value of an attribute.
@@ -113,8 +119,8 @@ pub struct Value {
     pub name: String,
     /// Who makes it.
     pub producer: Producer,
-    /// Which operators take it, with the slot.
-    pub consumers: Vec<(OperatorId, usize)>,
+    /// Which operators take it, in order; one that takes it twice is listed twice.
+    pub consumers: Vec<OperatorId>,
     /// The type of its elements, where the file says so.
     pub dtype: Option<DType>,
     /// Its shape, where the file says so.
@@ -178,7 +184,7 @@ impl Graph {
             depends[input.index()] = true;
         }
         for operator in self.operators.iter().filter(|operator| operator.op_type != "Shape") {
-            if operator.inputs.iter().flatten().any(|input| depends[input.index()]) {
+            if operator.inputs.iter().flatten().chain(&operator.captures).any(|input| depends[input.index()]) {
                 for output in operator.outputs.iter().flatten() {
                     depends[output.index()] = true;
                 }

@@ -1,7 +1,18 @@
 //! An `.onnx` file as a graph: operators, values, attributes, initializers and data beside the file.
+//!
+//! The file is checked before anything else sees it, because it comes from elsewhere: see [`Graph::load`].
 
 #![forbid(unsafe_code)]
 
+mod attribute;
+mod build;
+mod error;
+mod external;
 mod graph;
+mod load;
+mod names;
+mod order;
+mod proto;
 
+pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};

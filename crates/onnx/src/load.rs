@@ -1,0 +1,64 @@
+//! From a path to a [`Graph`].
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use prost::Message;
+use prost::bytes::Bytes;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::build::build;
+use crate::proto::ModelProto;
+use crate::{Graph, OnnxError, Source};
+
+impl Graph {
+    /// Reads an `.onnx` file and checks that it is a graph that can run: names resolve, every value has one producer,
+    /// there is no cycle, and all data is there.
+    ///
+    /// # Errors
+    /// See [`OnnxError`]; each says which file, and what in it, is wrong.
+    pub fn load(path: &Path) -> Result<Self, OnnxError> {
+        let bytes = read(path)?;
+        Self::from_bytes(path, bytes)
+    }
+
+    /// The same for a file that was read already. Data beside the model is looked for beside `path`.
+    ///
+    /// # Errors
+    /// See [`OnnxError`].
+    pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, OnnxError> {
+        if bytes.is_empty() {
+            return Err(OnnxError::Empty(path.to_owned()));
+        }
+        let model = ModelProto::decode(bytes.clone())
+            .map_err(|error| OnnxError::NotOnnx { path: path.to_owned(), reason: error.to_string() })?;
+        let producer = format!("{} {}", model.producer_name, model.producer_version).trim().to_owned();
+        let graph = model.graph.ok_or_else(|| OnnxError::NotOnnx {
+            path: path.to_owned(),
+            reason: "there is no graph in it".to_owned(),
+        })?;
+        let opsets = model.opset_import.into_iter().map(|set| (onnx_domain(set.domain), set.version)).collect();
+        let source = Source { path: path.to_owned(), xxh3: xxh3_64(&bytes), bytes, producer };
+        build(source, opsets, graph)
+    }
+}
+
+fn read(path: &Path) -> Result<Bytes, OnnxError> {
+    let failed = |source| OnnxError::Read { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(OnnxError::NotAFile(path.to_owned()));
+    }
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om")) {
+        return Err(OnnxError::OfflineModel(path.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Bytes::from(bytes))
+}
+
+/// `ai.onnx` is another way to write the empty domain.
+pub(crate) fn onnx_domain(domain: String) -> String {
+    if domain == "ai.onnx" { String::new() } else { domain }
+}

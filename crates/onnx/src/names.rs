@@ -1,0 +1,63 @@
+//! Names of nodes, and of the values that graphs inside of nodes use.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::proto::{GraphProto, NodeProto};
+
+/// A name for every node that no other node has: its own, or `OpType_position` where it has none; a name that was taken
+/// already gets `_2`, `_3`, ...
+pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    // Nodes that have a name of their own keep it, whatever names are made up for those that have none.
+    let own: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    nodes
+        .iter()
+        .enumerate()
+        .map(|(position, node)| {
+            let (base, is_own) = match node.name.as_str() {
+                "" => (format!("{}_{position}", node.op_type), false),
+                name => (name.to_owned(), true),
+            };
+            let mut name = base.clone();
+            let mut copy = 1;
+            let mut may_be_own = is_own;
+            while taken.contains(&name) || (!may_be_own && own.contains(name.as_str())) {
+                copy += 1;
+                name = format!("{base}_{copy}");
+                may_be_own = false;
+            }
+            taken.insert(name.clone());
+            name
+        })
+        .collect()
+}
+
+/// The values of the outer graph that the graphs inside of a node use, at any depth.
+pub(crate) fn captured(node: &NodeProto) -> Vec<&str> {
+    let mut found = BTreeSet::new();
+    for attribute in &node.attribute {
+        for graph in attribute.g.iter().chain(&attribute.graphs) {
+            capture(graph, &mut Vec::new(), &mut found);
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn capture<'a>(graph: &'a GraphProto, scopes: &mut Vec<HashSet<&'a str>>, found: &mut BTreeSet<&'a str>) {
+    let mut known: HashSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
+    known.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
+    known.extend(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)));
+    scopes.push(known);
+    let used = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
+    for name in used.chain(graph.output.iter().map(|output| output.name.as_str())) {
+        if !name.is_empty() && !scopes.iter().any(|scope| scope.contains(name)) {
+            found.insert(name);
+        }
+    }
+    for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
+        for inner in attribute.g.iter().chain(&attribute.graphs) {
+            capture(inner, scopes, found);
+        }
+    }
+    scopes.pop();
+}
