@@ -1,0 +1,82 @@
+"""Writes all of models/, and compares two such directories."""
+
+import shutil
+
+import numpy as np
+
+import digits_cnn
+import expected
+import tiny_transformer
+import token_classifier
+from graph import save
+
+MADE = ["*.onnx", "*.npy"]
+MADE_DIRECTORIES = ["expected"]
+
+
+def write(root):
+    """Makes everything in `root`, in place of what an earlier run made there."""
+    _clear(root)
+    model, images, labels = digits_cnn.build()
+    _write_model(root, digits_cnn.NAME, model, "image", images[:8])
+    _write_test(root, digits_cnn.NAME, model, "image", images, labels)
+
+    model, sentences, labels = token_classifier.build()
+    _write_model(root, token_classifier.NAME, model, "input_ids", sentences[:4])
+    _write_test(root, token_classifier.NAME, model, "input_ids", sentences, labels)
+
+    _write_model(root, tiny_transformer.NAME, tiny_transformer.build(), "hidden_states", tiny_transformer.sample(2, 16))
+
+
+def compare(made, there):
+    """The names of the files that differ: floats by more than the evaluators may, anything else at all."""
+    files = {directory: _made_files(directory) for directory in (made, there)}
+    differing = [f"{path}: only in one of them" for path in sorted(files[made] ^ files[there])]
+    for path in sorted(files[made] & files[there]):
+        if (made / path).read_bytes() != (there / path).read_bytes() and not _close(made / path, there / path):
+            differing.append(f"{path}: differs")
+    return differing
+
+
+def _write_model(root, name, model, input_name, sample):
+    path = root / f"{name}.onnx"
+    save(model, path)
+    assert path.stat().st_size < 400_000, path
+    input_file = f"{name}.input.{input_name}.npy"
+    np.save(root / input_file, sample)
+    feeds = {input_name: sample}
+    for output, array in expected.outputs(model, feeds).items():
+        np.save(root / f"{name}.output.{output}.npy", array)
+    expected.write_values(model, path, feeds, {input_name: input_file}, root / "expected" / name)
+    print(f"{path.name}: {path.stat().st_size} bytes, {len(model.graph.node)} nodes")
+
+
+def _write_test(root, name, model, input_name, inputs, labels):
+    np.save(root / f"{name}.test.{input_name}.npy", inputs)
+    np.save(root / f"{name}.test.labels.npy", labels)
+    (scores,) = expected.outputs(model, {input_name: inputs}).values()
+    right = int((scores.argmax(axis=1) == labels).sum())
+    print(f"{name}.onnx: {right} of {len(labels)} test digits right, {right / len(labels):.1%}")
+
+
+def _made_files(root):
+    paths = [path for pattern in MADE for path in root.glob(pattern)]
+    paths += [path for name in MADE_DIRECTORIES for path in (root / name).rglob("*") if path.is_file()]
+    return {path.relative_to(root) for path in paths}
+
+
+def _close(one, other):
+    if one.suffix != ".npy":
+        return False
+    try:
+        expected.agree(one.name, np.load(one), np.load(other))
+    except AssertionError:
+        return False
+    return True
+
+
+def _clear(root):
+    for path in _made_files(root):
+        (root / path).unlink()
+    for name in MADE_DIRECTORIES:
+        shutil.rmtree(root / name, ignore_errors=True)
