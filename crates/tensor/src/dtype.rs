@@ -40,72 +40,94 @@ pub enum DType {
 
 use DType::*;
 
-/// Every type: itself, its ONNX code, its name (as numpy and ONNX write it), the bits of an element, its npy descriptor.
-const TABLE: &[(DType, i32, &str, Option<usize>, Option<&str>)] = &[
-    (F32, 1, "float32", Some(32), Some("<f4")),
-    (U8, 2, "uint8", Some(8), Some("|u1")),
-    (I8, 3, "int8", Some(8), Some("|i1")),
-    (U16, 4, "uint16", Some(16), Some("<u2")),
-    (I16, 5, "int16", Some(16), Some("<i2")),
-    (I32, 6, "int32", Some(32), Some("<i4")),
-    (I64, 7, "int64", Some(64), Some("<i8")),
-    (String, 8, "string", None, None),
-    (Bool, 9, "bool", Some(8), Some("|b1")),
-    (F16, 10, "float16", Some(16), Some("<f2")),
-    (F64, 11, "float64", Some(64), Some("<f8")),
-    (U32, 12, "uint32", Some(32), Some("<u4")),
-    (U64, 13, "uint64", Some(64), Some("<u8")),
-    (Complex64, 14, "complex64", Some(64), Some("<c8")),
-    (Complex128, 15, "complex128", Some(128), Some("<c16")),
-    (Bf16, 16, "bfloat16", Some(16), None),
-    (F8E4M3Fn, 17, "float8e4m3fn", Some(8), None),
-    (F8E4M3FnUz, 18, "float8e4m3fnuz", Some(8), None),
-    (F8E5M2, 19, "float8e5m2", Some(8), None),
-    (F8E5M2FnUz, 20, "float8e5m2fnuz", Some(8), None),
-    (U4, 21, "uint4", Some(4), None),
-    (I4, 22, "int4", Some(4), None),
-    (F4E2M1, 23, "float4e2m1", Some(4), None),
+/// What is known of a type.
+struct Row {
+    dtype: DType,
+    /// The code of ONNX's `TensorProto.DataType`.
+    onnx: i32,
+    /// As numpy and ONNX write it.
+    name: &'static str,
+    /// The bits of one element.
+    bits: Option<usize>,
+    /// How an npy header names it.
+    npy: Option<&'static str>,
+}
+
+const fn row(dtype: DType, onnx: i32, name: &'static str, bits: Option<usize>, npy: Option<&'static str>) -> Row {
+    Row { dtype, onnx, name, bits, npy }
+}
+
+/// Every type, in the order of the enumeration.
+const TABLE: &[Row] = &[
+    row(F32, 1, "float32", Some(32), Some("<f4")),
+    row(U8, 2, "uint8", Some(8), Some("|u1")),
+    row(I8, 3, "int8", Some(8), Some("|i1")),
+    row(U16, 4, "uint16", Some(16), Some("<u2")),
+    row(I16, 5, "int16", Some(16), Some("<i2")),
+    row(I32, 6, "int32", Some(32), Some("<i4")),
+    row(I64, 7, "int64", Some(64), Some("<i8")),
+    row(String, 8, "string", None, None),
+    row(Bool, 9, "bool", Some(8), Some("|b1")),
+    row(F16, 10, "float16", Some(16), Some("<f2")),
+    row(F64, 11, "float64", Some(64), Some("<f8")),
+    row(U32, 12, "uint32", Some(32), Some("<u4")),
+    row(U64, 13, "uint64", Some(64), Some("<u8")),
+    row(Complex64, 14, "complex64", Some(64), Some("<c8")),
+    row(Complex128, 15, "complex128", Some(128), Some("<c16")),
+    row(Bf16, 16, "bfloat16", Some(16), None),
+    row(F8E4M3Fn, 17, "float8e4m3fn", Some(8), None),
+    row(F8E4M3FnUz, 18, "float8e4m3fnuz", Some(8), None),
+    row(F8E5M2, 19, "float8e5m2", Some(8), None),
+    row(F8E5M2FnUz, 20, "float8e5m2fnuz", Some(8), None),
+    row(U4, 21, "uint4", Some(4), None),
+    row(I4, 22, "int4", Some(4), None),
+    row(F4E2M1, 23, "float4e2m1", Some(4), None),
 ];
 
 impl DType {
     /// Every type, in the order of the ONNX codes.
     pub fn all() -> impl Iterator<Item = DType> {
-        TABLE.iter().map(|row| row.0)
+        TABLE.iter().map(|row| row.dtype)
     }
 
-    fn row(self) -> &'static (DType, i32, &'static str, Option<usize>, Option<&'static str>) {
+    fn row(self) -> &'static Row {
         // The table is in the order of the enumeration; a test holds that.
         &TABLE[self as usize]
     }
 
     /// The type with this code of ONNX's `TensorProto.DataType`; none for 0 (undefined) and for codes that are unknown.
     pub fn from_onnx(code: i32) -> Option<Self> {
-        TABLE.iter().find(|row| row.1 == code).map(|row| row.0)
+        TABLE.iter().find(|row| row.onnx == code).map(|row| row.dtype)
     }
 
     /// The code of ONNX's `TensorProto.DataType`.
     pub fn onnx_code(self) -> i32 {
-        self.row().1
+        self.row().onnx
     }
 
     /// The name, as in `float32`, `int64`, `bool`.
     pub fn name(self) -> &'static str {
-        self.row().2
+        self.row().name
     }
 
     /// The bytes of `elements` elements (two to a byte for the 4-bit types); none for strings.
     pub fn bytes_of(self, elements: usize) -> Option<usize> {
-        self.row().3.and_then(|bits| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8))
+        self.row().bits.and_then(|bits| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8))
     }
 
     /// The bytes of one element; none for strings and for types smaller than a byte.
     pub fn size(self) -> Option<usize> {
-        self.row().3.filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
+        self.row().bits.filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
     }
 
     /// How an npy header names this type; none for what the npy format cannot hold.
     pub fn npy_descr(self) -> Option<&'static str> {
-        self.row().4
+        self.row().npy
+    }
+
+    /// Whether elements are complex numbers.
+    pub fn is_complex(self) -> bool {
+        matches!(self, Complex64 | Complex128)
     }
 
     /// Whether elements are real numbers with a fraction.
@@ -124,7 +146,7 @@ impl FromStr for DType {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
-        TABLE.iter().find(|row| row.2 == name).map(|row| row.0).ok_or(())
+        TABLE.iter().find(|row| row.name == name).map(|row| row.dtype).ok_or(())
     }
 }
 
@@ -135,9 +157,9 @@ mod tests {
     #[test]
     fn the_table_is_in_the_order_of_the_enumeration_and_names_are_found_again() {
         for (index, row) in TABLE.iter().enumerate() {
-            assert_eq!(row.0 as usize, index);
-            assert_eq!(row.2.parse(), Ok(row.0));
-            assert_eq!(DType::from_onnx(row.1), Some(row.0));
+            assert_eq!(row.dtype as usize, index);
+            assert_eq!(row.name.parse(), Ok(row.dtype));
+            assert_eq!(DType::from_onnx(row.onnx), Some(row.dtype));
         }
     }
 

@@ -5,9 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod dtype;
+mod element;
+pub mod npy;
+mod small_float;
+mod statistics;
 mod tensor;
 mod view;
 
 pub use dtype::DType;
+pub use element::Element;
+pub use statistics::{Accumulator, Statistics};
 pub use tensor::{Tensor, TensorError};
 pub use view::{RemoteTensor, TensorView};

@@ -1,0 +1,100 @@
+use std::io::Read;
+
+use super::{NpyError, dict};
+use crate::{DType, TensorError};
+
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// No dictionary that describes a tensor is longer; a length beyond it is damage.
+const LONGEST: usize = 1 << 16;
+
+/// What an npy header says about the data behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the elements.
+    pub dtype: DType,
+    /// The shape, slowest dimension first.
+    pub shape: Vec<usize>,
+    /// The order of the bytes of an element.
+    pub byte_order: ByteOrder,
+    /// Whether the first dimension is the fastest (column-major) instead of the last.
+    pub fortran_order: bool,
+    /// Where the data begins in the file.
+    pub data_offset: u64,
+    /// The bytes of the data.
+    pub data_bytes: usize,
+}
+
+/// The order of the bytes of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// Least significant first.
+    Little,
+    /// Most significant first.
+    Big,
+}
+
+impl Header {
+    /// Reads a header, to the first byte of the data.
+    ///
+    /// # Errors
+    /// When it is not one, is of an unknown version, or names an unknown type.
+    pub fn read(reader: &mut impl Read) -> Result<Self, NpyError> {
+        let mut start = Vec::with_capacity(8);
+        reader.by_ref().take(8).read_to_end(&mut start)?;
+        if start.len() < 8 || &start[..6] != MAGIC {
+            return Err(NpyError::Magic { found: start });
+        }
+        let (length, prefix) = match (start[6], start[7]) {
+            (1, 0) => (usize::from(u16::from_le_bytes(array(reader)?)), 10),
+            (2 | 3, 0) => (u32::from_le_bytes(array(reader)?) as usize, 12),
+            (major, minor) => return Err(NpyError::Version { major, minor }),
+        };
+        if length > LONGEST {
+            let reason = format!("it is said to be {length} bytes long, more than {LONGEST}");
+            return Err(NpyError::Header { at: 0, reason });
+        }
+        let mut text = vec![0; length];
+        reader.read_exact(&mut text)?;
+        let dict = dict::parse(&text)?;
+        let (dtype, byte_order) = type_of(&dict.descr)?;
+        let elements = dict.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        let data_bytes = elements
+            .and_then(|elements| dtype.bytes_of(elements))
+            .ok_or_else(|| TensorError::TooLarge(dict.shape.clone()))?;
+        Ok(Self {
+            dtype,
+            shape: dict.shape,
+            byte_order,
+            fortran_order: dict.fortran_order,
+            data_offset: (prefix + length) as u64,
+            data_bytes,
+        })
+    }
+
+    /// Whether the data is little-endian and row-major, as everywhere in this crate.
+    pub fn is_native(&self) -> bool {
+        let row_major = !self.fortran_order || self.shape.iter().filter(|&&dim| dim != 1).count() < 2;
+        row_major && (self.byte_order == ByteOrder::Little || self.dtype.size() == Some(1))
+    }
+}
+
+fn type_of(descr: &str) -> Result<(DType, ByteOrder), NpyError> {
+    let unknown = || NpyError::Type(descr.escape_default().to_string());
+    let (order, kind) = descr.split_at_checked(1).ok_or_else(unknown)?;
+    let dtype =
+        DType::all().find(|dtype| dtype.npy_descr().is_some_and(|known| &known[1..] == kind)).ok_or_else(unknown)?;
+    let order = match order {
+        "<" => ByteOrder::Little,
+        ">" => ByteOrder::Big,
+        "|" if dtype.size() == Some(1) => ByteOrder::Little,
+        _ => return Err(unknown()),
+    };
+    Ok((dtype, order))
+}
+
+fn array<const N: usize>(reader: &mut impl Read) -> Result<[u8; N], NpyError> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

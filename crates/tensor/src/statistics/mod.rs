@@ -1,0 +1,126 @@
+mod block;
+mod moments;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::{DType, TensorError, TensorView};
+use moments::Moments;
+
+/// What a tensor's elements are like, in numbers.
+///
+/// `min`, `max`, `mean`, `std` and `l2` are those of the *finite* elements, so that they say something also when some
+/// are not finite; how many are not stands beside them. They are none where there is no finite element. For complex
+/// numbers only `l2` is defined. Integers beyond 2^53 are rounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistics {
+    /// All elements.
+    pub count: u64,
+    /// Elements that are not a number.
+    pub nan: u64,
+    /// Elements that are +infinity. A complex number with an infinite part counts here.
+    pub positive_infinite: u64,
+    /// Elements that are -infinity.
+    pub negative_infinite: u64,
+    /// Elements that are zero, of either sign.
+    pub zeros: u64,
+    /// The smallest finite element.
+    pub min: Option<f64>,
+    /// The largest finite element.
+    pub max: Option<f64>,
+    /// The mean of the finite elements, summed in double precision.
+    pub mean: Option<f64>,
+    /// The standard deviation of the finite elements around that mean (divided by their number, as numpy does).
+    pub std: Option<f64>,
+    /// The Euclidean norm: the root of the sum of the squares of the finite elements.
+    pub l2: Option<f64>,
+    /// XXH3 (64 bit, no seed) of the tensor's bytes, little-endian and row-major.
+    pub xxh3: u64,
+}
+
+impl Statistics {
+    /// The statistics of a tensor, in one pass over its data. A device's memory is copied piece by piece.
+    ///
+    /// # Errors
+    /// When the tensor has no bytes, or the device does not give them.
+    pub fn of(tensor: &TensorView<'_>) -> Result<Self, TensorError> {
+        let mut accumulator = Accumulator::new(tensor.dtype(), tensor.elements())?;
+        match tensor.bytes() {
+            Some(bytes) => accumulator.update(bytes),
+            None => {
+                let length = tensor.byte_len().ok_or(TensorError::NoBytes(tensor.dtype()))?;
+                let mut copy = vec![0; length.min(1 << 20)];
+                for start in (0..length).step_by(copy.len().max(1)) {
+                    let end = (start + copy.len()).min(length);
+                    tensor.read(start..end, &mut copy[..end - start])?;
+                    accumulator.update(&copy[..end - start]);
+                }
+            }
+        }
+        Ok(accumulator.finish())
+    }
+
+    /// Whether any element is NaN or infinite.
+    pub fn has_non_finite(&self) -> bool {
+        self.nan + self.positive_infinite + self.negative_infinite > 0
+    }
+}
+
+/// Statistics of a tensor that comes in pieces.
+pub struct Accumulator {
+    dtype: DType,
+    elements: u64,
+    hash: Xxh3Default,
+    moments: Moments,
+    /// The shift of the moments is chosen from the first finite element.
+    shift: Option<f64>,
+}
+
+/// Bytes that are hashed and counted together, so that the second of the two finds them in the first-level cache.
+/// A multiple of every element's size.
+const BLOCK: usize = 16 << 10;
+
+impl Accumulator {
+    /// For a tensor of this type, of so many elements.
+    ///
+    /// # Errors
+    /// When the type has no bytes.
+    pub fn new(dtype: DType, elements: usize) -> Result<Self, TensorError> {
+        if dtype == DType::String {
+            return Err(TensorError::NoBytes(dtype));
+        }
+        let (hash, moments) = (Xxh3Default::new(), Moments::default());
+        Ok(Self { dtype, elements: elements as u64, hash, moments, shift: None })
+    }
+
+    /// Takes the next piece: whole elements, in order.
+    pub fn update(&mut self, bytes: &[u8]) {
+        for block in bytes.chunks(BLOCK) {
+            self.hash.update(block);
+            let left = self.elements - self.moments.count;
+            self.moments.add(block::moments(self.dtype, block, left, &mut self.shift));
+        }
+    }
+
+    /// The statistics of all that was taken.
+    pub fn finish(self) -> Statistics {
+        let moments = &self.moments;
+        let finite = moments.finite();
+        let real = (finite > 0 && !self.dtype.is_complex()).then_some(finite as f64);
+        let shift = self.shift.unwrap_or(0.0);
+        let variance = |n: f64| (moments.squares - moments.sum * (moments.sum / n)).max(0.0) / n;
+        let square_sum = moments.squares + shift * (2.0 * moments.sum + finite as f64 * shift);
+        Statistics {
+            count: moments.count,
+            nan: moments.nan,
+            positive_infinite: moments.positive_infinite,
+            negative_infinite: moments.negative_infinite,
+            zeros: moments.zeros,
+            min: real.map(|_| moments.min),
+            max: real.map(|_| moments.max),
+            mean: real.map(|n| (shift + moments.sum / n).clamp(moments.min, moments.max)),
+            std: real.map(|n| variance(n).sqrt()),
+            l2: (finite > 0).then(|| square_sum.max(0.0).sqrt()),
+            xxh3: self.hash.digest(),
+        }
+    }
+}

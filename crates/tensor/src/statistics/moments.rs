@@ -1,0 +1,51 @@
+/// Sums over some of a tensor's elements. The sums are of differences from a shift that the whole tensor shares, so
+/// that the variance of numbers far from zero does not cancel out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moments {
+    pub count: u64,
+    pub nan: u64,
+    pub positive_infinite: u64,
+    pub negative_infinite: u64,
+    pub zeros: u64,
+    /// Of the finite elements, as the rest.
+    pub min: f64,
+    pub max: f64,
+    pub sum: f64,
+    pub squares: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            nan: 0,
+            positive_infinite: 0,
+            negative_infinite: 0,
+            zeros: 0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            sum: 0.0,
+            squares: 0.0,
+        }
+    }
+}
+
+impl Moments {
+    /// The number of finite elements.
+    pub fn finite(&self) -> u64 {
+        self.count - self.nan - self.positive_infinite - self.negative_infinite
+    }
+
+    /// Joins the sums of further elements.
+    pub fn add(&mut self, other: Moments) {
+        self.count += other.count;
+        self.nan += other.nan;
+        self.positive_infinite += other.positive_infinite;
+        self.negative_infinite += other.negative_infinite;
+        self.zeros += other.zeros;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+}
