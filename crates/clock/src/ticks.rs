@@ -1,10 +1,14 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 use crate::Timestamp;
 
 /// A raw reading of the fastest clock of this machine. Only differences and order mean something, and only within one
 /// boot of one machine; a [`Calibration`](crate::Calibration) turns it into time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
 #[repr(transparent)]
 pub struct Ticks(u64);
 

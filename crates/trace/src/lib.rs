@@ -1,1 +1,61 @@
-//! opscope-trace
+//! Records, and the buffers that they wait in.
+//!
+//! *In a library* that has something to tell: ask [`wanted`], and [`emit`] a record. Where nobody listens that costs one
+//! relaxed load and one branch.
+//!
+//! *In an application* that wants to know: create a [`Buffer`] with a callback and a [`Context`], configure the kinds that
+//! are of interest, start it.
+//!
+//! ```
+//! use opscope_trace::{Buffer, BufferOptions, Context, Kind, Operations};
+//!
+//! # fn main() -> Result<(), opscope_trace::TraceError> {
+//! let buffer = Buffer::create(BufferOptions::default(), |batch| {
+//!     for record in batch.records() {
+//!         println!("{:?}", record.header());
+//!     }
+//! })?;
+//! let context = Context::create();
+//! context.configure(Kind::Marker, Operations::All, &buffer)?;
+//! context.start()?;
+//! {
+//!     let _range = opscope_trace::range("decode");
+//! }
+//! context.stop()?;
+//! buffer.flush()?;
+//! assert_eq!(buffer.statistics().kind(Kind::Marker).delivered, 1);
+//! buffer.destroy()?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod batch;
+mod buffer;
+mod bytes;
+mod callback_thread;
+mod context;
+mod error;
+mod header;
+mod kind;
+mod name;
+mod range;
+pub mod records;
+mod thread;
+
+pub use batch::{Batch, RecordRef, Records};
+pub use buffer::{Buffer, BufferId, BufferOptions, KindStatistics, Policy, Statistics};
+pub use bytes::Bytes;
+pub use callback_thread::CallbackThread;
+pub use context::{Context, ContextId, emit, wanted};
+pub use error::TraceError;
+pub use header::{Category, Header};
+pub use kind::{Kind, Operation, Operations};
+pub use name::{NameId, all_names, intern, name_text};
+pub use range::{Range, counter, mark, mark_named, range, range_named};
+pub use records::{
+    AllocationRecord, CopyRecord, Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
+    ExternalId, KernelIndex, MarkerRecord, MemoryId, ModelId, Record, RetirementRecord, RunId, RunRecord, ThreadId,
+};
+pub use thread::{
+    CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
+};

@@ -1,0 +1,46 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Bytes, CallbackThread};
+
+/// What a buffer is to be.
+#[derive(Debug, Clone)]
+pub struct BufferOptions {
+    /// How many bytes of payload it holds, rounded up to a multiple of 8. At least 1.
+    pub size: Bytes,
+    /// After how many bytes of payload a callback becomes due: 0 (after every record) to `size`.
+    pub watermark: Bytes,
+    /// What happens when it is full.
+    pub policy: Policy,
+    /// After how long what is there is delivered even below the watermark.
+    pub interval: Option<Duration>,
+    /// The thread that calls back; the default one is shared by all buffers that name no other.
+    pub thread: CallbackThread,
+    /// A file that holds the records, so that they survive the process.
+    pub file: Option<PathBuf>,
+}
+
+/// What happens when a record finds the buffer full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// The emitting thread waits until a callback has made room. Nothing is lost.
+    Lossless,
+    /// The record is dropped and counted, as is everything that does not fit until the buffer is flushed explicitly.
+    Discard,
+    /// The oldest records are dropped and counted: the buffer keeps the newest, as a flight recorder does.
+    Overwrite,
+}
+
+impl Default for BufferOptions {
+    /// 8 MiB, a callback each MiB, nothing lost.
+    fn default() -> Self {
+        Self {
+            size: Bytes::mib(8),
+            watermark: Bytes::mib(1),
+            policy: Policy::Lossless,
+            interval: None,
+            thread: CallbackThread::shared(),
+            file: None,
+        }
+    }
+}
