@@ -1,1 +1,3 @@
 //! opscope
+
+pub mod acl_json;

@@ -1,0 +1,424 @@
+use std::path::{Path, PathBuf};
+
+use super::ProblemKind::{Choice, Conflict, Content, Value};
+use super::captures::Slot;
+use super::field::{Field, Object, Report};
+use super::no_effect::{self, NoEffect, Rule};
+use super::run_ranges::RunRanges;
+
+/// What to dump.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DumpSection {
+    /// Where to: `dump_path`, taken from the working directory.
+    pub path: PathBuf,
+    /// Which models, and what of each: `dump_list`. Never empty.
+    pub models: Vec<DumpedModel>,
+    /// Inputs, outputs or both: `dump_mode`.
+    pub mode: DumpMode,
+    /// Tensors or statistics: `dump_data`, with `dump_stats`.
+    pub content: DumpContent,
+    /// Which runs: `dump_step`; all when there is none.
+    pub runs: Option<RunRanges>,
+    /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
+    pub level: DumpLevel,
+}
+
+/// Which side of an operator is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum DumpMode {
+    Input,
+    #[default]
+    Output,
+    /// Both; the vendor's workspace does not exist here.
+    All,
+}
+
+/// What is written of a tensor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DumpContent {
+    /// Its elements.
+    Tensors,
+    /// These statistics of it, in the file's order.
+    Statistics(Vec<Statistic>),
+}
+
+/// One statistic of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Statistic {
+    Max,
+    Min,
+    Avg,
+    /// How many elements are NaN.
+    Nan,
+    /// How many elements are negative infinity.
+    NegativeInf,
+    /// How many elements are positive infinity.
+    PositiveInf,
+    /// The square root of the sum of squares.
+    L2Norm,
+}
+
+impl Statistic {
+    /// Those that are written when a file names none.
+    pub const DEFAULT: [Statistic; 6] = [
+        Statistic::Max,
+        Statistic::Min,
+        Statistic::Avg,
+        Statistic::Nan,
+        Statistic::NegativeInf,
+        Statistic::PositiveInf,
+    ];
+}
+
+const STATISTICS: &[(&str, Statistic)] = &[
+    ("Max", Statistic::Max),
+    ("Min", Statistic::Min),
+    ("Avg", Statistic::Avg),
+    ("Nan", Statistic::Nan),
+    ("Negative Inf", Statistic::NegativeInf),
+    ("Positive Inf", Statistic::PositiveInf),
+    ("L2norm", Statistic::L2Norm),
+];
+
+/// How fine a dump is on the vendor's device. Here an operator is the finest unit, whichever is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum DumpLevel {
+    Op,
+    Kernel,
+    #[default]
+    All,
+}
+
+/// One entry of `dump_list`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DumpedModel {
+    /// The entry's JSON pointer.
+    pub pointer: String,
+    /// The model: its file's name up to the first `.`, or its graph's name. Every model when there is none.
+    pub model_name: Option<String>,
+    /// The operators by name; with no layers and no ranges all of them.
+    pub layers: Vec<String>,
+    /// The operators from one to another in execution order, both included; beside `layers`.
+    pub ranges: Vec<NameRange>,
+    /// What is left out, by the operator's type.
+    pub optype_blacklist: Vec<Excluded>,
+    /// What is left out, by the operator's name.
+    pub opname_blacklist: Vec<Excluded>,
+}
+
+/// From one operator to another, both included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameRange {
+    /// The first operator's name.
+    pub begin: String,
+    /// The last operator's name.
+    pub end: String,
+}
+
+/// An entry of a blacklist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excluded {
+    /// The operator's type or name.
+    pub name: String,
+    /// The inputs and outputs that are left out; all of them when there are none.
+    pub slots: Vec<Slot>,
+}
+
+const KEYS: &[&str] = &[
+    "dump_path",
+    "dump_list",
+    "dump_mode",
+    "dump_data",
+    "dump_stats",
+    "dump_level",
+    "dump_op_switch",
+    "dump_debug",
+    "dump_scene",
+    "dump_step",
+    "dump_kernel_data",
+];
+
+const NO_EFFECT: &[NoEffect] = &[
+    NoEffect::new("dump_op_switch", Rule::OneOf(&["on", "off"]), "operators are not called one by one"),
+    NoEffect::new(
+        "dump_debug",
+        Rule::OneOf(&["on", "off"]),
+        "a CPU has no overflow flag; the dump's index counts NaN and infinite values",
+    ),
+    NoEffect::new(
+        "dump_scene",
+        Rule::OneOf(&["lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump", "watcher"]),
+        "there is no device whose exceptions could be captured",
+    ),
+    NoEffect::new(
+        "dump_kernel_data",
+        Rule::ListOf(&["all", "printf", "tensor", "assert", "timestamp"]),
+        "kernels do not print",
+    ),
+];
+
+/// Reads the section. `None` if there is a problem or if the section captures nothing, which is then in the report.
+pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
+    let object = section.object(KEYS, report)?;
+    no_effect::check(&object, NO_EFFECT, report);
+    let says = |key: &str, word: &str| {
+        object.get(key).and_then(|field| field.text(&mut Report::default())).is_some_and(|text| text == word)
+    };
+    let single_operators = says("dump_op_switch", "on");
+    let overflow = says("dump_debug", "on");
+    let watcher = says("dump_scene", "watcher");
+    let scene = object.get("dump_scene");
+
+    let modes = [("input", DumpMode::Input), ("output", DumpMode::Output), ("all", DumpMode::All)];
+    let mode = object.get("dump_mode").map_or(Some(DumpMode::default()), |field| field.choice(&modes, report));
+    let levels = [("op", DumpLevel::Op), ("kernel", DumpLevel::Kernel), ("all", DumpLevel::All)];
+    let level = object.get("dump_level").map_or(Some(DumpLevel::default()), |field| field.choice(&levels, report));
+    let content = content(&object, report);
+    let runs = match object.get("dump_step") {
+        Some(field) => runs(&field, report).map(Some),
+        None => Some(None),
+    };
+    if overflow && single_operators {
+        conflict(&object, "dump_debug", "it is on and \"dump_op_switch\" is on too", report);
+    }
+    if scene.is_some() && (overflow || single_operators) {
+        conflict(&object, "dump_scene", "it stands beside \"dump_debug\" or \"dump_op_switch\", which is on", report);
+    }
+    if watcher && mode.is_some_and(|mode| mode != DumpMode::Output) {
+        conflict(&object, "dump_scene", "\"watcher\" captures outputs, and \"dump_mode\" says otherwise", report);
+    }
+    let rules = EntryRules { single_operators, watcher, by_operator: level == Some(DumpLevel::Op) };
+    let models = models(&object, &rules, report);
+    let needs_path = scene.is_none() || watcher;
+    let path = path(&object, needs_path, working_dir, report);
+    if scene.is_some() {
+        report.warning(&object.pointer_of("dump_scene"), "with a \"dump_scene\" nothing will be dumped here");
+        return None;
+    }
+    let models = models?;
+    if models.is_empty() {
+        let pointer = object.pointer_of("dump_list");
+        report.warning(&pointer, "the list is empty, so nothing will be dumped; [{}] dumps every model");
+        return None;
+    }
+    Some(DumpSection { path: path?, models, mode: mode?, content: content?, runs: runs?, level: level? })
+}
+
+fn conflict(object: &Object<'_>, key: &str, what: &str, report: &mut Report) {
+    report.problem(Conflict, &object.pointer_of(key), what, "keep one of the two");
+}
+
+fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+    /// The vendor's limit, in bytes.
+    const LONGEST: usize = 512;
+    let Some(field) = object.get("dump_path") else {
+        if needed {
+            let pointer = object.pointer_of("dump_path");
+            report.problem(Content, &pointer, "the key is missing", "name the directory that the dump shall go to");
+        }
+        return None;
+    };
+    let text = field.text(report)?;
+    if text.is_empty() {
+        if needed {
+            field.problem(report, Content, "it is empty", "name the directory that the dump shall go to");
+        }
+        return None;
+    }
+    if text.len() > LONGEST {
+        field.problem(report, Value, "the path is too long", format!("write at most {LONGEST} bytes"));
+        return None;
+    }
+    if text.split_once(':').is_some_and(|(host, _)| host.parse::<std::net::Ipv4Addr>().is_ok()) {
+        let what = "the path names another machine, and a dump is written on this one only";
+        field.problem(report, Value, what, "name a directory of this machine");
+        return None;
+    }
+    local_directory(&field, text, working_dir, report)
+}
+
+/// A path that is a directory or can become one.
+pub(super) fn local_directory(
+    field: &Field<'_>,
+    text: &str,
+    working_dir: &Path,
+    report: &mut Report,
+) -> Option<PathBuf> {
+    if text.contains('\0') {
+        field.problem(report, Value, "the path has a NUL byte in it", "leave it out");
+        return None;
+    }
+    let path = working_dir.join(text);
+    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
+    if !existing.is_dir() {
+        let what = format!("{} is a file", existing.display());
+        field.problem(report, Value, what, "name a directory; one that does not exist is made");
+        return None;
+    }
+    Some(path)
+}
+
+fn content(object: &Object<'_>, report: &mut Report) -> Option<DumpContent> {
+    let words = [("tensor", false), ("stats", true)];
+    let statistics = object.get("dump_data").map_or(Some(false), |field| field.choice(&words, report));
+    let Some(field) = object.get("dump_stats") else {
+        return Some(match statistics? {
+            true => DumpContent::Statistics(Statistic::DEFAULT.to_vec()),
+            false => DumpContent::Tensors,
+        });
+    };
+    let items = field.items(report)?;
+    if items.is_empty() {
+        field.problem(report, Content, "the list is empty", "name a statistic, or leave the key out for the usual six");
+    }
+    let chosen: Vec<_> = items.iter().filter_map(|item| item.choice(STATISTICS, report)).collect();
+    if statistics == Some(false) {
+        let what = "statistics are listed, and \"dump_data\" does not ask for them";
+        field.problem(report, Conflict, what, "write \"dump_data\": \"stats\" beside it, or leave this key out");
+    }
+    Some(DumpContent::Statistics(chosen))
+}
+
+fn runs(field: &Field<'_>, report: &mut Report) -> Option<RunRanges> {
+    match field.text(report)?.parse() {
+        Ok(runs) => Some(runs),
+        Err(what) => {
+            let right = "write runs, counted from 0, and ranges of them, such as \"0|5-10|20\"";
+            field.problem(report, Value, what, right);
+            None
+        }
+    }
+}
+
+/// What the rest of the section allows in an entry.
+struct EntryRules {
+    single_operators: bool,
+    watcher: bool,
+    by_operator: bool,
+}
+
+fn models(object: &Object<'_>, rules: &EntryRules, report: &mut Report) -> Option<Vec<DumpedModel>> {
+    let Some(list) = object.get("dump_list") else { return Some(Vec::new()) };
+    let before = report.problems.len();
+    let items = list.items(report)?;
+    let models = items.iter().filter_map(|item| entry(item, rules, report)).collect();
+    (report.problems.len() == before).then_some(models)
+}
+
+fn entry(item: &Field<'_>, rules: &EntryRules, report: &mut Report) -> Option<DumpedModel> {
+    const KEYS: &[&str] =
+        &["model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"];
+    let object = item.object(KEYS, report)?;
+    let mut model = DumpedModel { pointer: item.pointer.clone(), ..DumpedModel::default() };
+    if let Some(field) = object.get("model_name") {
+        let name = if rules.single_operators { field.text(report) } else { field.filled_text(report) };
+        model.model_name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        if rules.watcher {
+            field.problem(report, Conflict, "\"watcher\" takes no model", "leave the key out");
+        }
+    }
+    if let Some(field) = object.get("layer") {
+        model.layers = names(&field, report);
+        if model.layers.is_empty() && !rules.single_operators && field.items(&mut Report::default()).is_some() {
+            field.problem(report, Content, "the list is empty", "name an operator, or leave the key out for all");
+        }
+    }
+    watcher_nodes(&object, rules, report);
+    for (key, entries) in
+        [("optype_blacklist", &mut model.optype_blacklist), ("opname_blacklist", &mut model.opname_blacklist)]
+    {
+        if let Some(field) = object.get(key) {
+            *entries = blacklist(&field, report);
+            needs_operator_level(&field, rules, report);
+        }
+    }
+    if let Some(field) = object.get("opname_range") {
+        model.ranges = ranges(&field, report);
+        needs_operator_level(&field, rules, report);
+        if object.get("model_name").is_none() {
+            let what = "the range does not say of which model";
+            field.problem(report, Conflict, what, "write a \"model_name\" beside it");
+        }
+    }
+    Some(model)
+}
+
+fn watcher_nodes(object: &Object<'_>, rules: &EntryRules, report: &mut Report) {
+    let pointer = object.pointer_of("watcher_nodes");
+    let Some(field) = object.get("watcher_nodes") else {
+        if rules.watcher {
+            report.problem(Content, &pointer, "the key is missing", "\"watcher\" needs the names of its nodes");
+        }
+        return;
+    };
+    let named = !names(&field, report).is_empty();
+    if !rules.watcher {
+        report.problem(Conflict, &pointer, "only the scene \"watcher\" has nodes", "use \"layer\" instead");
+    } else if !named {
+        report.problem(Content, &pointer, "no node is named", "name at least one");
+    }
+}
+
+fn needs_operator_level(field: &Field<'_>, rules: &EntryRules, report: &mut Report) {
+    if !rules.by_operator {
+        let what = "this needs \"dump_level\": \"op\", and the level is another";
+        field.problem(report, Conflict, what, "write \"dump_level\": \"op\" in the section, or leave this key out");
+    }
+}
+
+fn names(field: &Field<'_>, report: &mut Report) -> Vec<String> {
+    let items = field.items(report).unwrap_or_default();
+    items.iter().filter_map(|item| item.filled_text(report)).map(str::to_owned).collect()
+}
+
+fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
+    /// The vendor's limit.
+    const MOST: usize = 100;
+    let items = field.items(report).unwrap_or_default();
+    if items.len() > MOST {
+        let what = format!("there are {} entries", items.len());
+        field.problem(report, Value, what, format!("write at most {MOST}"));
+    }
+    let read = |item: &Field<'_>, report: &mut Report| {
+        let object = item.object(&["name", "pos"], report)?;
+        let name = required(&object, "name", report)?;
+        let slots = object.get("pos").map_or_else(Vec::new, |field| slots(&field, report));
+        Some(Excluded { name, slots })
+    };
+    items.iter().filter_map(|item| read(item, report)).collect()
+}
+
+fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for item in field.items(report).unwrap_or_default() {
+        let Some(text) = item.text(report) else { continue };
+        match text.parse() {
+            Ok(slot) => slots.push(slot),
+            Err(what) => item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on"),
+        }
+    }
+    slots
+}
+
+fn ranges(field: &Field<'_>, report: &mut Report) -> Vec<NameRange> {
+    let read = |item: &Field<'_>, report: &mut Report| {
+        let object = item.object(&["begin", "end"], report)?;
+        let (begin, end) = (required(&object, "begin", report), required(&object, "end", report));
+        Some(NameRange { begin: begin?, end: end? })
+    };
+    let items = field.items(report).unwrap_or_default();
+    items.iter().filter_map(|item| read(item, report)).collect()
+}
+
+fn required(object: &Object<'_>, key: &str, report: &mut Report) -> Option<String> {
+    match object.get(key) {
+        Some(field) => field.filled_text(report).map(str::to_owned),
+        None => {
+            report.problem(Content, &object.pointer_of(key), "the key is missing", "give a name");
+            None
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Typed access to the values of the file. What is not right goes into a [`Report`], and reading goes on.
+
+use std::collections::HashSet;
+
+use super::json::Json;
+use super::spelling::did_you_mean;
+use super::{Note, NoteKind, Place, Problem, ProblemKind};
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) problems: Vec<Problem>,
+    pub(super) notes: Vec<Note>,
+}
+
+impl Report {
+    pub(super) fn problem(
+        &mut self,
+        kind: ProblemKind,
+        pointer: &str,
+        what: impl Into<String>,
+        right: impl Into<String>,
+    ) {
+        self.problems.push(Problem::new(kind, Place::Pointer(pointer.to_owned()), what.into(), right.into()));
+    }
+
+    pub(super) fn warning(&mut self, pointer: &str, text: impl Into<String>) {
+        self.note(NoteKind::Warning, pointer, text);
+    }
+
+    pub(super) fn note(&mut self, kind: NoteKind, pointer: &str, text: impl Into<String>) {
+        self.notes.push(Note { pointer: pointer.to_owned(), kind, text: text.into() });
+    }
+}
+
+/// A value and its JSON pointer.
+pub(super) struct Field<'j> {
+    pub(super) pointer: String,
+    json: &'j Json,
+}
+
+impl<'j> Field<'j> {
+    pub(super) fn root(json: &'j Json) -> Field<'j> {
+        Field { pointer: String::new(), json }
+    }
+
+    pub(super) fn problem(
+        &self,
+        report: &mut Report,
+        kind: ProblemKind,
+        what: impl Into<String>,
+        right: impl Into<String>,
+    ) {
+        report.problem(kind, &self.pointer, what, right);
+    }
+
+    /// An object that has only `known` keys, each at most once.
+    pub(super) fn object(&self, known: &[&str], report: &mut Report) -> Option<Object<'j>> {
+        let Json::Object(members) = self.json else {
+            self.wrong_type("an object, such as {...}", report);
+            return None;
+        };
+        let object = Object { pointer: self.pointer.clone(), members };
+        let mut seen = HashSet::new();
+        for (key, _) in members {
+            let pointer = object.pointer_of(key);
+            if !known.contains(&key.as_str()) {
+                let right = match did_you_mean(key, known.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("the keys here are {}", listed(known, "and")),
+                };
+                report.problem(ProblemKind::UnknownKey, &pointer, "this key does not exist", right);
+            } else if !seen.insert(key) {
+                report.problem(ProblemKind::DuplicateKey, &pointer, "this key stands twice", "keep one of them");
+            }
+        }
+        Some(object)
+    }
+
+    pub(super) fn items(&self, report: &mut Report) -> Option<Vec<Field<'j>>> {
+        let Json::Array(items) = self.json else {
+            self.wrong_type("an array, such as [...]", report);
+            return None;
+        };
+        let item = |(index, json)| Field { pointer: format!("{}/{index}", self.pointer), json };
+        Some(items.iter().enumerate().map(item).collect())
+    }
+
+    pub(super) fn text(&self, report: &mut Report) -> Option<&'j str> {
+        let Json::Text(text) = self.json else {
+            self.wrong_type("a string, in double quotes", report);
+            return None;
+        };
+        Some(text)
+    }
+
+    /// A string that is not empty.
+    pub(super) fn filled_text(&self, report: &mut Report) -> Option<&'j str> {
+        let text = self.text(report)?;
+        if text.is_empty() {
+            self.problem(report, ProblemKind::Content, "it is empty", "give a value, or leave the key out");
+            return None;
+        }
+        Some(text)
+    }
+
+    pub(super) fn integer(&self, least: u64, most: u64, report: &mut Report) -> Option<u64> {
+        let right = if most == u64::MAX {
+            format!("a whole number from {least} up, without quotes")
+        } else {
+            format!("a whole number from {least} to {most}, without quotes")
+        };
+        match self.json {
+            Json::Integer(value) if (least..=most).contains(value) => Some(*value),
+            Json::Integer(value) => {
+                self.problem(report, ProblemKind::Value, format!("{value} is out of range"), format!("write {right}"));
+                None
+            }
+            Json::OtherNumber(value) => {
+                self.problem(report, ProblemKind::Value, format!("{value} is not allowed"), format!("write {right}"));
+                None
+            }
+            _ => {
+                self.wrong_type(&right, report);
+                None
+            }
+        }
+    }
+
+    /// A whole number, as a number or in quotes: the vendor's files have both.
+    pub(super) fn count(&self, report: &mut Report) -> Option<u64> {
+        match self.json {
+            Json::Text(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+            Json::Text(text) => {
+                let what = format!("\"{}\" is not a whole number", shortened(text));
+                self.problem(report, ProblemKind::Value, what, "write digits");
+                None
+            }
+            _ => self.integer(0, u64::MAX, report),
+        }
+    }
+
+    /// One of the words that the key takes.
+    pub(super) fn choice<T: Clone>(&self, choices: &[(&str, T)], report: &mut Report) -> Option<T> {
+        let text = self.text(report)?;
+        let found = choices.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
+            self.not_a_choice(text, &words, report);
+        }
+        found.map(|(_, value)| value.clone())
+    }
+
+    pub(super) fn on_off(&self, report: &mut Report) -> Option<bool> {
+        self.choice(&[("on", true), ("off", false)], report)
+    }
+
+    pub(super) fn not_a_choice(&self, text: &str, words: &[&str], report: &mut Report) {
+        let what = format!("\"{}\" is not a value of this key", shortened(text));
+        let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let quoted: Vec<_> = quoted.iter().map(String::as_str).collect();
+        self.problem(report, ProblemKind::Choice, what, format!("write {}", listed(&quoted, "or")));
+    }
+
+    fn wrong_type(&self, right: &str, report: &mut Report) {
+        self.problem(
+            report,
+            ProblemKind::Content,
+            format!("{} stands here", self.json.kind()),
+            format!("write {right}"),
+        );
+    }
+}
+
+/// An object and its JSON pointer.
+pub(super) struct Object<'j> {
+    pub(super) pointer: String,
+    members: &'j [(String, Json)],
+}
+
+impl<'j> Object<'j> {
+    pub(super) fn get(&self, key: &str) -> Option<Field<'j>> {
+        let (_, json) = self.members.iter().find(|(name, _)| name == key)?;
+        Some(Field { pointer: self.pointer_of(key), json })
+    }
+
+    pub(super) fn pointer_of(&self, key: &str) -> String {
+        format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1"))
+    }
+}
+
+/// `a, b or c`.
+fn listed(words: &[&str], last: &str) -> String {
+    match words {
+        [] => String::new(),
+        [word] => (*word).to_owned(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
+/// A foreign string, short enough for a message.
+pub(super) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

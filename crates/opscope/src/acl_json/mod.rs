@@ -1,0 +1,143 @@
+//! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
+//!
+//! It is read strictly. Every problem is reported at once, each with its place and with what would be right. Keys are of
+//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
+//! listed as a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
+
+mod captures;
+mod dump_section;
+mod field;
+mod json;
+mod no_effect;
+mod problem;
+mod profiler_section;
+mod run_ranges;
+mod spelling;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+pub use captures::{Captures, ModelNames, Slot};
+pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, DumpedModel, Excluded, NameRange, Statistic};
+pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
+pub use profiler_section::{HostUsage, Megabytes, ProfilerSection, SampleRate, TaskTime};
+pub use run_ranges::RunRanges;
+
+use field::{Field, Report};
+use no_effect::{NoEffect, Rule};
+
+/// The largest file that is read, in bytes, as in the vendor's reader.
+pub const LARGEST_FILE: u64 = 10 << 20;
+
+/// How deep objects and arrays may be nested.
+pub const DEEPEST_NESTING: usize = 10;
+
+/// What an `acl.json` asks for. At most one of the two sections is there: a dump lengthens the times that a profile shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AclConfig {
+    /// What to dump; none when the file has no `dump` section or one that captures nothing.
+    pub dump: Option<DumpSection>,
+    /// What to profile; none when the file has no `profiler` section or one that is not switched on.
+    pub profiler: Option<ProfilerSection>,
+    /// Keys without an effect here, and warnings.
+    pub notes: Vec<Note>,
+}
+
+impl AclConfig {
+    /// Reads a file. Relative paths in it are taken from `working_dir`.
+    ///
+    /// # Errors
+    /// Every problem of the file: that it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`], is not
+    /// JSON, is nested deeper than [`DEEPEST_NESTING`], or holds keys or values that are not right.
+    pub fn read(path: &Path, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
+        let text = read_text(path).map_err(|problem| vec![problem])?;
+        AclConfig::parse(&text, working_dir)
+    }
+
+    /// Reads the text of a file. Relative paths in it are taken from `working_dir`.
+    ///
+    /// # Errors
+    /// Every problem of the text, as [`read`](Self::read).
+    pub fn parse(text: &str, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
+        let json = json::parse(text).map_err(|problem| vec![problem])?;
+        let mut report = Report::default();
+        let config = top_level(&Field::root(&json), working_dir, &mut report);
+        if report.problems.is_empty() { Ok(AclConfig { notes: report.notes, ..config }) } else { Err(report.problems) }
+    }
+
+    /// Checks the names in the file against a model.
+    ///
+    /// Returns what is odd but harmless, such as an entry for another model beside one for this model.
+    ///
+    /// # Errors
+    /// Every name that the model does not have: a `model_name` when no entry matches, `layer`, both ends of an
+    /// `opname_range` and their order, and the names in the blacklists.
+    pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
+        match &self.dump {
+            Some(dump) => captures::check(dump, model),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+const TOP_LEVEL: &[NoEffect] = &[
+    NoEffect::new("err_msg_mode", Rule::OneOf(&["0", "1"]), "every error is reported where it happens"),
+    NoEffect::new("max_opqueue_num", Rule::Count, "operators are not queued"),
+];
+
+fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclConfig {
+    let nothing = AclConfig { dump: None, profiler: None, notes: Vec::new() };
+    let known = ["dump", "profiler", "err_msg_mode", "max_opqueue_num", "defaultDevice", "StackSize"];
+    let Some(object) = root.object(&known, report) else { return nothing };
+    no_effect::check(&object, TOP_LEVEL, report);
+    if let Some(device) = object.get("defaultDevice") {
+        let rules = [NoEffect::new("default_device", Rule::Count, "there is one device here, the CPU")];
+        no_effect::check_section(&device, &rules, report);
+    }
+    if let Some(stack) = object.get("StackSize") {
+        let reason = "kernels run on the stacks of the engine's threads";
+        let rules = ["aicore_stack_size", "simt_stack_size", "simt_divergence_stack_size"]
+            .map(|key| NoEffect::new(key, Rule::Integer(0, u64::MAX), reason));
+        no_effect::check_section(&stack, &rules, report);
+    }
+    let dump = object.get("dump").and_then(|field| dump_section::read(&field, working_dir, report));
+    let profiler = object.get("profiler").and_then(|field| profiler_section::read(&field, working_dir, report));
+    if dump.is_some() && profiler.is_some() {
+        report.problem(
+            ProblemKind::Conflict,
+            "/profiler/switch",
+            "the profiler is on and the dump section captures tensors, but a dump lengthens the times that a profile shows",
+            "keep one of the two sections, and run twice if you need both",
+        );
+    }
+    if object.get("dump").is_none() && object.get("profiler").is_none() {
+        report.warning("", "there is neither a \"dump\" nor a \"profiler\" section, so nothing will be recorded");
+    }
+    AclConfig { dump, profiler, ..nothing }
+}
+
+fn read_text(path: &Path) -> Result<String, Problem> {
+    let problem = |what: String, right: &str| {
+        Problem::new(ProblemKind::File, Place::File(path.to_owned()), what, right.to_owned())
+    };
+    let unreadable = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => problem("there is no such file".to_owned(), "give the path of an acl.json"),
+        _ => problem(format!("it cannot be read: {error}"), "give a file that you may read"),
+    };
+    // Asked before the file is opened, because opening a named pipe waits for its writer.
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(problem("it is not a regular file".to_owned(), "give the path of an acl.json"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(unreadable)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let what = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
+        return Err(problem(what, "give a smaller file; an acl.json names what to record, it holds no data"));
+    }
+    json::decode(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use std::fmt;
+use std::path::PathBuf;
+
+/// One thing that is wrong with an `acl.json`: where, what, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}; {right}{}", .kind.code_in(.place).map(|code| format!(" ({code})")).unwrap_or_default())]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// Of which kind.
+    pub kind: ProblemKind,
+    /// What is wrong there, without the place.
+    pub what: String,
+    /// What would be right.
+    pub right: String,
+}
+
+impl Problem {
+    pub(super) fn new(kind: ProblemKind, place: Place, what: String, right: String) -> Problem {
+        Problem { place, kind, what, right }
+    }
+
+    /// The vendor's code for this kind of problem, such as `EP0002`; none for the file itself and for the check against
+    /// a model, which the vendor does not make.
+    pub fn code(&self) -> Option<&'static str> {
+        self.kind.code_in(&self.place)
+    }
+}
+
+/// Where in an `acl.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// The file as a whole.
+    File(PathBuf),
+    /// A place in the text, for what is not JSON. Both count from 1; the column counts bytes.
+    Position {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// A value, as a JSON pointer (RFC 6901).
+    Pointer(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(path) => write!(f, "{}", path.display()),
+            Place::Position { line, column } => write!(f, "line {line}, column {column}"),
+            Place::Pointer(pointer) => f.write_str(top_or(pointer)),
+        }
+    }
+}
+
+/// What kind of problem it is. The vendor's codes follow from it: `EP0001` to `EP0005`, in the profiler's section
+/// `EK0003` (a value) and `EK0005` (a key).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The file is missing, too large, or not a regular file.
+    File,
+    /// The text is not JSON or is nested too deep.
+    Syntax,
+    /// A key that does not exist.
+    UnknownKey,
+    /// A key that stands twice in one object.
+    DuplicateKey,
+    /// Something is missing, empty, or of the wrong type.
+    Content,
+    /// Not one of the words that a key takes.
+    Choice,
+    /// A value outside of its range or form.
+    Value,
+    /// Two settings that exclude each other.
+    Conflict,
+    /// A name that the model does not have.
+    Model,
+}
+
+impl ProblemKind {
+    fn code_in(self, place: &Place) -> Option<&'static str> {
+        let in_profiler = matches!(place, Place::Pointer(pointer) if pointer.starts_with("/profiler"));
+        match self {
+            ProblemKind::File | ProblemKind::Model => None,
+            ProblemKind::Syntax => Some("EP0004"),
+            ProblemKind::Conflict => Some("EP0005"),
+            ProblemKind::UnknownKey | ProblemKind::DuplicateKey if in_profiler => Some("EK0005"),
+            _ if in_profiler => Some("EK0003"),
+            ProblemKind::UnknownKey | ProblemKind::DuplicateKey | ProblemKind::Content => Some("EP0001"),
+            ProblemKind::Choice => Some("EP0002"),
+            ProblemKind::Value => Some("EP0003"),
+        }
+    }
+}
+
+/// Something that a user should know of a file that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The value that it is about, as a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// Of which kind.
+    pub kind: NoteKind,
+    /// The note, without the place.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = top_or(&self.pointer);
+        match self.kind {
+            NoteKind::NoEffect => write!(f, "{place}: no effect on this engine: {}", self.text),
+            NoteKind::Warning => write!(f, "{place}: {}", self.text),
+        }
+    }
+}
+
+/// What kind of note it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteKind {
+    /// The key is right and means nothing on this engine.
+    NoEffect,
+    /// The file does something that its writer may not expect.
+    Warning,
+}
+
+fn top_or(pointer: &str) -> &str {
+    if pointer.is_empty() { "top level" } else { pointer }
+}

@@ -1,0 +1,212 @@
+use std::path::{Path, PathBuf};
+
+use super::ProblemKind::Value;
+use super::dump_section::local_directory;
+use super::field::{Field, Object, Report, shortened};
+use super::no_effect::{self, NoEffect, Rule};
+
+/// What to profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfilerSection {
+    /// Where to: `output`, taken from the working directory, or that directory itself.
+    pub output: PathBuf,
+    /// How large the recording may become: `storage_limit`. Beyond it the oldest records go first.
+    pub storage_limit: Option<Megabytes>,
+    /// Records of dispatches: `task_time`.
+    pub task_time: TaskTime,
+    /// Records of engine calls: `runtime_api`.
+    pub runtime_api: bool,
+    /// Samples of the memory in use: `sys_hardware_mem_freq`.
+    pub hardware_memory: Option<SampleRate>,
+    /// Samples of the load of every CPU: `sys_cpu_freq`.
+    pub cpu: Option<SampleRate>,
+    /// Samples of what system and process use: `host_sys_usage` and `host_sys_usage_freq`.
+    pub host_usage: Option<HostUsage>,
+}
+
+/// A size in megabytes of 2^20 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Megabytes(pub u64);
+
+impl Megabytes {
+    /// The size in bytes.
+    pub fn bytes(self) -> u64 {
+        self.0 << 20
+    }
+}
+
+/// Samples per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SampleRate(pub u64);
+
+/// Which use of the host is sampled, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostUsage {
+    /// The processors.
+    pub cpu: bool,
+    /// The memory.
+    pub memory: bool,
+    /// How often.
+    pub rate: SampleRate,
+}
+
+/// How much the vendor's device tells of its tasks. Here every level but `Off` records each dispatch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub enum TaskTime {
+    Off,
+    #[default]
+    On,
+    L0,
+    L1,
+    L2,
+    L3,
+}
+
+const KEYS: &[&str] = &[
+    "switch",
+    "output",
+    "storage_limit",
+    "task_time",
+    "runtime_api",
+    "sys_hardware_mem_freq",
+    "sys_cpu_freq",
+    "host_sys_usage",
+    "host_sys_usage_freq",
+];
+
+const ON_OFF: Rule = Rule::OneOf(&["on", "off"]);
+const NO_DEVICE: &str = "the CPU has no such unit";
+
+const NO_EFFECT: &[NoEffect] = &[
+    NoEffect::new(
+        "aic_metrics",
+        Rule::Metrics(&[
+            "PipeUtilization",
+            "ArithmeticUtilization",
+            "Memory",
+            "MemoryL0",
+            "MemoryUB",
+            "ResourceConflictRatio",
+            "MemoryAccess",
+            "L2Cache",
+        ]),
+        NO_DEVICE,
+    ),
+    NoEffect::new("ascendcl", ON_OFF, "the model is not run through AscendCL; \"runtime_api\" records engine calls"),
+    NoEffect::new("ge_api", Rule::OneOf(&["l0", "l1", "off"]), "there is no graph engine of the vendor"),
+    NoEffect::new("aicpu", ON_OFF, NO_DEVICE),
+    NoEffect::new("l2", ON_OFF, NO_DEVICE),
+    NoEffect::new("hccl", ON_OFF, "there is one device, which talks to no other"),
+    NoEffect::new("msproftx", ON_OFF, "the vendor's marker library is not loaded"),
+    NoEffect::new("task_memory", ON_OFF, "the engine does not tell the memory of a task"),
+    NoEffect::new("task_tsfw", ON_OFF, NO_DEVICE),
+    NoEffect::new("instr_profiling", ON_OFF, NO_DEVICE),
+    NoEffect::new("instr_profiling_freq", Rule::Integer(300, 30000), NO_DEVICE),
+    NoEffect::new("sys_io_sampling_freq", Rule::Integer(1, 100), NO_DEVICE),
+    NoEffect::new("dvpp_freq", Rule::Integer(1, 100), NO_DEVICE),
+    NoEffect::new("sys_lp_freq", Rule::Integer(1, 100), NO_DEVICE),
+    NoEffect::new("sys_interconnection_freq", Rule::Integer(1, 50), NO_DEVICE),
+    NoEffect::new("llc_profiling", Rule::OneOf(&["read", "write"]), "cache counters are not read"),
+    NoEffect::new(
+        "host_sys",
+        Rule::ListOf(&["cpu", "mem", "disk", "network", "osrt", "numa"]),
+        "use \"host_sys_usage\", which samples cpu and mem",
+    ),
+    NoEffect::new("sys_mem_serviceflow", Rule::Text(usize::MAX), NO_DEVICE),
+    NoEffect::new("optype", Rule::Text(256), "every operator is recorded; choose types when you read the recording"),
+];
+
+/// Reads the section. `None` if there is a problem or if it is not switched on, which is then in the report.
+pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<ProfilerSection> {
+    let known: Vec<_> = KEYS.iter().copied().chain(NO_EFFECT.iter().map(|key| key.key)).collect();
+    let object = section.object(&known, report)?;
+    no_effect::check(&object, NO_EFFECT, report);
+    let before = report.problems.len();
+    let switch = object.get("switch").map_or(Some(false), |field| field.on_off(report));
+    let output = output(&object, working_dir, report);
+    let storage_limit = object.get("storage_limit").and_then(|field| storage_limit(&field, report));
+    let task_time = object.get("task_time").map_or(Some(TaskTime::default()), |field| task_time(&field, report));
+    let runtime_api = object.get("runtime_api").map_or(Some(true), |field| field.on_off(report));
+    let hardware_memory = rate(&object, "sys_hardware_mem_freq", 10_000, report);
+    let cpu = rate(&object, "sys_cpu_freq", 50, report);
+    let host_usage = host_usage(&object, report);
+    if switch == Some(false) {
+        let pointer = object.pointer_of("switch");
+        report.warning(&pointer, "the switch is not \"on\", so nothing will be profiled");
+        return None;
+    }
+    switch?;
+    if object.get("output").is_none() {
+        let pointer = object.pointer_of("output");
+        report.warning(&pointer, "no directory is named, so the recording goes to the working directory");
+    }
+    if report.problems.len() != before {
+        return None;
+    }
+    Some(ProfilerSection {
+        output: output?,
+        storage_limit,
+        task_time: task_time?,
+        runtime_api: runtime_api?,
+        hardware_memory,
+        cpu,
+        host_usage,
+    })
+}
+
+fn output(object: &Object<'_>, working_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+    /// Characters that the vendor's profiler refuses, beside control characters: it puts the path into a shell command.
+    const REFUSED: &str = "\"'\\%><|&$;`";
+    let Some(field) = object.get("output") else { return Some(working_dir.to_owned()) };
+    let text = field.filled_text(report)?;
+    if let Some(letter) = text.chars().find(|letter| letter.is_control() || REFUSED.contains(*letter)) {
+        let what = format!("the path has a {letter:?} in it");
+        field.problem(report, Value, what, format!("leave out control characters and any of {REFUSED}"));
+        return None;
+    }
+    local_directory(&field, text, working_dir, report)
+}
+
+fn storage_limit(field: &Field<'_>, report: &mut Report) -> Option<Megabytes> {
+    let text = field.text(report)?;
+    let digits = text.strip_suffix("MB").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let size = digits.and_then(|digits| digits.parse().ok()).filter(|size| (200..=u64::from(u32::MAX)).contains(size));
+    if size.is_none() {
+        let what = format!("\"{}\" is not a limit", shortened(text));
+        field.problem(report, Value, what, "write a size from \"200MB\" to \"4294967295MB\"");
+    }
+    size.map(Megabytes)
+}
+
+fn task_time(field: &Field<'_>, report: &mut Report) -> Option<TaskTime> {
+    let words = [
+        ("on", TaskTime::On),
+        ("off", TaskTime::Off),
+        ("l0", TaskTime::L0),
+        ("l1", TaskTime::L1),
+        ("l2", TaskTime::L2),
+        ("l3", TaskTime::L3),
+    ];
+    field.choice(&words, report)
+}
+
+fn rate(object: &Object<'_>, key: &str, most: u64, report: &mut Report) -> Option<SampleRate> {
+    object.get(key).and_then(|field| field.integer(1, most, report)).map(SampleRate)
+}
+
+fn host_usage(object: &Object<'_>, report: &mut Report) -> Option<HostUsage> {
+    /// The largest rate, which is also what an absent rate means.
+    const MOST: u64 = 50;
+    let rate = rate(object, "host_sys_usage_freq", MOST, report);
+    let Some(field) = object.get("host_sys_usage") else {
+        if rate.is_some() {
+            let pointer = object.pointer_of("host_sys_usage_freq");
+            report.warning(&pointer, "without \"host_sys_usage\" nothing is sampled at this rate");
+        }
+        return None;
+    };
+    let words = no_effect::list_of(&field, &["cpu", "mem"], report);
+    let rate = rate.unwrap_or(SampleRate(MOST));
+    Some(HostUsage { cpu: words.contains(&"cpu"), memory: words.contains(&"mem"), rate })
+}
