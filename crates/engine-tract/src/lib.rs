@@ -1,1 +1,23 @@
-//! opscope-engine-tract
+//! tract, the embedded engine, behind the border of `opscope-model`.
+//!
+//! * A model is loaded `Optimised` (tract's `into_optimized`) or `Exact` (`into_typed`, where each operator of the file is
+//!   executed as it stands there).
+//! * Dynamic dimensions are fixed from the actual inputs before a plan is made, because plans with symbols are several
+//!   times slower and some cannot run at all.
+//! * Nodes are renamed before tract sees them, so that every name that tract derives leads back to one operator of the
+//!   file, whatever the file called it.
+//! * Loops and branches (`Scan`, `If`) are one dispatch each.
+
+#![forbid(unsafe_code)]
+
+mod attribution;
+mod engine;
+mod guard;
+mod kernels;
+mod model;
+mod names;
+mod plan;
+mod prepare;
+mod tensors;
+
+pub use engine::TractEngine;

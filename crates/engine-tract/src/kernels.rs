@@ -1,0 +1,104 @@
+//! The kernels of a plan: what tract executes, in the file's words.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opscope_model::{Fidelity, Kernel, KernelId, KernelInput, TensorType};
+use opscope_onnx::{Graph, ValueId};
+use tract_onnx::prelude::{TypedFact, TypedModel};
+use tract_onnx::tract_core::internal::{OutletId, TypedSimplePlan};
+use tract_onnx::tract_core::ops::konst::Const;
+use tract_onnx::tract_core::ops::source::TypedSource;
+
+use crate::attribution::{Step, attribute};
+use crate::{names, tensors};
+
+/// Stands for the nodes that are no kernels: inputs, which tract also "executes".
+pub(crate) const NO_KERNEL: KernelId = KernelId::new(u32::MAX);
+
+/// The kernels in order of execution, and the kernel of each node of tract's.
+pub(crate) fn kernels(
+    graph: &Graph,
+    plan: &TypedSimplePlan,
+    fidelity: Fidelity,
+    values: &HashMap<OutletId, Vec<ValueId>>,
+) -> (Arc<[Kernel]>, Vec<KernelId>) {
+    let model = plan.model();
+    let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
+    let mut executed = Vec::new();
+    for &node in plan.order_without_consts() {
+        // An input that an operator hands on unchanged (`Identity`) is that operator's output, too: then it is a kernel.
+        let is_seen = !model.node(node).op_is::<TypedSource>() || values.keys().any(|outlet| outlet.node == node);
+        if is_seen && !graph.operators.is_empty() {
+            kernel_of[node] = KernelId::new(executed.len() as u32);
+            executed.push(node);
+        }
+    }
+    let steps: Vec<Step> = executed.iter().map(|&node| step(model, node, &kernel_of, values, graph)).collect();
+    let attributions = attribute(graph, &steps, fidelity);
+
+    let mut value_at: HashMap<OutletId, ValueId> = HashMap::new();
+    for (slot, outlet) in model.inputs.iter().enumerate() {
+        // With inputs baked in the slots no longer match; names do.
+        let name = &model.node(outlet.node).name;
+        let by_name = graph.inputs.iter().copied().find(|&input| graph.value(input).name == *name);
+        if let Some(input) = by_name.or(graph.inputs.get(slot).copied()) {
+            value_at.insert(*outlet, input);
+        }
+    }
+    value_at.extend(values.iter().filter_map(|(outlet, values)| Some((*outlet, *values.first()?))));
+
+    let kernels = executed.iter().zip(attributions).enumerate().map(|(index, (&id, operators))| {
+        let node = model.node(id);
+        let input = |outlet: &OutletId| KernelInput {
+            value: value_at.get(outlet).copied(),
+            constant: model.node(outlet.node).op_is::<Const>(),
+        };
+        Kernel {
+            id: KernelId::new(index as u32),
+            name: names::restore(&node.name, graph),
+            op: node.op.name().into_owned(),
+            operators,
+            inputs: node.inputs.iter().map(input).collect(),
+            outputs: (0..node.outputs.len())
+                .map(|slot| values.get(&OutletId::new(id, slot)).cloned().unwrap_or_default())
+                .collect(),
+            input_types: node
+                .inputs
+                .iter()
+                .map(|outlet| tensor_type(&model.node(outlet.node).outputs[outlet.slot].fact))
+                .collect(),
+            output_types: node.outputs.iter().map(|output| tensor_type(&output.fact)).collect(),
+        }
+    });
+    (kernels.collect(), kernel_of)
+}
+
+fn step(
+    model: &TypedModel,
+    id: usize,
+    kernel_of: &[KernelId],
+    values: &HashMap<OutletId, Vec<ValueId>>,
+    graph: &Graph,
+) -> Step {
+    let node = model.node(id);
+    let by_value = || {
+        let value = *values.get(&OutletId::new(id, 0))?.first()?;
+        match graph.value(value).producer {
+            opscope_onnx::Producer::Operator(operator, _) => Some(operator),
+            _ => None,
+        }
+    };
+    Step {
+        op: node.op.name().into_owned(),
+        named: names::decode(&node.name).or_else(by_value),
+        feeds_from: node.inputs.iter().map(|outlet| kernel_of[outlet.node]).filter(|id| *id != NO_KERNEL).collect(),
+        constants: node.inputs.iter().filter_map(|outlet| names::decode(&model.node(outlet.node).name)).collect(),
+    }
+}
+
+fn tensor_type(fact: &TypedFact) -> TensorType {
+    let dtype = if fact.exotic_fact.is_some() { None } else { tensors::dtype(fact.datum_type) };
+    let shape = fact.shape.as_concrete().map(<[usize]>::to_vec).unwrap_or_default();
+    TensorType { dtype, shape }
+}

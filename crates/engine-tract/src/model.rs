@@ -1,0 +1,132 @@
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_model::{EngineError, Fidelity, LoadOptions, Model, Plan};
+use opscope_onnx::{Dim, Graph, ValueId};
+use opscope_tensor::{DType, Tensor};
+use tract_onnx::{Onnx, pb};
+
+use crate::plan::TractPlan;
+use crate::prepare::{Baked, prepare};
+
+/// A graph that tract has read. Plans are made when shapes are known.
+pub(crate) struct TractModel {
+    graph: Arc<Graph>,
+    framework: Onnx,
+    proto: pb::ModelProto,
+    fidelity: Fidelity,
+    threads: NonZeroUsize,
+    plans: Mutex<HashMap<PlanKey, Arc<TractPlan>>>,
+}
+
+/// What a plan was made for: the shapes, and the values of inputs that had to be known beforehand.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct PlanKey {
+    shapes: Vec<Vec<usize>>,
+    baked: Vec<(usize, Vec<u8>)>,
+}
+
+/// An integer input with no more elements than this may be a shape, axes or indices that tract must know beforehand.
+const LARGEST_BAKED_INPUT: usize = 64;
+
+impl TractModel {
+    pub(crate) fn new(graph: Arc<Graph>, framework: Onnx, proto: pb::ModelProto, options: &LoadOptions) -> Self {
+        let LoadOptions { fidelity, threads } = *options;
+        Self { graph, framework, proto, fidelity, threads, plans: Mutex::default() }
+    }
+
+    /// The inputs that may have to be known beforehand: small and of integers.
+    fn bakeable<'a>(&self, inputs: &'a [Tensor]) -> Baked<'a> {
+        let is_small = |tensor: &Tensor| {
+            matches!(tensor.dtype(), DType::I64 | DType::I32) && tensor.elements() <= LARGEST_BAKED_INPUT
+        };
+        inputs.iter().enumerate().filter(|(_, tensor)| is_small(tensor)).collect()
+    }
+
+    fn make(&self, inputs: &[Tensor], baked: &Baked<'_>) -> Result<Arc<TractPlan>, EngineError> {
+        let baked_slots = baked.iter().map(|(slot, tensor)| (*slot, tensor.bytes().to_vec())).collect();
+        let shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
+        let key = PlanKey { shapes, baked: baked_slots };
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans.get(&key) {
+            return Ok(Arc::clone(plan));
+        }
+        let prepared = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked)?;
+        let plan =
+            Arc::new(TractPlan::new(Arc::clone(&self.graph), self.fidelity, self.threads, prepared, inputs, baked)?);
+        plans.insert(key, Arc::clone(&plan));
+        Ok(plan)
+    }
+}
+
+impl Model for TractModel {
+    fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    fn fidelity(&self) -> Fidelity {
+        self.fidelity
+    }
+
+    fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        check_inputs(&self.graph, inputs)?;
+        let first = match self.make(inputs, &Vec::new()) {
+            Ok(plan) => return Ok(plan),
+            Err(error) => error,
+        };
+        let baked = self.bakeable(inputs);
+        if baked.is_empty() {
+            return Err(first);
+        }
+        // The first error is about the graph as it is; the second would speak of a constant that the file does not have.
+        self.make(inputs, &baked).map(|plan| plan as Arc<dyn Plan>).map_err(|_| first)
+    }
+}
+
+/// Checks number, types and shapes. A dimension with a name must be the same number wherever the name occurs.
+fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
+    if inputs.len() != graph.inputs.len() {
+        let names: Vec<_> = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect();
+        return Err(EngineError::InputCount {
+            expected: graph.inputs.len(),
+            names: names.join(", "),
+            found: inputs.len(),
+        });
+    }
+    let mut symbols: HashMap<&str, usize> = HashMap::new();
+    for (&id, tensor) in graph.inputs.iter().zip(inputs) {
+        check_type(graph, id, tensor)?;
+        let Some(shape) = &graph.value(id).shape else { continue };
+        let fits = shape.len() == tensor.shape().len()
+            && shape.iter().zip(tensor.shape()).all(|(dim, &found)| match dim {
+                Dim::Fixed(expected) => *expected == found,
+                Dim::Symbol(name) if name.is_empty() => true,
+                Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
+            });
+        if !fits {
+            let expected = shape.iter().map(|dim| match dim {
+                Dim::Symbol(name) => match symbols.get(name.as_str()) {
+                    Some(known) => format!("{name}={known}"),
+                    None => dim.to_string(),
+                },
+                Dim::Fixed(_) => dim.to_string(),
+            });
+            return Err(EngineError::InputShape {
+                name: graph.value(id).name.clone(),
+                expected: expected.collect::<Vec<_>>().join(", "),
+                found: tensor.shape().to_vec(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_type(graph: &Graph, id: ValueId, tensor: &Tensor) -> Result<(), EngineError> {
+    match graph.value(id).dtype {
+        Some(expected) if expected != tensor.dtype() => {
+            Err(EngineError::InputType { name: graph.value(id).name.clone(), expected, found: tensor.dtype() })
+        }
+        _ => Ok(()),
+    }
+}

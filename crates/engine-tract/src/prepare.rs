@@ -1,0 +1,125 @@
+//! From the file's messages and the actual inputs to a model of tract's that can be planned.
+
+use std::collections::HashMap;
+
+use opscope_model::{EngineError, Fidelity};
+use opscope_onnx::{Graph, Producer, ValueId};
+use opscope_tensor::Tensor;
+use tract_onnx::model::ParseResult;
+use tract_onnx::prelude::{InferenceFact, InferenceModelExt, IntoArcTensor, TypedModel};
+use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
+use tract_onnx::tract_core::ops::konst::Const;
+use tract_onnx::{Onnx, pb};
+
+use crate::{guard, tensors};
+
+/// Inputs that become constants, by slot.
+pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
+
+/// A model that is ready to be planned.
+pub(crate) struct Prepared {
+    pub model: TypedModel,
+    /// Which values of the file each outlet is. Complete at exact fidelity, empty otherwise.
+    pub values: HashMap<OutletId, Vec<ValueId>>,
+    /// Values that were computed at load, because no input's data is needed for them.
+    pub constants: Vec<(ValueId, OutletId)>,
+    /// How many of the model's first outputs are those of the file.
+    pub outputs: usize,
+}
+
+/// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
+pub(crate) fn prepare(
+    graph: &Graph,
+    framework: &Onnx,
+    proto: &pb::ModelProto,
+    fidelity: Fidelity,
+    inputs: &[Tensor],
+    baked: &Baked<'_>,
+) -> Result<Prepared, EngineError> {
+    guard::load(graph, || {
+        let mut parsed = parse(graph, framework, proto)?;
+        bake(&mut parsed, graph, baked)?;
+        let free = (0..inputs.len()).filter(|slot| !baked.iter().any(|(baked, _)| baked == slot));
+        for (outlet, slot) in free.enumerate() {
+            let Some(datum) = tensors::datum_type(inputs[slot].dtype()) else {
+                bail!("tract takes no inputs of {}", inputs[slot].dtype());
+            };
+            parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
+        }
+        match fidelity {
+            Fidelity::Optimised => {
+                let outputs = graph.outputs.len();
+                Ok(Prepared {
+                    model: parsed.model.into_optimized()?,
+                    values: HashMap::new(),
+                    constants: vec![],
+                    outputs,
+                })
+            }
+            Fidelity::Exact => exact(graph, parsed),
+        }
+    })
+}
+
+fn parse(graph: &Graph, framework: &Onnx, proto: &pb::ModelProto) -> TractResult<ParseResult> {
+    let directory = graph.source.path.parent().map(|directory| directory.to_string_lossy().into_owned());
+    let parsed = framework.parse(proto, directory.as_deref())?;
+    if let Some(input) = parsed.unresolved_inputs.first() {
+        bail!("nothing computes the value '{input}'");
+    }
+    Ok(parsed)
+}
+
+/// Makes constants of inputs.
+fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked<'_>) -> TractResult<()> {
+    let mut sources = parsed.model.input_outlets()?.to_vec();
+    for &(slot, tensor) in baked {
+        let name = &graph.value(graph.inputs[slot]).name;
+        let outlet = parsed.outlets_by_name[name.as_str()];
+        let constant = tensors::import(tensor)?.into_arc_tensor();
+        let node = parsed.model.node_mut(outlet.node);
+        node.op = Box::new(Const::new(constant.clone())?);
+        node.outputs[0].fact = InferenceFact::try_from(constant)?;
+        sources.retain(|source| source.node != outlet.node);
+    }
+    parsed.model.inputs = sources;
+    Ok(())
+}
+
+/// Translates with every value of the file as an output: so each is known by its outlet, also where no later operator
+/// needs it, and none is dropped. Afterwards only those that nothing else uses stay outputs, so that a run keeps no value
+/// longer than it must.
+fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
+    let is_computed = |value: &&opscope_onnx::Value| matches!(value.producer, Producer::Operator(..));
+    let asked: Vec<(ValueId, OutletId)> = graph
+        .values
+        .iter()
+        .filter(is_computed)
+        .filter_map(|value| Some((value.id, *parsed.outlets_by_name.get(&value.name)?)))
+        .collect();
+    let mut outlets = parsed.model.output_outlets()?.to_vec();
+    let outputs = outlets.len();
+    outlets.extend(asked.iter().map(|(_, outlet)| *outlet));
+    parsed.model.select_output_outlets(&outlets)?;
+    let mut model = parsed.model.into_typed()?;
+
+    let found = model.output_outlets()?.to_vec();
+    let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
+    let mut constants = Vec::new();
+    for (&(value, _), &outlet) in asked.iter().zip(&found[outputs..]) {
+        if model.node(outlet.node).op_is::<Const>() {
+            constants.push((value, outlet));
+        } else {
+            values.entry(outlet).or_default().push(value);
+        }
+    }
+    let mut kept = found[..outputs].to_vec();
+    for outlet in values.keys() {
+        if model.node(outlet.node).outputs.iter().all(|output| output.successors.is_empty()) && !kept.contains(outlet) {
+            kept.push(*outlet);
+        }
+    }
+    kept[outputs..].sort_by_key(|outlet| (outlet.node, outlet.slot));
+    model.select_output_outlets(&kept)?;
+    Ok(Prepared { model, values, constants, outputs })
+}

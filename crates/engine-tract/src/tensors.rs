@@ -1,0 +1,106 @@
+//! Tensors on both sides of the border.
+
+use std::any::Any;
+
+use opscope_model::Resident;
+use opscope_tensor::{DType, Tensor, TensorView};
+use tract_onnx::prelude::{DatumType, IntoTValue, TValue, TVec};
+use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail, tvec};
+
+/// Tensors that tract holds.
+pub(crate) struct TractTensors(pub TVec<TValue>);
+
+impl Resident for TractTensors {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn view(&self, index: usize) -> TensorView<'_> {
+        view(&self.0[index])
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX. None for
+/// tract's own types, such as packed matrices.
+pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
+    Some(match datum {
+        DatumType::Bool => DType::Bool,
+        DatumType::U8 | DatumType::QU8(_) => DType::U8,
+        DatumType::U16 => DType::U16,
+        DatumType::U32 => DType::U32,
+        DatumType::U64 => DType::U64,
+        DatumType::I8 | DatumType::QI8(_) => DType::I8,
+        DatumType::I16 => DType::I16,
+        DatumType::I32 | DatumType::QI32(_) => DType::I32,
+        DatumType::I64 | DatumType::TDim => DType::I64,
+        DatumType::F16 => DType::F16,
+        DatumType::F32 => DType::F32,
+        DatumType::F64 => DType::F64,
+        DatumType::String => DType::String,
+        DatumType::Blob => return None,
+    })
+}
+
+/// tract's name of an element type; none where it has no such type.
+pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
+    Some(match dtype {
+        DType::Bool => DatumType::Bool,
+        DType::U8 => DatumType::U8,
+        DType::U16 => DatumType::U16,
+        DType::U32 => DatumType::U32,
+        DType::U64 => DatumType::U64,
+        DType::I8 => DatumType::I8,
+        DType::I16 => DatumType::I16,
+        DType::I32 => DatumType::I32,
+        DType::I64 => DatumType::I64,
+        DType::F16 => DatumType::F16,
+        DType::F32 => DatumType::F32,
+        DType::F64 => DatumType::F64,
+        _ => return None,
+    })
+}
+
+/// A view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
+pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
+    let shape = tensor.shape();
+    let Some(dtype) = dtype(tensor.datum_type()) else {
+        return TensorView::opaque(DType::U8, shape);
+    };
+    if dtype == DType::String {
+        return TensorView::opaque(dtype, shape);
+    }
+    if tensor.datum_type() == DatumType::TDim {
+        let numbers = tensor.cast_to::<i64>().ok().and_then(|cast| Some(cast.as_plain_ram()?.as_bytes().to_vec()));
+        return match numbers.map(|bytes| TensorView::new(dtype, shape, bytes)) {
+            Some(Ok(view)) => view,
+            _ => TensorView::opaque(dtype, shape),
+        };
+    }
+    match tensor.as_plain_ram().map(|plain| TensorView::new(dtype, shape, plain.as_bytes())) {
+        Some(Ok(view)) => view,
+        _ => TensorView::opaque(dtype, shape),
+    }
+}
+
+/// A copy for tract.
+pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
+    let Some(datum) = datum_type(tensor.dtype()) else {
+        bail!("tract has no {}", tensor.dtype());
+    };
+    let mut imported = TractTensor::zero_dt(datum, tensor.shape())?;
+    imported.as_bytes_mut().copy_from_slice(tensor.bytes());
+    Ok(imported.into_tvalue())
+}
+
+/// Copies for tract.
+pub(crate) fn import_all<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> TractResult<TVec<TValue>> {
+    let mut imported = tvec!();
+    for tensor in tensors {
+        imported.push(import(tensor)?);
+    }
+    Ok(imported)
+}
