@@ -1,2 +1,4 @@
 //! opscope
+mod options;
+
 fn main() {}

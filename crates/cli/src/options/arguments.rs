@@ -1,0 +1,180 @@
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use super::profiler::{Bytes, RecordPolicy};
+use super::request::{OutputFormat, Percent, PureData};
+
+/// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).
+///
+/// Of an option that is given twice the last one counts. Defaults are not here but where options are resolved, which
+/// must tell what was given from what was not.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(args_override_self = true)]
+#[allow(missing_docs)]
+pub struct BenchmarkArguments {
+    /// The ONNX file
+    #[arg(value_name = "MODEL", help_heading = "Model and input")]
+    pub model_file: Option<PathBuf>,
+    /// The same as MODEL [also: -om, -m, --om-model]
+    #[arg(long, value_name = "MODEL", help_heading = "Model and input")]
+    pub model: Option<PathBuf>,
+    /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
+    #[arg(long, value_name = "FILES", help_heading = "Model and input")]
+    pub input: Option<String>,
+    /// What the model is fed with when there is no --input; zero if not given [also: -pdt]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", help_heading = "Model and input")]
+    pub pure_data_type: Option<PureData>,
+    /// The seed of random input; 0 if not given
+    #[arg(long, value_name = "N", help_heading = "Model and input")]
+    pub seed: Option<u64>,
+    /// The shapes, such as "data:1,600;info:1,600" [also: -ds]
+    #[arg(long, value_name = "SHAPES", help_heading = "Shapes of dynamic inputs")]
+    pub dym_shape: Option<String>,
+    /// Ranges of shapes, such as "data:1,3,200~224,224-300", or an .info file; a table over all of them [also: -dr]
+    #[arg(long, value_name = "RANGES", help_heading = "Shapes of dynamic inputs")]
+    pub dym_shape_range: Option<String>,
+    /// The same as --dym-shape [also: -dd]
+    #[arg(long, value_name = "SHAPES", help_heading = "Shapes of dynamic inputs")]
+    pub dym_dims: Option<String>,
+    /// The batch dimension [also: -db]
+    #[arg(long, value_name = "N", help_heading = "Shapes of dynamic inputs")]
+    pub dym_batch: Option<u64>,
+    /// Height and width, such as 224,224 [also: -dhw]
+    #[arg(long, value_name = "H,W", help_heading = "Shapes of dynamic inputs")]
+    pub dym_hw: Option<String>,
+    /// Take the shape from each input file; files are not joined to a batch [also: -asdsm]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Shapes of dynamic inputs")]
+    pub auto_set_dymshape_mode: Option<bool>,
+    /// The same as --auto-set-dymshape-mode [also: -asddm]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Shapes of dynamic inputs")]
+    pub auto_set_dymdims_mode: Option<bool>,
+    /// Measured runs per set of inputs; 1 if not given
+    #[arg(long = "loop", value_name = "N", help_heading = "Measuring")]
+    pub loops: Option<NonZeroU64>,
+    /// Runs before those; 1 if not given [also: -wcount]
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub warmup_count: Option<u64>,
+    /// Repeat until the confidence interval of the median is at most so wide
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Measuring")]
+    pub until_stable: Option<Percent>,
+    /// Runs at a time; 1 if not given
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub threads: Option<NonZeroUsize>,
+    /// Threads within one operator
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub engine_threads: Option<NonZeroUsize>,
+    /// Samples per run, for the throughput
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub batch_size: Option<u64>,
+    /// Record where the time goes; needs --output [also: -pf]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    pub profiler: Option<bool>,
+    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on), sys-cpu-profiling, sys-profiling, sys-pid-profiling (off)
+    #[arg(long, value_name = "KEY=on|off", help_heading = "Profile and dump")]
+    pub profiler_option: Vec<String>,
+    /// The memory for records, such as 8M
+    #[arg(long, value_name = "SIZE", help_heading = "Profile and dump")]
+    pub profiler_size: Option<Bytes>,
+    /// How much of it fills before it is written
+    #[arg(long, value_name = "SIZE", help_heading = "Profile and dump")]
+    pub profiler_watermark: Option<Bytes>,
+    /// What happens when it is full
+    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = "Profile and dump")]
+    pub profiler_policy: Option<RecordPolicy>,
+    /// Write every output of every operator; needs --output
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    pub dump: Option<bool>,
+    /// Profile or dump as this file says; --profiler and --dump are then ignored [also: -acl]
+    #[arg(long, value_name = "FILE", help_heading = "Profile and dump")]
+    pub acl_json_path: Option<PathBuf>,
+    /// Only compare the file of --acl-json-path with the model
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    pub check: Option<bool>,
+    /// The directory of results [also: -o]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// The name of this run in it; date and time if not given [also: -od]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub output_dirname: Option<PathBuf>,
+    /// How the model's outputs are written; BIN if not given
+    #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT", help_heading = "Output")]
+    pub outfmt: Option<OutputFormat>,
+    /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
+    #[arg(long, value_name = "AXIS", help_heading = "Output")]
+    pub output_batchsize_axis: Option<usize>,
+    /// Print one JSON document
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    pub json: Option<bool>,
+    /// Print no messages but errors
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    pub quiet: Option<bool>,
+    /// Print more messages
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    pub debug: Option<bool>,
+    /// There is one device here, the CPU [also: -d]
+    #[arg(long, value_name = "N", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub device: Option<String>,
+    /// Inputs always come from the host's memory [also: -rm]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "MODE",
+        help_heading = "Accepted for scripts of other tools, with a note"
+    )]
+    pub run_mode: Option<RunMode>,
+    /// The copies in and out are always shown [also: -das]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub display_all_summary: Option<bool>,
+    /// The engine knows the sizes of outputs [also: -outsize]
+    #[arg(long, value_name = "SIZES", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub output_size: Option<String>,
+    /// A dump is npy files anyway
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub dump_npy: Option<bool>,
+    /// --threads needs no pipeline
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub pipeline: Option<bool>,
+    /// There is one device to give the inputs to
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub divide_input: Option<bool>,
+    /// There are no files of msprof to rename
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub profiler_rename: Option<bool>,
+    /// The energy is not measured [also: -ec]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    pub energy_consumption: Option<bool>,
+    /// There is no NPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=2048), help_heading = "Accepted for scripts of other tools, with a note")]
+    pub npu_id: Option<u16>,
+    /// Preprocessing on another vendor's device [also: -aipp]
+    #[arg(long, value_name = "FILE", help_heading = "Known and refused, with the reason")]
+    pub aipp_config: Option<PathBuf>,
+    /// Another program
+    #[arg(long, value_name = "NAME", help_heading = "Known and refused, with the reason")]
+    pub backend: Option<String>,
+    /// Belongs to --backend
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Known and refused, with the reason")]
+    pub perf: Option<bool>,
+}
+
+/// Where a run's inputs lie, in the original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)]
+pub enum RunMode {
+    Array,
+    Files,
+    Tensor,
+    Full,
+}
+
+/// [`expand`](super::expand) turns every spelling of a truth value into one of these.
+fn truth(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
+}
+
+fn percent(text: &str) -> Result<Percent, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = number.filter(|number| *number > 0.0 && *number <= 100.0).map(Percent);
+    percent.ok_or_else(|| "write a number above 0 and up to 100".to_owned())
+}

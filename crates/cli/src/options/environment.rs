@@ -1,0 +1,25 @@
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+/// The environment variables that the options look at.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(HashMap<OsString, OsString>);
+
+impl Environment {
+    /// The names that the switch for raw recordings had over time, one of them misspelt for years.
+    const RAW_ONLY: [&str; 4] =
+        ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
+
+    /// The first variable that asks for a raw recording without exports: one of four names, with the value `1`.
+    pub(super) fn raw_recording_only(&self) -> Option<&'static str> {
+        let is_on = |name: &&str| self.0.get(&OsString::from(name)).is_some_and(|value| value == "1");
+        Environment::RAW_ONLY.into_iter().find(is_on)
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
+    /// From names and values, such as `std::env::vars_os()`.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Environment {
+        Environment(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}

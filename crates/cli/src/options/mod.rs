@@ -1,0 +1,29 @@
+//! The command line of `opscope benchmark`: parse, then resolve.
+//!
+//! [`expand`] brings the spellings of other tools into one form, [`BenchmarkArguments`] is what clap reads, and
+//! [`resolve`] checks the rules and gives a [`BenchmarkRequest`], which knows nothing of clap. `docs/options.md` has the
+//! table of all options.
+
+mod arguments;
+mod environment;
+mod profiler;
+mod refusal;
+mod request;
+mod resolve;
+mod shapes;
+mod spellings;
+
+pub use arguments::BenchmarkArguments;
+pub use environment::Environment;
+pub use profiler::{Bytes, ProfilerSwitches, RecordMemory, RecordPolicy};
+pub use refusal::Refusal;
+pub use request::{
+    BenchmarkRequest, Inputs, InstrumentChoice, Note, NoteKind, Output, OutputFormat, Percent, Profiler, PureData,
+    Repetition, Reporting, Resolved,
+};
+pub use resolve::resolve;
+pub use shapes::{NamedShape, ShapeChoice, ShapeSet};
+pub use spellings::expand;
+
+#[cfg(test)]
+mod tests;

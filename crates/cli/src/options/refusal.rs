@@ -1,0 +1,66 @@
+use std::path::PathBuf;
+
+/// Why a command line is refused. The caller ends with exit code 2.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no model.
+    #[error("no model was given; write `opscope benchmark MODEL.onnx` or `--model MODEL.onnx`")]
+    NoModel,
+    /// The model was given twice.
+    #[error("the model was given twice, as '{}' and as `--model {}`; keep one of them", .positional.display(), .option.display())]
+    TwoModels {
+        /// The one without an option's name.
+        positional: PathBuf,
+        /// The one of `--model`.
+        option: PathBuf,
+    },
+    /// The model is compiled for the vendor's device.
+    #[error(
+        "'{}' is an .om file, which is compiled for another vendor's device; pass the ONNX file it was converted from",
+        .0.display()
+    )]
+    OmFile(PathBuf),
+    /// Both instruments were asked for.
+    #[error(
+        "--profiler and --dump exclude each other: writing every tensor distorts the times that a profile shows; \
+         run twice, once with each"
+    )]
+    ProfilerAndDump,
+    /// An option is of no use without another one.
+    #[error("{option} needs {needed}")]
+    Needs {
+        /// The option that was given.
+        option: &'static str,
+        /// What is missing, and what it is for.
+        needed: &'static str,
+    },
+    /// Options that exclude each other.
+    #[error("{first} and {second} exclude each other: {reason}")]
+    Excludes {
+        /// One of them.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// An option that asks for something that is not here.
+    #[error("{option}: {reason}")]
+    NotHere {
+        /// The option, with its value where that matters.
+        option: String,
+        /// Why, and what to do instead.
+        reason: &'static str,
+    },
+    /// A value that cannot be understood.
+    #[error("{option}: {what}; {right}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with the value.
+        what: String,
+        /// What would be right.
+        right: &'static str,
+    },
+}

@@ -1,0 +1,345 @@
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::num::{NonZeroU64, NonZeroUsize};
+
+use clap::{CommandFactory, Parser};
+use proptest::prelude::*;
+
+use super::spellings::SPELLINGS;
+use super::*;
+
+#[derive(Debug, Parser)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Benchmark(Box<BenchmarkArguments>),
+}
+
+/// What a command line gives, or its error as text.
+fn run_words(words: Vec<OsString>, environment: &Environment) -> Result<Resolved, String> {
+    let Command::Benchmark(arguments) = Program::try_parse_from(expand(words)).map_err(|e| e.to_string())?.command;
+    resolve(*arguments, environment).map_err(|refusal| refusal.to_string())
+}
+
+fn run(line: &str) -> Result<Resolved, String> {
+    let words = ["opscope", "benchmark"].into_iter().chain(line.split_whitespace()).map(OsString::from);
+    run_words(words.collect(), &Environment::default())
+}
+
+fn request(line: &str) -> BenchmarkRequest {
+    run(line).unwrap_or_else(|error| panic!("{line}: {error}")).request
+}
+
+fn refusal(line: &str) -> String {
+    run(line).expect_err(line)
+}
+
+fn notes(line: &str) -> Vec<String> {
+    let resolved = run(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    resolved.notes.iter().map(ToString::to_string).collect()
+}
+
+/// What becomes of an option.
+enum Fate {
+    /// It changes the request, and nothing is to be said.
+    Works(fn(&BenchmarkRequest) -> bool),
+    /// It is accepted, and a note says this.
+    Noted(&'static str),
+    /// It is refused, and the message says this.
+    Refused(&'static str),
+}
+use Fate::*;
+
+/// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
+const OPTIONS: &[(&str, &str, &str, Fate)] = &[
+    ("model", "m.onnx", "", Works(|r| r.model.as_os_str() == "m.onnx")),
+    ("input", "a.npy,dir", "m.onnx", Works(|r| r.inputs == Inputs::Files(vec!["a.npy".into(), "dir".into()]))),
+    (
+        "pure-data-type",
+        "random",
+        "m.onnx",
+        Works(|r| r.inputs == Inputs::Generated { data: PureData::Random, seed: 0 }),
+    ),
+    ("seed", "7", "m.onnx", Works(|r| r.inputs == Inputs::Generated { data: PureData::Zero, seed: 7 })),
+    ("output", "out", "m.onnx", Works(|r| r.output.as_ref().is_some_and(|o| o.directory.as_os_str() == "out"))),
+    ("output-dirname", "r1", "m.onnx -o o", Works(|r| r.output.as_ref().unwrap().run_name == Some("r1".into()))),
+    ("outfmt", "npy", "m.onnx -o o", Works(|r| r.output.as_ref().unwrap().format == OutputFormat::Npy)),
+    ("loop", "5", "m.onnx", Works(|r| r.repetition.loops.get() == 5)),
+    ("warmup-count", "0", "m.onnx", Works(|r| r.repetition.warmups == 0)),
+    ("until-stable", "2.5%", "m.onnx", Works(|r| r.repetition.until_stable == Some(Percent(2.5)))),
+    ("threads", "4", "m.onnx", Works(|r| r.repetition.concurrent_runs.get() == 4)),
+    ("engine-threads", "2", "m.onnx", Works(|r| r.repetition.engine_threads == NonZeroUsize::new(2))),
+    ("batch-size", "8", "m.onnx", Works(|r| r.batch_size == NonZeroU64::new(8))),
+    ("output-batchsize-axis", "1", "m.onnx", Works(|r| r.output_batch_axis == 1)),
+    ("dym-batch", "8", "m.onnx", Works(|r| matches!(r.shapes, ShapeChoice::Batch(n) if n.get() == 8))),
+    ("dym-hw", "3,4", "m.onnx", Works(|r| matches!(r.shapes, ShapeChoice::HeightWidth { .. }))),
+    ("dym-dims", "a:1,2", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Fixed(s) if s.to_string() == "a:1,2"))),
+    ("dym-shape", "a:1,2", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Fixed(s) if s.to_string() == "a:1,2"))),
+    ("dym-shape-range", "a:1~3", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Table(t) if t.len() == 3))),
+    ("auto-set-dymshape-mode", "1", "m.onnx -i a", Works(|r| r.shapes == ShapeChoice::FromEachFile)),
+    ("auto-set-dymdims-mode", "1", "m.onnx -i a", Works(|r| r.shapes == ShapeChoice::FromEachFile)),
+    ("profiler", "1", "m.onnx -o o", Works(|r| matches!(r.instrument, InstrumentChoice::Profiler(_)))),
+    ("profiler-option", "task-time=off", "m.onnx -o o -pf", Works(|r| !profiler(r).switches.dispatches)),
+    ("profiler-size", "8M", "m.onnx -o o -pf", Works(|r| profiler(r).memory.size == Some(Bytes(8 << 20)))),
+    ("profiler-watermark", "64K", "m.onnx -o o -pf", Works(|r| profiler(r).memory.watermark == Some(Bytes(65536)))),
+    (
+        "profiler-policy",
+        "discard",
+        "m.onnx -o o -pf",
+        Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
+    ),
+    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump)),
+    ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { .. }))),
+    (
+        "check",
+        "1",
+        "m.onnx -acl a",
+        Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { check_only: true, .. })),
+    ),
+    ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
+    ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
+    ("debug", "1", "m.onnx", Works(|r| r.reporting.debug)),
+    ("device", "0", "m.onnx", Noted("--device 0: there is one device here, the CPU")),
+    ("run-mode", "tensor", "m.onnx", Noted("--run-mode tensor: host and device share one memory")),
+    ("display-all-summary", "1", "m.onnx", Noted("the copies in and out are always shown")),
+    ("output-size", "4096,1024", "m.onnx", Noted("the engine knows the sizes")),
+    ("dump-npy", "1", "m.onnx -o o --dump", Noted("a dump is npy files here anyway")),
+    ("pipeline", "1", "m.onnx", Noted("set by --threads alone")),
+    ("divide-input", "1", "m.onnx", Noted("one device here")),
+    ("profiler-rename", "1", "m.onnx", Noted("no files of msprof")),
+    ("energy-consumption", "1", "m.onnx", Noted("the energy is not measured")),
+    ("npu-id", "3", "m.onnx", Noted("there is no NPU here")),
+    ("aipp-config", "a.config", "m.onnx", Refused("preprocess the inputs and pass them with --input")),
+    ("backend", "trtexec", "m.onnx", Refused("--backend trtexec: it would start another program")),
+    ("perf", "1", "m.onnx", Refused("it belongs to --backend")),
+];
+
+fn profiler(request: &BenchmarkRequest) -> &Profiler {
+    match &request.instrument {
+        InstrumentChoice::Profiler(profiler) => profiler,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_option_in_every_spelling_works_or_is_noted_or_is_refused_with_a_reason() {
+    for (option, value, rest, fate) in OPTIONS {
+        let spelling = SPELLINGS.iter().find(|spelling| spelling.long == *option);
+        let others = spelling.map_or(&[][..], |spelling| spelling.others);
+        let mut names = vec![format!("--{option}"), format!("--{}", option.replace('-', "_"))];
+        names.extend(others.iter().map(|other| (*other).to_owned()));
+        names.extend(others.iter().filter(|o| o.starts_with("--")).map(|o| format!("--{}", o[2..].replace('-', "_"))));
+        let mut lines: Vec<_> = names
+            .iter()
+            .flat_map(|name| [format!("{name} {value} {rest}"), format!("{rest} {name}={value}")])
+            .collect();
+        if spelling.is_some_and(|spelling| spelling.boolean) {
+            lines.extend(names.iter().flat_map(|name| [format!("{name} {rest}"), format!("{rest} {name}")]));
+        }
+        for line in lines {
+            match fate {
+                Works(check) => {
+                    assert!(check(&request(&line)), "{line}");
+                    assert_eq!(notes(&line), [""; 0], "{line}");
+                }
+                Noted(text) => {
+                    assert!(notes(&line).iter().any(|note| note.contains(text)), "{line}: {:?}", notes(&line))
+                }
+                Refused(text) => assert!(refusal(&line).contains(text), "{line}: {}", refusal(&line)),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_option_is_missing_from_the_table_of_options() {
+    let program = Program::command();
+    let command = program.find_subcommand("benchmark").unwrap();
+    let known: BTreeSet<&str> =
+        command.get_arguments().filter_map(|argument| argument.get_long()).filter(|long| *long != "help").collect();
+    let tested: BTreeSet<&str> = OPTIONS.iter().map(|(option, ..)| *option).collect();
+    assert_eq!(known, tested);
+    assert!(SPELLINGS.iter().all(|spelling| known.contains(spelling.long)));
+    Program::command().debug_assert();
+}
+
+#[test]
+fn the_short_names_are_those_of_the_original() {
+    let found: BTreeSet<&str> = SPELLINGS.iter().flat_map(|spelling| spelling.others).copied().collect();
+    let shorts = "-i -o -od -pf -acl -om -m -wcount -pdt -db -dhw -dd -ds -dr -d -das -rm -outsize -asdsm -asddm -oba -aipp \
+                  -ec";
+    for short in shorts.split_whitespace() {
+        assert!(found.contains(short), "{short}");
+    }
+}
+
+#[test]
+fn the_seeds_three_command_lines_are_understood() {
+    let request_of = |rest: &str| request(&format!("--om-model ./resnet50_v1.onnx {rest}"));
+    let acl = request_of("--acl-json-path ./acl.json");
+    let expected = InstrumentChoice::AclJson {
+        path: "./acl.json".into(),
+        check_only: false,
+        memory: RecordMemory { size: None, watermark: None, policy: None },
+    };
+    assert_eq!((acl.instrument, acl.output), (expected, None));
+    let dump = request_of("--output ./ --dump 1");
+    assert_eq!((dump.instrument, dump.output.unwrap().directory), (InstrumentChoice::Dump, "./".into()));
+    let profile = request_of("--output ./ --profiler 1");
+    assert_eq!(profiler(&profile).switches, ProfilerSwitches::default());
+    assert!(!profiler(&profile).raw_only);
+}
+
+#[test]
+fn what_is_not_given_has_the_originals_defaults() {
+    let request = request("m.onnx");
+    let repetition = Repetition {
+        loops: NonZeroU64::MIN,
+        warmups: 1,
+        until_stable: None,
+        concurrent_runs: NonZeroUsize::MIN,
+        engine_threads: None,
+    };
+    assert_eq!(request.repetition, repetition);
+    assert_eq!(request.inputs, Inputs::Generated { data: PureData::Zero, seed: 0 });
+    assert_eq!((request.shapes, request.output, request.batch_size), (ShapeChoice::FromInputs, None, None));
+    assert_eq!((request.instrument, request.reporting), (InstrumentChoice::None, Reporting::default()));
+    assert_eq!(self::request("m.onnx -o o").output.unwrap().format, OutputFormat::Bin);
+}
+
+#[test]
+fn acl_json_outranks_profiler_and_dump_and_needs_no_output() {
+    let line = "m.onnx -acl a.json --profiler --dump --profiler-option task-time=off";
+    assert!(matches!(request(line).instrument, InstrumentChoice::AclJson { .. }));
+    let resolved = run(line).unwrap();
+    let warned: Vec<_> = resolved.notes.iter().map(|note| (note.kind, note.option.as_str())).collect();
+    let expected = ["--profiler", "--dump", "--profiler-option"].map(|option| (NoteKind::Warning, option));
+    assert_eq!(warned, expected);
+}
+
+#[test]
+fn the_seeds_rules_are_refusals_that_say_what_to_do() {
+    for (line, says) in [
+        ("m.onnx --profiler", "--profiler needs --output"),
+        ("m.onnx --dump", "--dump needs --output"),
+        ("m.onnx -o o --dump --profiler", "distorts the times"),
+        ("m.onnx -o o --dump --profiler", "run twice"),
+        ("m.onnx -od r", "--output-dirname needs --output"),
+        ("m.onnx -o o -od /r", "would not lie in the directory of --output"),
+        ("m.onnx -o o -od a/../../r", "would not lie in the directory of --output"),
+        ("m.onnx -o o -od=", "a value is required for '--output-dirname"),
+        ("m.onnx -o o --dump-npy", "--dump-npy needs --dump"),
+        ("m.onnx --check", "--check needs --acl-json-path"),
+        ("m.onnx -asdsm", "--auto-set-dymshape-mode needs --input"),
+        ("m.onnx -db 1 -ds a:1", "--dym-batch and --dym-shape exclude each other"),
+        ("m.onnx --profiler-size 1M", "--profiler-size needs --profiler"),
+        ("m.onnx --profiler-option aicpu=on", "--profiler-option needs --profiler"),
+        ("m.onnx -o o -pf --profiler-size 1K --profiler-watermark 2K", "2048 bytes are more than the 1024 bytes"),
+        ("m.onnx -o o -pf --profiler-option speed=on", "there is no switch 'speed'"),
+        ("m.onnx -o o -pf --profiler-option task-time", "'task-time' has no value"),
+        ("m.onnx -o o -pf --profiler-option task-time=1", "'1' is neither on nor off"),
+        ("m.onnx -d 0,1", "for several runs at a time use --threads"),
+        ("m.onnx -d 256", "'256' is not a device"),
+        ("m.onnx -outsize x", "'x' is not a list of sizes"),
+        ("m.onnx -i a,,b", "has an empty entry"),
+        ("resnet50_v1_bs1_fp32.OM", "pass the ONNX file it was converted from"),
+        ("--loop 1", "no model was given"),
+        ("a.onnx -om b.onnx", "the model was given twice, as 'a.onnx' and as `--model b.onnx`"),
+        ("m.onnx --loop 0", "invalid value '0' for '--loop"),
+        ("m.onnx --until-stable nan", "above 0 and up to 100"),
+        ("m.onnx --dump=maybe -o o", "write one of 1, true"),
+        ("m.onnx --outfmt CSV -o o", "[possible values: NPY, BIN, TXT]"),
+        ("m.onnx --prfiler", "a similar argument exists: '--profiler"),
+        ("m.onnx --npu-id 2049", "2049 is not in"),
+    ] {
+        assert!(refusal(line).contains(says), "{line}: {}", refusal(line));
+    }
+    let many = vec!["a"; 1025].join(",");
+    assert!(refusal(&format!("m.onnx -i {many}")).contains("1025 entries are more than 1024"));
+}
+
+#[test]
+fn what_is_switched_off_counts_as_not_given() {
+    let line =
+        "m.onnx --profiler 0 --dump=no --perf f -asdsm 0 --dym-batch 0 --batch-size 0 --check n --divide-input 0";
+    assert_eq!(request(line), request("m.onnx"));
+    assert_eq!(notes(line), [""; 0]);
+    assert_eq!(request("m.onnx --loop 2 --loop 3").repetition.loops.get(), 3, "the last one counts");
+}
+
+#[test]
+fn profiler_options_are_the_seeds_and_may_be_repeated() {
+    let switches = profiler(&request("m.onnx -o o -pf")).switches;
+    let defaults = ProfilerSwitches {
+        runs: true,
+        dispatches: true,
+        engine_calls: true,
+        hardware_memory: true,
+        cpu: false,
+        system: false,
+        process: false,
+    };
+    assert_eq!(switches, defaults);
+    let all =
+        "model-execution task-time runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
+    let line = |value: &str| {
+        let options = all.split(' ').map(|key| format!(" --profiler-option {key}={value}"));
+        format!("m.onnx -o o -pf{}", options.collect::<String>())
+    };
+    let off =
+        ProfilerSwitches { runs: false, dispatches: false, engine_calls: false, hardware_memory: false, ..defaults };
+    assert_eq!(profiler(&request(&line("off"))).switches, off);
+    let on = ProfilerSwitches { cpu: true, system: true, process: true, ..defaults };
+    assert_eq!(profiler(&request(&line("on"))).switches, on);
+    let noted = notes("m.onnx -o o -pf --profiler-option dvpp-profiling=on --profiler-option aicpu=off");
+    assert_eq!(
+        noted,
+        ["--profiler-option dvpp-profiling=on: no such unit here", "--profiler-option aicpu=off: no such unit here"]
+    );
+}
+
+#[test]
+fn a_profile_of_given_inputs_keeps_its_warm_up_and_says_so() {
+    let line = "m.onnx -o o -pf -i a.npy -wcount 3";
+    assert_eq!(request(line).repetition.warmups, 3);
+    assert!(notes(line)[0].contains("warm-up runs are not recorded"));
+}
+
+#[test]
+fn the_switch_for_raw_recordings_is_known_by_all_its_names() {
+    let words = || ["opscope", "benchmark", "m.onnx", "-o", "o", "-pf"].map(OsString::from).to_vec();
+    let variables = ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
+    for variable in variables {
+        let resolved = run_words(words(), &Environment::from_iter([(variable, "1")])).unwrap();
+        assert!(profiler(&resolved.request).raw_only, "{variable}");
+        assert!(resolved.notes[0].to_string().starts_with(variable));
+        assert!(resolved.notes[0].text.contains("opscope export DIR"));
+        let off = run_words(words(), &Environment::from_iter([(variable, "0")])).unwrap();
+        assert!(!profiler(&off.request).raw_only && off.notes.is_empty());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_command_line_panics(words in prop::collection::vec(likely_word(), 0..8)) {
+        let words = ["opscope".to_owned(), "benchmark".to_owned()].into_iter().chain(words).map(OsString::from);
+        let _ = run_words(words.collect(), &Environment::default());
+    }
+}
+
+/// An option in some spelling, a value, or anything.
+fn likely_word() -> BoxedStrategy<String> {
+    let names: Vec<String> = OPTIONS
+        .iter()
+        .map(|(name, ..)| format!("--{name}"))
+        .chain(SPELLINGS.iter().flat_map(|spelling| spelling.others).map(|name| (*name).to_owned()))
+        .collect();
+    let values: Vec<String> = OPTIONS.iter().map(|(_, value, ..)| (*value).to_owned()).collect();
+    let name = prop::sample::select(names);
+    let value = prop_oneof![prop::sample::select(values), "[0-9a-z~,;:-]{0,12}", any::<String>()];
+    prop_oneof![name.clone(), value.clone(), (name, value).prop_map(|(name, value)| format!("{name}={value}"))].boxed()
+}
