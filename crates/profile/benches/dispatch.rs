@@ -1,0 +1,150 @@
+//! What does a profiled dispatch cost?
+//!
+//! Runs of twelve dispatches, the size of the smallest models, are driven as an engine drives them: two readings of the
+//! clock around every dispatch, the observer's call, and the observer made and finished once a run. Every dispatch
+//! computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
+//! `--profiler` switches on, and writes to a real directory while the runs go on. The same runs without clock and
+//! profiler are taken away; both are measured in one process, round after round in turn. The floor is what two readings
+//! of the clock cost. A line of JSON.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use opscope_clock::{Calibration, ClockPair, Ticks};
+use opscope_model::{Attribution, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, RunObserver};
+use opscope_onnx::{Graph, Operator, OperatorId, Source};
+use opscope_profile::{Profiler, ProfilerOptions, Subject};
+use serde_json::json;
+
+const DISPATCHES: u32 = 12;
+const RUNS_PER_ROUND: u64 = 500;
+const ROUNDS: usize = 201;
+/// Steps of a dispatch's computation: about a microsecond.
+const STEPS: u32 = 1_100;
+/// The whole cost of a dispatch, both readings of the clock included.
+const GOAL_NS: f64 = 80.0;
+
+fn main() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (graph, kernels) = model();
+    let subject = Subject {
+        graph: Arc::clone(&graph),
+        engine: "loop".to_owned(),
+        engine_version: "1".to_owned(),
+        fidelity: Fidelity::Optimised,
+        engine_threads: 1,
+        concurrent_runs: 1,
+    };
+    let start = ClockPair::now();
+    let recording = directory.path().join("recording");
+    let profiler = Profiler::create(&recording, &subject, &ProfilerOptions::default()).expect("a new directory");
+    let mut run = 0;
+    let (mut with, mut without, mut clock) = (Vec::new(), Vec::new(), Vec::new());
+    let round = |rounds: &mut Vec<(Ticks, Ticks)>, body: &mut dyn FnMut()| {
+        let begin = Ticks::now();
+        (0..RUNS_PER_ROUND).for_each(|_| body());
+        rounds.push((begin, Ticks::now()));
+    };
+    for _ in 0..ROUNDS {
+        round(&mut with, &mut || {
+            let info = RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
+            profiled(&profiler, &info);
+            run += 1;
+        });
+        round(&mut without, &mut || kernels.iter().for_each(compute));
+        round(&mut clock, &mut || {
+            kernels.iter().for_each(|_| {
+                black_box((Ticks::now(), Ticks::now()));
+            });
+        });
+    }
+    let manifest = profiler.finish().expect("a manifest");
+    let records = manifest.records.expect("it is closed");
+    let calibration = Calibration::since(start);
+    let dispatches = RUNS_PER_ROUND as f64 * f64::from(DISPATCHES);
+    let nanos = |rounds: &[(Ticks, Ticks)]| -> Vec<f64> {
+        rounds.iter().map(|&(start, end)| calibration.nanos(start, end) / dispatches).collect()
+    };
+    let cost: Vec<_> = nanos(&with).iter().zip(nanos(&without)).map(|(with, without)| with - without).collect();
+    let (cost, kernel, floor) = (median(cost), median(nanos(&without)), median(nanos(&clock)));
+    let line = json!({
+        "bench": "run",
+        "case": "profiled dispatch",
+        "value": cost,
+        "unit": "ns",
+        "peer": "the dispatch itself",
+        "peer_value": kernel,
+        "floor": floor,
+        "goal": GOAL_NS,
+        "met": manifest.complete && cost <= GOAL_NS,
+        "emitted": records.emitted,
+        "delivered": records.delivered,
+        "stalls": records.stalls,
+        "longest_stall_ns": records.longest_stall_ns,
+    });
+    println!("{line}");
+}
+
+fn profiled(profiler: &Profiler, info: &RunInfo<'_>) {
+    let observer: Box<dyn RunObserver> = profiler.observe(info);
+    let observer = black_box(&observer);
+    let begin = Ticks::now();
+    for kernel in info.kernels.iter() {
+        let start = Ticks::now();
+        compute(kernel);
+        observer.timed(kernel.id, start, Ticks::now());
+    }
+    observer.finished(Ok((begin, Ticks::now())));
+}
+
+fn compute(kernel: &Kernel) {
+    let seed = black_box(kernel.id.index() as u64);
+    black_box(
+        (0..STEPS).fold(seed, |state, _| black_box(state).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)),
+    );
+}
+
+fn median(mut nanos: Vec<f64>) -> f64 {
+    nanos.sort_by(f64::total_cmp);
+    nanos[nanos.len() / 2]
+}
+
+fn model() -> (Arc<Graph>, Arc<[Kernel]>) {
+    let operators = (0..DISPATCHES).map(|index| Operator {
+        id: OperatorId::new(index),
+        name: format!("operator_{index}"),
+        op_type: "Relu".to_owned(),
+        domain: String::new(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        captures: Vec::new(),
+        attributes: BTreeMap::new(),
+        position: index as usize,
+    });
+    let graph = Graph {
+        source: Source {
+            path: "loop.onnx".into(),
+            bytes: Default::default(),
+            xxh3: 0,
+            producer: "benchmark".to_owned(),
+        },
+        name: "loop".to_owned(),
+        operators: operators.collect(),
+        values: Vec::new(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        opsets: BTreeMap::new(),
+    };
+    let kernels = (0..DISPATCHES).map(|index| Kernel {
+        id: KernelId::new(index),
+        name: format!("kernel_{index}"),
+        op: "Relu".to_owned(),
+        operators: vec![Attribution { operator: OperatorId::new(index), exact: true }],
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        input_types: Vec::new(),
+        output_types: Vec::new(),
+    });
+    (Arc::new(graph), kernels.collect())
+}
