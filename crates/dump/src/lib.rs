@@ -1,1 +1,65 @@
-//! opscope-dump
+//! Captures the tensors of runs and brings them to where they are wanted.
+//!
+//! A [`Dumper`] is an instrument. Every tensor that a subscription selected becomes a [`Stream`] of [`Piece`]s, which go to
+//! the subscription's [`Sink`]: on the engine's thread, borrowing its memory, or through a queue of bounded size. What was
+//! selected and could not be delivered is [`Missing`], by name.
+//!
+//! What a program does to get a directory of `.npy` files from some runs:
+//!
+//! ```no_run
+//! # use std::{path::Path, sync::Arc};
+//! # use opscope_dump::*;
+//! # use opscope_model::*;
+//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn Resident) -> Result<(), Box<dyn std::error::Error>> {
+//! let graph = model.graph();
+//! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
+//! selection.check(graph).map_err(|problems| problems[0].to_string())?;
+//!
+//! let about = About::new(graph, model.fidelity(), engine.name(), engine.version());
+//! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &about)?;
+//! let dumper = Dumper::new();
+//! dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() })?;
+//!
+//! dumper.add_plan(model, &*plan)?; // once per plan: delivers what was computed at load
+//! for run in (0..20).map(RunId) {
+//!     let info = RunInfo { id: run, graph, kernels: plan.kernels(), fidelity: model.fidelity() };
+//!     plan.run(run, inputs, &*dumper.observe(&info))?;
+//! }
+//! let report = dumper.finish()?; // also after an error or a signal
+//! println!("complete: {}", report.is_complete());
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod directory;
+mod driver;
+mod dumper;
+mod error;
+mod flow;
+mod index;
+mod manifest;
+mod observer;
+mod outcome;
+mod queue;
+mod routes;
+mod selection;
+mod sink;
+mod stream;
+mod subscription;
+mod worker;
+
+pub use directory::{Contents, DirectorySink};
+pub use dumper::{Dumper, Handle};
+pub use error::DumpError;
+pub use flow::{Delivery, Flow, Policy};
+pub use index::{INDEX, IndexLine, State};
+pub use manifest::{
+    About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
+};
+pub use outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
+pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Pattern, Position, Runs, Selection};
+pub use sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
+pub use stream::{Io, Missing, Origin, Piece, Stream};
+pub use subscription::Request;

@@ -1,1 +1,32 @@
-//! opscope-profile
+//! The profiler: what ran and when.
+//!
+//! *While a model runs*, [`Profiler`] is an instrument: create it with a directory, let the engine call its observers,
+//! and [`finish`](Profiler::finish) it. It leaves a recording: raw records, names and a manifest that says whether
+//! everything is there.
+//!
+//! *Afterwards*, [`Recording::open`] reads it, also where the process was killed: [`Recording::export`] writes timelines
+//! and tables, [`Recording::account`] says where the time of a run goes.
+
+#![forbid(unsafe_code)]
+
+mod account;
+mod error;
+mod export;
+mod options;
+mod profiler;
+mod recording;
+mod sampler;
+#[cfg(test)]
+mod snapshots;
+mod spread;
+
+pub use account::{Account, CopyTimes, OperatorTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
+pub use error::ProfileError;
+pub use export::Format;
+pub use options::{ProfilerOptions, SwitchEffect, Switches, WhenFull};
+pub use profiler::{Profiler, Subject};
+pub use recording::{
+    Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact, EngineInfo, Fact, Facts,
+    FusedOperator, HostInfo, KernelNames, Manifest, ModelInfo, ProcessInfo, RecordCounts, Recording, RunFact,
+    SampleFact, Span, TensorKind,
+};

@@ -4,6 +4,14 @@ use std::path::PathBuf;
 use super::profiler::{Bytes, RecordPolicy};
 use super::request::{OutputFormat, Percent, PureData};
 
+const MODEL: &str = "Model and input";
+const SHAPES: &str = "Shapes of dynamic inputs";
+const MEASURING: &str = "Measuring";
+const INSTRUMENTS: &str = "Profile and dump";
+const OUTPUT: &str = "Output";
+const NOTED: &str = "Accepted for scripts of other tools, with a note";
+const REFUSED: &str = "Known and refused, with the reason";
+
 /// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).
 ///
 /// Of an option that is given twice the last one counts. Defaults are not here but where options are resolved, which
@@ -13,106 +21,115 @@ use super::request::{OutputFormat, Percent, PureData};
 #[allow(missing_docs)]
 pub struct BenchmarkArguments {
     /// The ONNX file
-    #[arg(value_name = "MODEL", help_heading = "Model and input")]
+    #[arg(value_name = "MODEL", help_heading = MODEL)]
     pub model_file: Option<PathBuf>,
     /// The same as MODEL [also: -om, -m, --om-model]
-    #[arg(long, value_name = "MODEL", help_heading = "Model and input")]
+    #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub model: Option<PathBuf>,
     /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
-    #[arg(long, value_name = "FILES", help_heading = "Model and input")]
+    #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Option<String>,
     /// What the model is fed with when there is no --input; zero if not given [also: -pdt]
-    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", help_heading = "Model and input")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", help_heading = MODEL)]
     pub pure_data_type: Option<PureData>,
     /// The seed of random input; 0 if not given
-    #[arg(long, value_name = "N", help_heading = "Model and input")]
+    #[arg(long, value_name = "N", help_heading = MODEL)]
     pub seed: Option<u64>,
     /// The shapes, such as "data:1,600;info:1,600" [also: -ds]
-    #[arg(long, value_name = "SHAPES", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
     pub dym_shape: Option<String>,
     /// Ranges of shapes, such as "data:1,3,200~224,224-300", or an .info file; a table over all of them [also: -dr]
-    #[arg(long, value_name = "RANGES", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, value_name = "RANGES", help_heading = SHAPES)]
     pub dym_shape_range: Option<String>,
     /// The same as --dym-shape [also: -dd]
-    #[arg(long, value_name = "SHAPES", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
     pub dym_dims: Option<String>,
     /// The batch dimension [also: -db]
-    #[arg(long, value_name = "N", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, value_name = "N", help_heading = SHAPES)]
     pub dym_batch: Option<u64>,
     /// Height and width, such as 224,224 [also: -dhw]
-    #[arg(long, value_name = "H,W", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, value_name = "H,W", help_heading = SHAPES)]
     pub dym_hw: Option<String>,
     /// Take the shape from each input file; files are not joined to a batch [also: -asdsm]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = SHAPES)]
     pub auto_set_dymshape_mode: Option<bool>,
     /// The same as --auto-set-dymshape-mode [also: -asddm]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Shapes of dynamic inputs")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = SHAPES)]
     pub auto_set_dymdims_mode: Option<bool>,
     /// Measured runs per set of inputs; 1 if not given
-    #[arg(long = "loop", value_name = "N", help_heading = "Measuring")]
+    #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,
     /// Runs before those; 1 if not given [also: -wcount]
-    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub warmup_count: Option<u64>,
     /// Repeat until the confidence interval of the median is at most so wide
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Measuring")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = MEASURING)]
     pub until_stable: Option<Percent>,
     /// Runs at a time; 1 if not given
-    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub threads: Option<NonZeroUsize>,
     /// Threads within one operator
-    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub engine_threads: Option<NonZeroUsize>,
     /// Samples per run, for the throughput
-    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub batch_size: Option<u64>,
     /// Record where the time goes; needs --output [also: -pf]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub profiler: Option<bool>,
-    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on), sys-cpu-profiling, sys-profiling, sys-pid-profiling (off)
-    #[arg(long, value_name = "KEY=on|off", help_heading = "Profile and dump")]
+    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on if not given), sys-cpu-profiling,
+    /// sys-profiling, sys-pid-profiling (off)
+    #[arg(long, value_name = "KEY=on|off", help_heading = INSTRUMENTS)]
     pub profiler_option: Vec<String>,
     /// The memory for records, such as 8M
-    #[arg(long, value_name = "SIZE", help_heading = "Profile and dump")]
+    #[arg(long, value_name = "SIZE", help_heading = INSTRUMENTS)]
     pub profiler_size: Option<Bytes>,
     /// How much of it fills before it is written
-    #[arg(long, value_name = "SIZE", help_heading = "Profile and dump")]
+    #[arg(long, value_name = "SIZE", help_heading = INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
     /// What happens when it is full
-    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = "Profile and dump")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = INSTRUMENTS)]
     pub profiler_policy: Option<RecordPolicy>,
     /// Write every output of every operator; needs --output
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub dump: Option<bool>,
     /// Profile or dump as this file says; --profiler and --dump are then ignored [also: -acl]
-    #[arg(long, value_name = "FILE", help_heading = "Profile and dump")]
+    #[arg(long, value_name = "FILE", help_heading = INSTRUMENTS)]
     pub acl_json_path: Option<PathBuf>,
     /// Only compare the file of --acl-json-path with the model
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Profile and dump")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub check: Option<bool>,
     /// The directory of results [also: -o]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// The name of this run in it; date and time if not given [also: -od]
-    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     pub output_dirname: Option<PathBuf>,
     /// How the model's outputs are written; BIN if not given
-    #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT", help_heading = OUTPUT)]
     pub outfmt: Option<OutputFormat>,
     /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
-    #[arg(long, value_name = "AXIS", help_heading = "Output")]
+    #[arg(long, value_name = "AXIS", help_heading = OUTPUT)]
     pub output_batchsize_axis: Option<usize>,
     /// Print one JSON document
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub json: Option<bool>,
     /// Print no messages but errors
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub quiet: Option<bool>,
     /// Print more messages
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Output")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub debug: Option<bool>,
     /// There is one device here, the CPU [also: -d]
-    #[arg(long, value_name = "N", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, value_name = "N", help_heading = NOTED)]
     pub device: Option<String>,
     /// Inputs always come from the host's memory [also: -rm]
     #[arg(
@@ -120,41 +137,48 @@ pub struct BenchmarkArguments {
         value_enum,
         ignore_case = true,
         value_name = "MODE",
-        help_heading = "Accepted for scripts of other tools, with a note"
+        help_heading = NOTED
     )]
     pub run_mode: Option<RunMode>,
     /// The copies in and out are always shown [also: -das]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub display_all_summary: Option<bool>,
     /// The engine knows the sizes of outputs [also: -outsize]
-    #[arg(long, value_name = "SIZES", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, value_name = "SIZES", help_heading = NOTED)]
     pub output_size: Option<String>,
     /// A dump is npy files anyway
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub dump_npy: Option<bool>,
     /// --threads needs no pipeline
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub pipeline: Option<bool>,
     /// There is one device to give the inputs to
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub divide_input: Option<bool>,
     /// There are no files of msprof to rename
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub profiler_rename: Option<bool>,
     /// The energy is not measured [also: -ec]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = NOTED)]
     pub energy_consumption: Option<bool>,
     /// There is no NPU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=2048), help_heading = "Accepted for scripts of other tools, with a note")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=2048), help_heading = NOTED)]
     pub npu_id: Option<u16>,
     /// Preprocessing on another vendor's device [also: -aipp]
-    #[arg(long, value_name = "FILE", help_heading = "Known and refused, with the reason")]
+    #[arg(long, value_name = "FILE", help_heading = REFUSED)]
     pub aipp_config: Option<PathBuf>,
     /// Another program
-    #[arg(long, value_name = "NAME", help_heading = "Known and refused, with the reason")]
+    #[arg(long, value_name = "NAME", help_heading = REFUSED)]
     pub backend: Option<String>,
     /// Belongs to --backend
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth, value_name = "BOOL", help_heading = "Known and refused, with the reason")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = REFUSED)]
     pub perf: Option<bool>,
 }
 

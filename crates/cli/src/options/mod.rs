@@ -1,8 +1,8 @@
 //! The command line of `opscope benchmark`: parse, then resolve.
 //!
 //! [`expand`] brings the spellings of other tools into one form, [`BenchmarkArguments`] is what clap reads, and
-//! [`resolve`] checks the rules and gives a [`BenchmarkRequest`], which knows nothing of clap. `docs/options.md` has the
-//! table of all options.
+//! [`resolve()`] checks the rules and gives a [`BenchmarkRequest`], which knows nothing of clap. `docs/options.md` has
+//! the table of all options.
 
 mod arguments;
 mod environment;

@@ -38,8 +38,8 @@ impl Default for ProfilerSwitches {
 }
 
 /// The keys, for messages.
-const KEYS: &str = "write KEY=on or KEY=off, with KEY one of model-execution, task-time, runtime-api, sys-hardware-mem, \
-                    sys-cpu-profiling, sys-profiling, sys-pid-profiling, dvpp-profiling, aicpu";
+const KEYS: &str = "write KEY=on or KEY=off, with KEY one of model-execution, task-time, runtime-api, \
+                    sys-hardware-mem, sys-cpu-profiling, sys-profiling, sys-pid-profiling, dvpp-profiling, aicpu";
 
 impl ProfilerSwitches {
     /// The default with these changes, each `KEY=on` or `KEY=off`; of two for the same key the last one counts.

@@ -8,7 +8,11 @@ pub enum Refusal {
     #[error("no model was given; write `opscope benchmark MODEL.onnx` or `--model MODEL.onnx`")]
     NoModel,
     /// The model was given twice.
-    #[error("the model was given twice, as '{}' and as `--model {}`; keep one of them", .positional.display(), .option.display())]
+    #[error(
+        "the model was given twice, as '{}' and as `--model {}`; keep one of them",
+        .positional.display(),
+        .option.display()
+    )]
     TwoModels {
         /// The one without an option's name.
         positional: PathBuf,

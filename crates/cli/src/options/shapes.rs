@@ -55,7 +55,8 @@ impl fmt::Display for ShapeSet {
 pub(super) const MOST_SETS: usize = 10_000;
 
 const SET: &str = "write the inputs and their dimensions, such as \"data:1,600;info:1,600\"";
-const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, such as \"data:1,3,200~224,224-300;info:1~4\", \
+const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
+                     such as \"data:1,3,200~224,224-300;info:1~4\", \
                      or name a .info file with one such line per set of shapes";
 
 /// Reads `name:1,600;other:1,600`.

@@ -104,8 +104,8 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     expanded
 }
 
-/// The option that a word is, its row in the table, and the value behind `=`. `None` for words that are no options, and for
-/// short names that are not in the table: clap has its own, and refuses the others.
+/// The option that a word is, its row in the table, and the value behind `=`. `None` for words that are no options, and
+/// for short names that are not in the table: clap has its own, and refuses the others.
 fn split(word: &OsStr) -> Option<(OsString, Option<&'static Spelling>, Option<OsString>)> {
     let bytes = word.as_bytes();
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());

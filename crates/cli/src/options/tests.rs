@@ -168,10 +168,22 @@ fn no_option_is_missing_from_the_table_of_options() {
 }
 
 #[test]
+fn the_page_of_options_names_every_option_in_every_spelling() {
+    let page = include_str!("../../../../docs/options.md");
+    let names = OPTIONS.iter().map(|(option, ..)| format!("--{option}"));
+    let others = SPELLINGS.iter().flat_map(|spelling| spelling.others);
+    // The page writes the other tools' names as they do, with `_`.
+    let hyphened = page.replace('_', "-");
+    for name in names.chain(others.map(|name| (*name).to_owned())) {
+        assert!(hyphened.contains(&format!("`{name}")), "{name}");
+    }
+}
+
+#[test]
 fn the_short_names_are_those_of_the_original() {
     let found: BTreeSet<&str> = SPELLINGS.iter().flat_map(|spelling| spelling.others).copied().collect();
-    let shorts = "-i -o -od -pf -acl -om -m -wcount -pdt -db -dhw -dd -ds -dr -d -das -rm -outsize -asdsm -asddm -oba -aipp \
-                  -ec";
+    let shorts = "-i -o -od -pf -acl -om -m -wcount -pdt -db -dhw -dd -ds -dr -d -das -rm -outsize -asdsm -asddm -oba \
+                  -aipp -ec";
     for short in shorts.split_whitespace() {
         assert!(found.contains(short), "{short}");
     }

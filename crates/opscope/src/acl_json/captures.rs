@@ -3,7 +3,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::dump_section::{DumpMode, DumpSection, DumpedModel, Excluded};
+use super::dump_list::{DumpedModel, Excluded};
+use super::dump_section::{DumpMode, DumpSection};
 use super::field::{Report, shortened};
 use super::spelling::did_you_mean;
 use super::{Note, Problem, ProblemKind};
@@ -96,8 +97,8 @@ impl Captures {
 }
 
 impl DumpSection {
-    /// What is captured of a model: for every entry that matches it the operators of its `layer` and `opname_range` (all
-    /// when it has neither), without those of its blacklists. What one entry captures, another does not take away.
+    /// What is captured of a model: for every entry that matches it the operators of its `layer` and `opname_range`
+    /// (all when it has neither), without those of its blacklists. What one entry captures, another does not take away.
     pub fn captures(&self, model: &ModelNames<'_>) -> Captures {
         let mut operators = vec![Captured::Nothing; model.operators.len()];
         let index = index_by_name(model);

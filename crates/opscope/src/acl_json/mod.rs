@@ -1,10 +1,11 @@
 //! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
 //!
-//! It is read strictly. Every problem is reported at once, each with its place and with what would be right. Keys are of
-//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
+//! It is read strictly. Every problem is reported at once, each with its place and with what would be right. Keys are
+//! of three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
 //! listed as a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
 
 mod captures;
+mod dump_list;
 mod dump_section;
 mod field;
 mod json;
@@ -19,7 +20,8 @@ use std::io::Read;
 use std::path::Path;
 
 pub use captures::{Captures, ModelNames, Slot};
-pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, DumpedModel, Excluded, NameRange, Statistic};
+pub use dump_list::{DumpedModel, Excluded, NameRange};
+pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, Statistic};
 pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
 pub use profiler_section::{HostUsage, Megabytes, ProfilerSection, SampleRate, TaskTime};
 pub use run_ranges::RunRanges;
@@ -33,7 +35,8 @@ pub const LARGEST_FILE: u64 = 10 << 20;
 /// How deep objects and arrays may be nested.
 pub const DEEPEST_NESTING: usize = 10;
 
-/// What an `acl.json` asks for. At most one of the two sections is there: a dump lengthens the times that a profile shows.
+/// What an `acl.json` asks for. At most one of the two sections is there: a dump lengthens the times that a profile
+/// shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AclConfig {
     /// What to dump; none when the file has no `dump` section or one that captures nothing.
@@ -48,8 +51,8 @@ impl AclConfig {
     /// Reads a file. Relative paths in it are taken from `working_dir`.
     ///
     /// # Errors
-    /// Every problem of the file: that it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`], is not
-    /// JSON, is nested deeper than [`DEEPEST_NESTING`], or holds keys or values that are not right.
+    /// Every problem of the file: that it cannot be read, is not a regular file, is larger than [`LARGEST_FILE`], is
+    /// not JSON, is nested deeper than [`DEEPEST_NESTING`], or holds keys or values that are not right.
     pub fn read(path: &Path, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
         let text = read_text(path).map_err(|problem| vec![problem])?;
         AclConfig::parse(&text, working_dir)
@@ -107,7 +110,7 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
         report.problem(
             ProblemKind::Conflict,
             "/profiler/switch",
-            "the profiler is on and the dump section captures tensors, but a dump lengthens the times that a profile shows",
+            "the profiler is on and the dump section captures tensors, which lengthens the times that a profile shows",
             "keep one of the two sections, and run twice if you need both",
         );
     }

@@ -1,7 +1,7 @@
-/// The candidate that `word` was probably meant to be: the nearest by edit distance, if at most a third of the word would
-/// have to change.
+/// The candidate that `word` was probably meant to be: the nearest by edit distance, if at most a third of the word
+/// would have to change.
 pub(super) fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    /// Longer words are names of operators with their whole path; looking for a near one among thousands would take long.
+    /// Longer words are operators' names with a long path; looking for a near one among thousands would take long.
     const LONGEST: usize = 200;
     let letters: Vec<char> = word.chars().flat_map(char::to_lowercase).take(LONGEST + 1).collect();
     if letters.is_empty() || letters.len() > LONGEST {
@@ -22,7 +22,7 @@ pub(super) fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = 
     best.map(|(_, candidate)| candidate)
 }
 
-/// Letters to insert, delete, replace or swap with their neighbour ("optimal string alignment"), with three rows of memory.
+/// Letters to insert, delete, replace or swap with their neighbour ("optimal string alignment"), in three rows of memory.
 fn edit_distance(from: &[char], to: &[char]) -> usize {
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();

@@ -211,6 +211,24 @@ fn right_keys_without_a_meaning_here_are_listed() {
 }
 
 #[test]
+fn the_page_of_keys_names_every_key() {
+    let page = include_str!("../../../../docs/acl-json.md");
+    let report = |text: &str| parse(text).unwrap_err()[0].right.clone();
+    let lists = [r#"{"?": 1}"#, r#"{"dump": {"?": 1}}"#, r#"{"profiler": {"?": 1}}"#].map(report);
+    let entry = report(r#"{"dump": {"dump_path": "d", "dump_list": [{"?": 1}]}}"#);
+    let mut keys = 0;
+    for list in lists.iter().chain([&entry]) {
+        let list = list.strip_prefix("the keys here are ").expect("all keys").replace(" and ", ", ");
+        for key in list.split(", ") {
+            let section = ["dump", "profiler"].contains(&key) && page.contains(&format!("## The {key} section"));
+            assert!(section || page.contains(&format!("`{key}`")), "{key}");
+            keys += 1;
+        }
+    }
+    assert!(keys > 40, "{keys}");
+}
+
+#[test]
 fn a_file_that_records_nothing_says_so() {
     for (text, says) in [
         ("{}", "nothing will be recorded"),
@@ -382,7 +400,7 @@ fn likely_json(depth: u32) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Whatever is in the file, reading ends with a configuration or with at least one problem, and checking it never panics.
+/// Whatever is in the file, reading ends with a configuration or with a problem at least, and checking it never panics.
 fn ends_well(text: &str) {
     match parse(text) {
         Ok(config) => {

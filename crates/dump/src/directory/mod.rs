@@ -1,0 +1,256 @@
+//! The dump's own format: a directory of `.npy` files with an index and a manifest.
+
+mod csv;
+mod file_name;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSlice, Write};
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::{Accumulator, Statistics, npy};
+
+use crate::index::{INDEX, IndexLine, State};
+use crate::manifest::{About, MANIFEST, Manifest, RawEntry};
+use crate::outcome::Ending;
+use crate::{Answer, Closed, DumpError, Piece, Sink, Stream};
+
+/// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
+///
+/// A line of the index is written when its tensor is, so the directory can be read at any moment, also after the process
+/// was killed.
+pub struct DirectorySink {
+    root: PathBuf,
+    contents: Contents,
+    model: String,
+    manifest: Manifest,
+    index: File,
+    /// The directory that was made last; streams of a run mostly come together.
+    made: String,
+    current: Option<Current>,
+    csv: Option<csv::Table>,
+    errors: Vec<String>,
+}
+
+/// What is kept of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contents {
+    /// All of it.
+    Tensors,
+    /// Its statistics, in the index and in `statistics.csv`.
+    Statistics,
+}
+
+/// A tensor that is being written.
+struct Current {
+    /// None for statistics.
+    file: Option<Open>,
+    statistics: Accumulator,
+}
+
+struct Open {
+    file: File,
+    /// Relative to the root.
+    path: String,
+    /// What comes before the data, until it is written.
+    header: Vec<u8>,
+    raw: bool,
+}
+
+/// Space that is kept free for the manifest, so that a full disk can still be told of.
+const RESERVE: &str = ".reserve";
+const RESERVED_BYTES: usize = 64 << 10;
+
+impl DirectorySink {
+    /// Makes the directory, with a manifest that says that the dump is not complete.
+    ///
+    /// # Errors
+    /// When the directory exists, or cannot be made or written.
+    pub fn create(root: &Path, contents: Contents, about: &About) -> Result<Self, DumpError> {
+        let failed = |path: &Path, what: &str, error: io::Error| {
+            let reason = format!("{what}: {error}");
+            DumpError::File { path: path.to_path_buf(), reason }
+        };
+        if let Some(parent) = root.parent() {
+            fs::create_dir_all(parent).map_err(|error| failed(parent, "the directory could not be made", error))?;
+        }
+        fs::create_dir(root).map_err(|error| failed(root, "the dump's directory could not be made", error))?;
+        let index = root.join(INDEX);
+        let index = new_file(&index).map_err(|error| failed(&index, "the index could not be made", error))?;
+        let name = match contents {
+            Contents::Tensors => "tensors",
+            Contents::Statistics => "statistics",
+        };
+        let sink = Self {
+            root: root.to_path_buf(),
+            contents,
+            model: about.model.xxh3.clone(),
+            manifest: Manifest::begun(about, name),
+            index,
+            made: String::new(),
+            current: None,
+            csv: None,
+            errors: Vec::new(),
+        };
+        let manifest = root.join(MANIFEST);
+        sink.write_manifest().map_err(|error| failed(&manifest, "the manifest could not be written", error))?;
+        let reserve = root.join(RESERVE);
+        fs::write(&reserve, [0; RESERVED_BYTES])
+            .map_err(|error| failed(&reserve, "no space could be kept for the manifest", error))?;
+        Ok(sink)
+    }
+
+    fn open(&mut self, stream: &Stream) -> io::Result<Option<Open>> {
+        if self.contents == Contents::Statistics {
+            return Ok(None);
+        }
+        let directory = file_name::directory(&stream.origin);
+        if directory != self.made {
+            match fs::create_dir(self.root.join(&directory)) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => self.made.clone_from(&directory),
+            }
+        }
+        let header = npy::header(stream.dtype, &stream.shape);
+        let (raw, extension) = if header.is_ok() { (false, "npy") } else { (true, "bin") };
+        let path = format!("{directory}/{}.{extension}", file_name::stem(&stream.origin));
+        let file = new_file(&self.root.join(&path))?;
+        Ok(Some(Open { file, path, header: header.unwrap_or_default(), raw }))
+    }
+
+    fn complete(&mut self, stream: &Stream, current: Current) -> io::Result<()> {
+        let statistics = current.statistics.finish();
+        let state = match &current.file {
+            None => State::Statistics,
+            Some(open) if open.raw => State::Raw,
+            Some(_) => State::Complete,
+        };
+        let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, state);
+        let mut line = line.with_statistics(&statistics);
+        if let Some(open) = current.file {
+            if open.raw {
+                let (dtype, value) = (line.dtype.clone(), line.value.clone());
+                self.manifest.raw.push(RawEntry { file: open.path.clone(), dtype, value });
+            }
+            line.file = Some(open.path);
+        } else {
+            self.write_csv(stream, &statistics)?;
+        }
+        self.write_line(&line)?;
+        self.manifest.tensors += 1;
+        self.manifest.bytes += stream.bytes;
+        Ok(())
+    }
+
+    fn write_csv(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+        let table = match &mut self.csv {
+            Some(table) => table,
+            none => none.insert(csv::Table::create(&self.root)?),
+        };
+        table.add(stream, statistics)
+    }
+
+    /// One write per line: a reader never sees half of one, but for a full disk.
+    fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.index.write_all(&text)
+    }
+
+    /// Beside, then renamed: there is always one whole manifest.
+    fn write_manifest(&self) -> io::Result<()> {
+        let (path, beside) = (self.root.join(MANIFEST), self.root.join(".manifest.json"));
+        let mut text = serde_json::to_vec_pretty(&self.manifest)?;
+        text.push(b'\n');
+        fs::write(&beside, text)?;
+        fs::rename(beside, path)
+    }
+
+    /// Keeps what there is of a tensor, under a name that says so.
+    fn keep_partial(&mut self, stream: &Stream, open: Open) {
+        let partial = format!("{}.partial", open.path);
+        let renamed = fs::rename(self.root.join(&open.path), self.root.join(&partial));
+        let mut line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Partial);
+        line.file = Some(if renamed.is_ok() { partial } else { open.path });
+        // The manifest names the tensor as missing in any case.
+        let _ = self.write_line(&line);
+    }
+
+    fn stop(&mut self, stream: &Stream, error: &io::Error) -> Answer {
+        if let Some(Current { file: Some(open), .. }) = self.current.take() {
+            self.keep_partial(stream, open);
+        }
+        Answer::Stop(format!("{} could not be written: {error}", self.root.display()))
+    }
+}
+
+impl Sink for DirectorySink {
+    fn begin(&mut self, stream: &Stream) -> Answer {
+        if format!("{:016x}", stream.origin.graph.source.xxh3) != self.model {
+            let path = stream.origin.graph.source.path.display();
+            self.errors.push(format!("{} is another model than the dump's; it is left out: {path}", stream.origin));
+            return Answer::Skip;
+        }
+        let Ok(statistics) = Accumulator::new(stream.dtype, stream.shape.iter().product()) else {
+            return Answer::Skip;
+        };
+        match self.open(stream) {
+            Ok(file) => {
+                self.current = Some(Current { file, statistics });
+                Answer::Continue
+            }
+            Err(error) => self.stop(stream, &error),
+        }
+    }
+
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        let Some(current) = &mut self.current else { return Answer::Skip };
+        current.statistics.update(piece.bytes);
+        let mut written = Ok(());
+        if let Some(open) = &mut current.file {
+            written = write_both(&mut open.file, &std::mem::take(&mut open.header), piece.bytes);
+        }
+        if written.is_ok() && piece.last {
+            written = match self.current.take() {
+                Some(current) => self.complete(stream, current),
+                None => Ok(()),
+            };
+        }
+        match written {
+            Ok(()) => Answer::Continue,
+            Err(error) => self.stop(stream, &error),
+        }
+    }
+
+    fn broken(&mut self, stream: &Stream, _reason: &str) {
+        if let Some(Current { file: Some(open), .. }) = self.current.take() {
+            self.keep_partial(stream, open);
+        }
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        let mut errors = std::mem::take(&mut self.errors);
+        self.manifest.end(ending, &errors);
+        // Gives its space back to the manifest; nothing depends on it otherwise.
+        let _ = fs::remove_file(self.root.join(RESERVE));
+        if let Err(error) = self.write_manifest() {
+            errors
+                .push(format!("the manifest could not be written and still says that the dump is not closed: {error}"));
+        }
+        Closed { directory: Some(self.root.clone()), errors }
+    }
+}
+
+/// Never what exists, and never through a link.
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Header and data in one call of the system, where it takes both.
+fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Result<()> {
+    if header.is_empty() {
+        return file.write_all(data);
+    }
+    let written = file.write_vectored(&[IoSlice::new(header), IoSlice::new(data)])?;
+    file.write_all(&header[written.min(header.len())..])?;
+    file.write_all(&data[written.saturating_sub(header.len())..])
+}

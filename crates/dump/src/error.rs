@@ -1,0 +1,51 @@
+use std::path::PathBuf;
+
+/// What can be wrong with a dump.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DumpError {
+    /// A file or directory could not be made or read.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What was tried, and what the system said.
+        reason: String,
+    },
+    /// A pattern for names.
+    #[error("the pattern '{pattern}' is wrong: {reason}")]
+    Pattern {
+        /// As it was given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A list of runs.
+    #[error("'{text}' is no list of runs: {reason}. Right is, for example, 0|5-10|20")]
+    Runs {
+        /// As it was given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A name that the model does not have.
+    #[error("the model has no operator '{name}', which the selection names{}", nearest.as_ref().map(|n| format!("; there is '{n}'")).unwrap_or_default())]
+    NoSuchOperator {
+        /// The name.
+        name: String,
+        /// The name in the model that is most like it.
+        nearest: Option<String>,
+    },
+    /// A place such as `input0` of a blacklist.
+    #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
+    Position(String),
+    /// Something was called from inside of a sink that waits for that sink.
+    #[error("this would wait for the sink that calls it; call it from another thread")]
+    FromWithin,
+    /// The values that were computed at load could not be delivered.
+    #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
+    Constants(std::io::Error),
+    /// The system gave no thread.
+    #[error("no thread could be started for the sink: {0}")]
+    Thread(std::io::Error),
+}

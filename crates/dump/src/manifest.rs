@@ -1,0 +1,206 @@
+use opscope_model::Fidelity;
+use opscope_onnx::Graph;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Ending, RunOutcome};
+use crate::{Losses, Missing, Origin};
+
+/// The manifest's file name in a dump's directory.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The value of the manifest's `schema`.
+pub const SCHEMA: &str = "opscope.dump/1";
+
+/// `manifest.json`: what a dump is of, and whether it is complete. It says `complete: false` until the dump is closed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Whether everything that was selected is there, from runs that ended well.
+    pub complete: bool,
+    /// The program that wrote it, with its version.
+    pub writer: String,
+    /// The model.
+    pub model: ModelEntry,
+    /// What ran it.
+    pub engine: EngineEntry,
+    /// How faithfully the file was followed: `exact` or `optimised`.
+    pub fidelity: String,
+    /// What is kept of a tensor: `tensors` or `statistics`.
+    pub contents: String,
+    /// How many tensors there are.
+    pub tensors: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The runs.
+    pub runs: Vec<RunEntry>,
+    /// Tensors in `.bin` files because the npy format has no type for them.
+    pub raw: Vec<RawEntry>,
+    /// How many selected tensors are not there.
+    pub missing_count: u64,
+    /// Those of them that are named.
+    pub missing: Vec<MissingEntry>,
+    /// What went wrong besides.
+    pub errors: Vec<String>,
+}
+
+/// The model of a dump.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelEntry {
+    /// Its file, as the user gave it.
+    pub path: String,
+    /// The graph's name in it.
+    pub name: String,
+    /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
+    pub xxh3: String,
+}
+
+/// The engine of a dump.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineEntry {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// A run of a dump.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEntry {
+    /// Its number.
+    pub run: u64,
+    /// Why it failed, or null.
+    pub failure: Option<String>,
+    /// For a run that failed: the operators that were being executed.
+    pub in_flight: Vec<InFlightEntry>,
+}
+
+/// An operator that was being executed when a run failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InFlightEntry {
+    /// Its name.
+    pub operator: String,
+    /// Its type.
+    pub op_type: String,
+    /// The names of the values that it takes, by slot. Their tensors are in the index where they were selected.
+    pub inputs: Vec<Option<String>>,
+}
+
+/// A tensor that is kept as bare bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RawEntry {
+    /// The file, relative to the manifest.
+    pub file: String,
+    /// The type of its elements.
+    pub dtype: String,
+    /// The value's name.
+    pub value: String,
+}
+
+/// A tensor that is not there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MissingEntry {
+    /// The run; null for what is missing in every run.
+    pub run: Option<u64>,
+    /// The operator.
+    pub operator: String,
+    /// `input` or `output`.
+    pub io: String,
+    /// Its slot.
+    pub slot: usize,
+    /// The value's name.
+    pub value: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a dump is told of its surroundings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// The engine's name.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// How faithfully the file is followed.
+    pub fidelity: Fidelity,
+    /// The model.
+    pub model: ModelEntry,
+}
+
+impl About {
+    /// A dump of this graph.
+    pub fn new(graph: &Graph, fidelity: Fidelity, engine: &str, engine_version: &str) -> Self {
+        let model = ModelEntry {
+            path: graph.source.path.display().to_string(),
+            name: graph.name.clone(),
+            xxh3: format!("{:016x}", graph.source.xxh3),
+        };
+        Self { engine: engine.into(), engine_version: engine_version.into(), fidelity, model }
+    }
+}
+
+impl Manifest {
+    /// The manifest of a dump that has just begun.
+    pub(crate) fn begun(about: &About, contents: &str) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            complete: false,
+            writer: format!("opscope {}", env!("CARGO_PKG_VERSION")),
+            model: about.model.clone(),
+            engine: EngineEntry { name: about.engine.clone(), version: about.engine_version.clone() },
+            fidelity: about.fidelity.to_string(),
+            contents: contents.into(),
+            tensors: 0,
+            bytes: 0,
+            runs: Vec::new(),
+            raw: Vec::new(),
+            missing_count: 0,
+            missing: Vec::new(),
+            errors: vec!["the dump was not closed: the process that wrote it ended early".into()],
+        }
+    }
+
+    /// Takes in how it ended.
+    pub(crate) fn end(&mut self, ending: &Ending, errors: &[String]) {
+        self.runs = ending.runs.iter().map(RunEntry::new).collect();
+        self.missing_count = ending.losses.count();
+        self.missing = ending.losses.named().iter().map(MissingEntry::new).collect();
+        self.errors = errors.iter().cloned().chain(ending.stopped.clone()).collect();
+        self.errors.dedup();
+        let failed = ending.runs.iter().any(|run| run.failure.is_some());
+        self.complete = self.missing_count == 0 && self.errors.is_empty() && !failed;
+        if self.missing_count > self.missing.len() as u64 {
+            self.errors.push(format!("only the first {} missing tensors are named", Losses::NAMED));
+        }
+    }
+}
+
+impl RunEntry {
+    fn new(outcome: &RunOutcome) -> Self {
+        let in_flight = outcome.in_flight.iter().map(|&id| {
+            let operator = outcome.graph.operator(id);
+            let name = |value: &Option<_>| value.map(|value| outcome.graph.value(value).name.clone());
+            InFlightEntry {
+                operator: operator.name.clone(),
+                op_type: operator.op_type.clone(),
+                inputs: operator.inputs.iter().map(name).collect(),
+            }
+        });
+        Self { run: outcome.run.0, failure: outcome.failure.clone(), in_flight: in_flight.collect() }
+    }
+}
+
+impl MissingEntry {
+    fn new(missing: &Missing) -> Self {
+        let Missing { origin, reason } = missing;
+        let Origin { run, io, slot, .. } = *origin;
+        Self {
+            run: run.map(|run| run.0),
+            operator: origin.operator().name.clone(),
+            io: io.name().into(),
+            slot,
+            value: origin.value_name().into(),
+            reason: reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use opscope_model::{Kernel, KernelId, RunId};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+
+use crate::{Io, Missing, Origin, Selection};
+
+/// Where a plan's tensors can be seen: for each kernel, which inputs and outputs of the file's operators are the tensors
+/// that arrive there and leave it.
+pub(crate) struct Routes {
+    pub graph: Arc<Graph>,
+    pub plan: usize,
+    /// What to capture before a kernel is executed, by [`KernelId`].
+    pub before: Vec<Vec<Route>>,
+    /// What to capture after it.
+    pub after: Vec<Vec<Route>>,
+    /// What is the same in every run.
+    pub constant: Vec<Route>,
+    /// What cannot be seen, and why.
+    pub absent: Vec<(Route, &'static str)>,
+}
+
+/// One tensor of an operator, and where to find it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    /// The kernel's slot. Of no meaning for what is constant or absent.
+    pub engine_slot: usize,
+    pub operator: OperatorId,
+    pub io: Io,
+    pub slot: usize,
+    pub value: ValueId,
+}
+
+impl Routes {
+    /// All tensors of all operators. `constants` are the values that were computed when the model was loaded.
+    pub fn new(graph: &Arc<Graph>, plan: usize, kernels: &[Kernel], constants: &HashSet<ValueId>) -> Self {
+        let mut routes = Self {
+            graph: Arc::clone(graph),
+            plan,
+            before: vec![Vec::new(); kernels.len()],
+            after: vec![Vec::new(); kernels.len()],
+            constant: Vec::new(),
+            absent: Vec::new(),
+        };
+        let seen = Seen::new(kernels, constants);
+        for operator in &graph.operators {
+            for (slot, value) in operator.inputs.iter().enumerate() {
+                let Some(value) = *value else { continue };
+                let place = seen.as_input(value, operator.id).ok_or_else(|| no_input(graph, value));
+                routes.add(place, Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value });
+            }
+            for (slot, value) in operator.outputs.iter().enumerate() {
+                let Some(value) = *value else { continue };
+                let place = seen.as_output(value).ok_or("the engine computes no tensor that is this value");
+                routes.add(place, Route { engine_slot: 0, operator: operator.id, io: Io::Output, slot, value });
+            }
+        }
+        routes
+    }
+
+    /// Only what a selection means.
+    pub fn selected(&self, selection: &Selection) -> Self {
+        let ranges = selection.ranges_in(&self.graph);
+        let wants =
+            |route: &&Route| selection.wants(&ranges, self.graph.operator(route.operator), route.io, route.slot);
+        let filter = |routes: &[Vec<Route>]| -> Vec<Vec<Route>> {
+            routes.iter().map(|routes| routes.iter().filter(wants).copied().collect()).collect()
+        };
+        Self {
+            graph: Arc::clone(&self.graph),
+            plan: self.plan,
+            before: filter(&self.before),
+            after: filter(&self.after),
+            constant: self.constant.iter().filter(wants).copied().collect(),
+            absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
+        }
+    }
+
+    pub fn origin(&self, route: Route, run: Option<RunId>) -> Origin {
+        let Route { operator, io, slot, value, .. } = route;
+        Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, io, slot, value }
+    }
+
+    /// What cannot be seen in any run.
+    pub fn missing(&self) -> impl Iterator<Item = Missing> + '_ {
+        self.absent.iter().map(|&(route, reason)| Missing { origin: self.origin(route, None), reason: reason.into() })
+    }
+
+    fn add(&mut self, place: Result<Place, &'static str>, route: Route) {
+        match place {
+            Ok(Place::Before(kernel, engine_slot)) => self.before[kernel.index()].push(Route { engine_slot, ..route }),
+            Ok(Place::After(kernel, engine_slot)) => self.after[kernel.index()].push(Route { engine_slot, ..route }),
+            Ok(Place::Constant) => self.constant.push(route),
+            Err(reason) => self.absent.push((route, reason)),
+        }
+    }
+}
+
+fn no_input(graph: &Graph, value: ValueId) -> &'static str {
+    match graph.value(value).producer {
+        Producer::Initializer => "it is a weight of the file, which the engine keeps in a form of its own",
+        Producer::Input => "the engine does not use this input of the model",
+        Producer::Operator(..) => "the engine computes no tensor that is this value",
+    }
+}
+
+/// Where a value can be looked at.
+#[derive(Clone, Copy)]
+enum Place {
+    Before(KernelId, usize),
+    After(KernelId, usize),
+    Constant,
+}
+
+/// The first place of every value.
+struct Seen<'a> {
+    constants: &'a HashSet<ValueId>,
+    made: HashMap<ValueId, (KernelId, usize)>,
+    taken: HashMap<ValueId, (KernelId, usize)>,
+    taken_by: HashMap<(ValueId, OperatorId), (KernelId, usize)>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(kernels: &[Kernel], constants: &'a HashSet<ValueId>) -> Self {
+        let (mut made, mut taken, mut taken_by) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for kernel in kernels {
+            for (slot, values) in kernel.outputs.iter().enumerate() {
+                for &value in values {
+                    made.entry(value).or_insert((kernel.id, slot));
+                }
+            }
+            for (slot, input) in kernel.inputs.iter().enumerate() {
+                let Some(value) = input.value else { continue };
+                taken.entry(value).or_insert((kernel.id, slot));
+                for attribution in &kernel.operators {
+                    taken_by.entry((value, attribution.operator)).or_insert((kernel.id, slot));
+                }
+            }
+        }
+        Self { constants, made, taken, taken_by }
+    }
+
+    fn as_output(&self, value: ValueId) -> Option<Place> {
+        let constant = self.constants.contains(&value).then_some(Place::Constant);
+        constant.or_else(|| self.made.get(&value).map(|&(kernel, slot)| Place::After(kernel, slot)))
+    }
+
+    /// Best where the operator takes it, so that an operator's inputs come right before its outputs.
+    fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<Place> {
+        let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| Place::Before(kernel, slot));
+        let any = || self.taken.get(&value).map(|&(kernel, slot)| Place::Before(kernel, slot));
+        let constant = self.constants.contains(&value).then_some(Place::Constant);
+        constant.or(own).or_else(|| self.as_output(value)).or_else(any)
+    }
+}

@@ -1,0 +1,161 @@
+mod pattern;
+mod runs;
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use opscope_onnx::{Graph, Operator, OperatorId};
+
+use crate::{DumpError, Io};
+pub use pattern::Pattern;
+pub use runs::Runs;
+
+/// Which tensors are captured: those for which every condition holds. The default is every output of every operator.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Operators by name; empty for all.
+    pub operators: Vec<Pattern>,
+    /// Operators by type; empty for all.
+    pub op_types: Vec<Pattern>,
+    /// Operators from one to another, in the order of the graph, both included; empty for all.
+    pub ranges: Vec<OperatorRange>,
+    /// Inputs, outputs or both.
+    pub io: IoSelection,
+    /// Slots of inputs and outputs; none for all.
+    pub slots: Option<Vec<usize>>,
+    /// Runs.
+    pub runs: Runs,
+    /// No more than so many tensors.
+    pub first: Option<u64>,
+    /// Only tensors with a NaN or an infinite element.
+    pub only_non_finite: bool,
+    /// No more than so many bytes in all; a tensor that does not fit any more is listed as missing.
+    pub byte_budget: Option<u64>,
+    /// Tensors of operators of these types are left out.
+    pub type_blacklist: Vec<BlacklistEntry>,
+    /// Tensors of operators of these names are left out.
+    pub name_blacklist: Vec<BlacklistEntry>,
+}
+
+pub(crate) type Range = RangeInclusive<OperatorId>;
+
+/// Operators from one to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorRange {
+    /// The name of the first.
+    pub begin: String,
+    /// The name of the last.
+    pub end: String,
+}
+
+/// Which sides of an operator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IoSelection {
+    /// What operators take.
+    Inputs,
+    /// What operators give.
+    #[default]
+    Outputs,
+    /// Both.
+    All,
+}
+
+/// Tensors to leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlacklistEntry {
+    /// The operator's name or type, to the letter.
+    pub name: String,
+    /// Which of its tensors; empty for all.
+    pub positions: Vec<Position>,
+}
+
+/// A tensor's place at an operator: `input0`, `output1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The side.
+    pub io: Io,
+    /// The slot.
+    pub slot: usize,
+}
+
+impl Selection {
+    /// Whether the names it gives exist in this graph. A selection that names what is not there would silently capture
+    /// less than was meant.
+    ///
+    /// # Errors
+    /// All the names that do not.
+    pub fn check(&self, graph: &Graph) -> Result<(), Vec<DumpError>> {
+        let exact = self.operators.iter().filter_map(|pattern| match pattern {
+            Pattern::Exact(name) => Some(name),
+            _ => None,
+        });
+        let ends = self.ranges.iter().flat_map(|range| [&range.begin, &range.end]);
+        let unknown: Vec<_> = exact
+            .chain(ends)
+            .filter(|name| graph.operator_named(name).is_none())
+            .map(|name| DumpError::NoSuchOperator { name: name.clone(), nearest: nearest(graph, name) })
+            .collect();
+        if unknown.is_empty() { Ok(()) } else { Err(unknown) }
+    }
+
+    /// The ranges of operators that are meant in this graph.
+    pub(crate) fn ranges_in(&self, graph: &Graph) -> Vec<Range> {
+        let place = |name| graph.operator_named(name).map(|operator| operator.id);
+        self.ranges.iter().filter_map(|range| Some(place(&range.begin)?..=place(&range.end)?)).collect()
+    }
+
+    /// Whether a tensor is meant, as far as its place in the graph decides it.
+    pub(crate) fn wants(&self, ranges: &[Range], operator: &Operator, io: Io, slot: usize) -> bool {
+        let named = |patterns: &[Pattern], name: &str| {
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+        };
+        let listed = |list: &[BlacklistEntry], name: &str| {
+            list.iter().any(|entry| {
+                entry.name == name && (entry.positions.is_empty() || entry.positions.contains(&Position { io, slot }))
+            })
+        };
+        self.io.contains(io)
+            && named(&self.operators, &operator.name)
+            && named(&self.op_types, &operator.op_type)
+            && (self.ranges.is_empty() || ranges.iter().any(|range| range.contains(&operator.id)))
+            && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
+            && !listed(&self.type_blacklist, &operator.op_type)
+            && !listed(&self.name_blacklist, &operator.name)
+    }
+}
+
+impl IoSelection {
+    /// Whether a side is meant.
+    pub fn contains(self, io: Io) -> bool {
+        match self {
+            IoSelection::Inputs => io == Io::Input,
+            IoSelection::Outputs => io == Io::Output,
+            IoSelection::All => true,
+        }
+    }
+}
+
+impl FromStr for Position {
+    type Err = DumpError;
+
+    fn from_str(text: &str) -> Result<Self, DumpError> {
+        let side = |io: Io| text.strip_prefix(io.name()).map(|slot| (io, slot));
+        let (io, slot) =
+            side(Io::Input).or_else(|| side(Io::Output)).ok_or_else(|| DumpError::Position(text.into()))?;
+        match slot.bytes().all(|byte| byte.is_ascii_digit()).then(|| slot.parse().ok()).flatten() {
+            Some(slot) => Ok(Self { io, slot }),
+            None => Err(DumpError::Position(text.into())),
+        }
+    }
+}
+
+/// The name in the graph that shares the longest beginning and end with this one.
+fn nearest(graph: &Graph, name: &str) -> Option<String> {
+    let likeness = |other: &str| {
+        let begin = name.bytes().zip(other.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+        let end = name.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+        begin + end
+    };
+    let best = graph.operators.iter().max_by_key(|operator| likeness(&operator.name))?;
+    (likeness(&best.name) * 2 >= name.len()).then(|| best.name.clone())
+}

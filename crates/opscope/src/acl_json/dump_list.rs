@@ -1,0 +1,172 @@
+use super::ProblemKind::{Choice, Conflict, Content, Value};
+use super::captures::Slot;
+use super::field::{Field, Object, Report};
+
+/// One entry of `dump_list`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DumpedModel {
+    /// The entry's JSON pointer.
+    pub pointer: String,
+    /// The model: its file's name up to the first `.`, or its graph's name. Every model when there is none.
+    pub model_name: Option<String>,
+    /// The operators by name; with no layers and no ranges all of them.
+    pub layers: Vec<String>,
+    /// The operators from one to another in execution order, both included; beside `layers`.
+    pub ranges: Vec<NameRange>,
+    /// What is left out, by the operator's type.
+    pub optype_blacklist: Vec<Excluded>,
+    /// What is left out, by the operator's name.
+    pub opname_blacklist: Vec<Excluded>,
+}
+
+/// From one operator to another, both included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameRange {
+    /// The first operator's name.
+    pub begin: String,
+    /// The last operator's name.
+    pub end: String,
+}
+
+/// An entry of a blacklist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excluded {
+    /// The operator's type or name.
+    pub name: String,
+    /// The inputs and outputs that are left out; all of them when there are none.
+    pub slots: Vec<Slot>,
+}
+
+/// What the rest of the section allows in an entry.
+pub(super) struct EntryRules {
+    /// `dump_op_switch` is on.
+    pub(super) single_operators: bool,
+    /// `dump_scene` is `watcher`.
+    pub(super) watcher: bool,
+    /// `dump_level` is `op`.
+    pub(super) by_operator: bool,
+}
+
+/// Reads the list. `None` if there is a problem in it, which is then in the report.
+pub(super) fn read(list: &Field<'_>, rules: &EntryRules, report: &mut Report) -> Option<Vec<DumpedModel>> {
+    let before = report.problems.len();
+    let items = list.items(report)?;
+    let models = items.iter().filter_map(|item| entry(item, rules, report)).collect();
+    (report.problems.len() == before).then_some(models)
+}
+
+fn entry(item: &Field<'_>, rules: &EntryRules, report: &mut Report) -> Option<DumpedModel> {
+    const KEYS: &[&str] =
+        &["model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"];
+    let object = item.object(KEYS, report)?;
+    let mut model = DumpedModel { pointer: item.pointer.clone(), ..DumpedModel::default() };
+    if let Some(field) = object.get("model_name") {
+        let name = if rules.single_operators { field.text(report) } else { field.filled_text(report) };
+        model.model_name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        if rules.watcher {
+            field.problem(report, Conflict, "\"watcher\" takes no model", "leave the key out");
+        }
+    }
+    if let Some(field) = object.get("layer") {
+        model.layers = names(&field, report);
+        let empty = field.items(&mut Report::default()).is_some_and(|items| items.is_empty());
+        if empty && !rules.single_operators {
+            field.problem(report, Content, "the list is empty", "name an operator, or leave the key out for all");
+        }
+    }
+    watcher_nodes(&object, rules, report);
+    for (key, entries) in
+        [("optype_blacklist", &mut model.optype_blacklist), ("opname_blacklist", &mut model.opname_blacklist)]
+    {
+        if let Some(field) = object.get(key) {
+            *entries = blacklist(&field, report);
+            needs_operator_level(&field, rules, report);
+        }
+    }
+    if let Some(field) = object.get("opname_range") {
+        model.ranges = ranges(&field, report);
+        needs_operator_level(&field, rules, report);
+        if object.get("model_name").is_none() {
+            let what = "the range does not say of which model";
+            field.problem(report, Conflict, what, "write a \"model_name\" beside it");
+        }
+    }
+    Some(model)
+}
+
+fn watcher_nodes(object: &Object<'_>, rules: &EntryRules, report: &mut Report) {
+    let pointer = object.pointer_of("watcher_nodes");
+    let Some(field) = object.get("watcher_nodes") else {
+        if rules.watcher {
+            report.problem(Content, &pointer, "the key is missing", "\"watcher\" needs the names of its nodes");
+        }
+        return;
+    };
+    let named = !names(&field, report).is_empty();
+    if !rules.watcher {
+        report.problem(Conflict, &pointer, "only the scene \"watcher\" has nodes", "use \"layer\" instead");
+    } else if !named {
+        report.problem(Content, &pointer, "no node is named", "name at least one");
+    }
+}
+
+fn needs_operator_level(field: &Field<'_>, rules: &EntryRules, report: &mut Report) {
+    if !rules.by_operator {
+        let what = "this needs \"dump_level\": \"op\", and the level is another";
+        field.problem(report, Conflict, what, "write \"dump_level\": \"op\" in the section, or leave this key out");
+    }
+}
+
+fn names(field: &Field<'_>, report: &mut Report) -> Vec<String> {
+    let items = field.items(report).unwrap_or_default();
+    items.iter().filter_map(|item| item.filled_text(report)).map(str::to_owned).collect()
+}
+
+fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
+    /// The vendor's limit.
+    const MOST: usize = 100;
+    let items = field.items(report).unwrap_or_default();
+    if items.len() > MOST {
+        let what = format!("there are {} entries", items.len());
+        field.problem(report, Value, what, format!("write at most {MOST}"));
+    }
+    let read = |item: &Field<'_>, report: &mut Report| {
+        let object = item.object(&["name", "pos"], report)?;
+        let name = required(&object, "name", report)?;
+        let slots = object.get("pos").map_or_else(Vec::new, |field| slots(&field, report));
+        Some(Excluded { name, slots })
+    };
+    items.iter().filter_map(|item| read(item, report)).collect()
+}
+
+fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for item in field.items(report).unwrap_or_default() {
+        let Some(text) = item.text(report) else { continue };
+        match text.parse() {
+            Ok(slot) => slots.push(slot),
+            Err(what) => item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on"),
+        }
+    }
+    slots
+}
+
+fn ranges(field: &Field<'_>, report: &mut Report) -> Vec<NameRange> {
+    let read = |item: &Field<'_>, report: &mut Report| {
+        let object = item.object(&["begin", "end"], report)?;
+        let (begin, end) = (required(&object, "begin", report), required(&object, "end", report));
+        Some(NameRange { begin: begin?, end: end? })
+    };
+    let items = field.items(report).unwrap_or_default();
+    items.iter().filter_map(|item| read(item, report)).collect()
+}
+
+fn required(object: &Object<'_>, key: &str, report: &mut Report) -> Option<String> {
+    match object.get(key) {
+        Some(field) => field.filled_text(report).map(str::to_owned),
+        None => {
+            report.problem(Content, &object.pointer_of(key), "the key is missing", "give a name");
+            None
+        }
+    }
+}

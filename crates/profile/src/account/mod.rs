@@ -1,0 +1,150 @@
+//! Where the time of a run goes.
+
+mod collect;
+mod text;
+
+use serde::Serialize;
+
+/// What this version gives.
+pub(crate) const SCHEMA: &str = "opscope.account/1";
+
+/// The closed account of the measured runs' time: operators, between operators, in and out make 100 %. Runs that warmed
+/// up, failed, or of which dispatches are missing are left out. All times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Account {
+    /// `opscope.account/1`.
+    pub schema: &'static str,
+    /// The model's path.
+    pub model: String,
+    /// The engine's name.
+    pub engine: String,
+    /// `optimised` or `exact`.
+    pub fidelity: String,
+    /// Whether the recording is complete.
+    pub complete: bool,
+    /// Which runs count.
+    pub runs: RunCounts,
+    /// The time of a run.
+    pub run: RunTimes,
+    /// Where it goes; none where dispatches were not recorded, or there is no run that counts.
+    pub shares: Option<Shares>,
+    /// Copies of inputs and outputs. They lie outside of the runs' time.
+    pub copies: Vec<CopyTimes>,
+    /// Operators of the file, by time.
+    pub operators: Vec<OperatorTimes>,
+    /// Operator types, by time.
+    pub op_types: Vec<TypeTimes>,
+}
+
+/// How many runs there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct RunCounts {
+    /// That count.
+    pub measured: u64,
+    /// That warmed up.
+    pub warm_up: u64,
+    /// That broke off.
+    pub failed: u64,
+    /// Of which dispatches, or the run's own record, are missing.
+    pub partial: u64,
+}
+
+/// The time of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct RunTimes {
+    /// Of all together.
+    pub total_ns: f64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// The median.
+    pub median_ns: f64,
+    /// The shortest.
+    pub min_ns: f64,
+    /// The longest.
+    pub max_ns: f64,
+}
+
+/// The parts of the runs' time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shares {
+    /// While at least one operator was executed.
+    pub operators: Share,
+    /// Between the first operator's start and the last one's end, while none was.
+    pub between: Share,
+    /// Before the first operator and after the last one.
+    pub in_out: Share,
+    /// Dispatches of a run, on average.
+    pub dispatches_per_run: f64,
+    /// The time between operators, for each dispatch: all together.
+    pub between_ns_per_dispatch: f64,
+    /// The same, as the median over the runs.
+    pub median_between_ns_per_dispatch: f64,
+}
+
+/// One part of the runs' time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Share {
+    /// Of all runs together.
+    pub total_ns: f64,
+    /// Of a run, the mean.
+    pub mean_ns: f64,
+    /// Of a run, the median.
+    pub median_ns: f64,
+    /// Of all runs' time.
+    pub percent: f64,
+}
+
+/// Copies in one direction, of measured runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CopyTimes {
+    /// `copy_in` or `copy_out`.
+    pub direction: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Of one, on average.
+    pub mean_ns: f64,
+    /// Bytes of one, on average.
+    pub mean_bytes: f64,
+}
+
+/// The time of an operator of the file. A fused kernel's time counts for the first of its operators.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperatorTimes {
+    /// Its name in the file.
+    pub operator: String,
+    /// Its type.
+    pub op_type: String,
+    /// What the engine executes for it.
+    pub kernel_ops: Vec<String>,
+    /// The other operators that its kernels execute.
+    pub fused: Vec<String>,
+    /// Whether the engine itself says that these kernels are this operator; otherwise it was inferred.
+    pub exact: bool,
+    /// Dispatches of all runs together.
+    pub dispatches: u64,
+    /// Of all runs together.
+    pub total_ns: f64,
+    /// Of a run, the mean.
+    pub mean_ns: f64,
+    /// Of all runs' time.
+    pub percent: f64,
+}
+
+/// The time of all operators of a type.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TypeTimes {
+    /// The type.
+    pub op_type: String,
+    /// How many operators of this type were executed.
+    pub operators: u64,
+    /// What the engine executes for them.
+    pub kernel_ops: Vec<String>,
+    /// Dispatches of all runs together.
+    pub dispatches: u64,
+    /// Of all runs together.
+    pub total_ns: f64,
+    /// Of a run, the mean.
+    pub mean_ns: f64,
+    /// Of all runs' time.
+    pub percent: f64,
+}

@@ -1,0 +1,148 @@
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+use opscope_clock::{Calibration, Ticks};
+use serde_json::{Map, Value, json};
+
+use super::ExportError;
+use super::labels::LabelTable;
+use crate::Recording;
+use crate::recording::{Fact, Item, RunGroup, Span};
+
+/// What this version writes.
+const SCHEMA: &str = "opscope.timeline/1";
+
+/// Calls and copies have rows of their own, because they overlap with runs: their numbers are the thread's with this
+/// added, which is above every thread number of Linux (2^22).
+const CALLS: u64 = 1 << 24;
+const COPIES: u64 = 2 << 24;
+
+/// Writes an array of trace events: times are microseconds since boot with three decimals.
+pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+    let mut events = Events {
+        into,
+        pid: recording.manifest().process.pid,
+        calibration: recording.calibration(),
+        rows: BTreeMap::new(),
+    };
+    let mut labels = LabelTable::new(recording.names());
+    let mut notes: HashMap<(u64, u32), String> = HashMap::new();
+    events.begin(recording)?;
+    for item in recording.groups()? {
+        match item? {
+            Item::Run(group) => {
+                if let Some(run) = group.record {
+                    let name = format!("{} {}", if run.warm_up { "warm-up run" } else { "run" }, run.run);
+                    let row = events.row(u64::from(run.thread), || format!("thread {}", run.thread));
+                    let args = json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
+                    events.slice(row, "run", &name, run.span, &args.to_string())?;
+                }
+                write_dispatches(&group, &mut events, &mut labels, &mut notes)?;
+            }
+            Item::Other(Fact::Call(call)) => {
+                let row =
+                    events.row(CALLS + u64::from(call.thread), || format!("engine calls of thread {}", call.thread));
+                events.slice(row, "engine_call", call.call.name(), call.span, &json!({"run": call.run}).to_string())?;
+            }
+            Item::Other(Fact::Copy(copy)) => {
+                let row = events.row(COPIES + u64::from(copy.thread), || format!("copies of thread {}", copy.thread));
+                let args = json!({"run": copy.run, "bytes": copy.bytes});
+                events.slice(row, "copy", copy.direction.name(), copy.span, &args.to_string())?;
+            }
+            Item::Other(Fact::Sample(sample)) => {
+                let unknown = format!("counter {}", sample.counter);
+                let (name, unit) = recording
+                    .counter(sample.counter)
+                    .map_or((unknown.as_str(), "value"), |counter| (&counter.name, &counter.unit));
+                events.counter(name, unit, sample.at, sample.value)?;
+            }
+            Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
+        }
+    }
+    events.end()?;
+    Ok(())
+}
+
+fn write_dispatches(
+    group: &RunGroup,
+    events: &mut Events<'_>,
+    labels: &mut LabelTable<'_>,
+    notes: &mut HashMap<(u64, u32), String>,
+) -> io::Result<()> {
+    for dispatch in &group.dispatches {
+        let label = labels.get(dispatch.plan, dispatch.kernel);
+        let kept = notes.entry((dispatch.plan, dispatch.kernel)).or_insert_with(|| {
+            let all = label.notes().into_iter().map(|(name, text)| (name.to_owned(), Value::String(text)));
+            let text = Value::Object(all.collect::<Map<_, _>>()).to_string();
+            // The closing brace goes, because the run's number follows.
+            text.strip_suffix('}').unwrap_or_default().to_owned()
+        });
+        let row = events.row(u64::from(dispatch.thread), || format!("thread {}", dispatch.thread));
+        let args = format!("{kept},\"run\":{}}}", dispatch.run);
+        events.slice(row, "operator", &label.title, dispatch.span, &args)?;
+    }
+    Ok(())
+}
+
+struct Events<'a> {
+    into: &'a mut dyn Write,
+    pid: u32,
+    calibration: &'a Calibration,
+    rows: BTreeMap<u64, String>,
+}
+
+impl Events<'_> {
+    fn begin(&mut self, recording: &Recording) -> io::Result<()> {
+        let manifest = recording.manifest();
+        let name = format!(
+            "{} ({} {}, {})",
+            manifest.model.path, manifest.engine.name, manifest.engine.version, manifest.engine.fidelity
+        );
+        let args = json!({"name": name, "schema": SCHEMA, "complete": recording.is_complete()});
+        write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
+    }
+
+    /// The number of a row, named when it is first used.
+    fn row(&mut self, row: u64, name: impl FnOnce() -> String) -> u64 {
+        self.rows.entry(row).or_insert_with(name);
+        row
+    }
+
+    fn slice(&mut self, row: u64, category: &str, name: &str, span: Span, args: &str) -> io::Result<()> {
+        let start = self.calibration.timestamp(span.start).as_nanos();
+        let end = self.calibration.timestamp(span.end).as_nanos();
+        let (ts, dur) = (micros(start), micros(end.saturating_sub(start)));
+        let name = Value::from(name);
+        write!(
+            self.into,
+            ",\n{{\"ph\":\"X\",\"cat\":\"{category}\",\"name\":{name},\"pid\":{},\"tid\":{row},\"ts\":{ts},\"dur\":{dur},\"args\":{args}}}",
+            self.pid
+        )
+    }
+
+    fn counter(&mut self, name: &str, unit: &str, at: Ticks, value: f64) -> io::Result<()> {
+        let ts = micros(self.calibration.timestamp(at).as_nanos());
+        let (name, args) = (Value::from(name), json!({unit: value}));
+        write!(
+            self.into,
+            ",\n{{\"ph\":\"C\",\"name\":{name},\"pid\":{},\"tid\":0,\"ts\":{ts},\"args\":{args}}}",
+            self.pid
+        )
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        for (index, (row, name)) in self.rows.iter().enumerate() {
+            let args = json!({"name": name});
+            let named = json!({"ph": "M", "name": "thread_name", "pid": self.pid, "tid": row, "args": args});
+            let args = json!({"sort_index": index});
+            let sorted = json!({"ph": "M", "name": "thread_sort_index", "pid": self.pid, "tid": row, "args": args});
+            write!(self.into, ",\n{named},\n{sorted}")?;
+        }
+        self.into.write_all(b"\n]\n")
+    }
+}
+
+/// Nanoseconds as microseconds with three decimals, exactly.
+pub(super) fn micros(nanos: u64) -> String {
+    format!("{}.{:03}", nanos / 1000, nanos % 1000)
+}

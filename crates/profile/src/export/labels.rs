@@ -1,0 +1,114 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::recording::{KernelNames, Names, TensorKind};
+
+/// What exports say of a kernel, made once.
+#[derive(Debug)]
+pub(crate) struct KernelLabels {
+    /// The operator's name in the file, with how many others the kernel executes.
+    pub title: String,
+    pub operator: String,
+    pub op_type: String,
+    pub engine_name: String,
+    pub engine_op: String,
+    pub exact: bool,
+    /// The names of the other operators.
+    pub fused: Vec<String>,
+    pub input_shapes: Option<String>,
+    pub input_types: Option<String>,
+    pub output_shapes: Option<String>,
+    pub output_types: Option<String>,
+}
+
+/// The labels of all kernels that were met so far.
+pub(crate) struct LabelTable<'a> {
+    names: &'a Names,
+    labels: HashMap<(u64, u32), Arc<KernelLabels>>,
+}
+
+impl<'a> LabelTable<'a> {
+    pub(crate) fn new(names: &'a Names) -> Self {
+        Self { names, labels: HashMap::new() }
+    }
+
+    /// The labels of a kernel; where its names were lost, its numbers.
+    pub(crate) fn get(&mut self, plan: u64, kernel: u32) -> Arc<KernelLabels> {
+        let names = self.names;
+        Arc::clone(self.labels.entry((plan, kernel)).or_insert_with(|| {
+            let labels = match names.kernel(plan, kernel) {
+                Some(known) => KernelLabels::of(known),
+                None => KernelLabels::of(&KernelNames::unknown(plan, kernel)),
+            };
+            Arc::new(labels)
+        }))
+    }
+}
+
+impl KernelLabels {
+    fn of(names: &KernelNames) -> Self {
+        let title = match names.fused.len() {
+            0 => names.operator.clone(),
+            count => format!("{} +{count} fused", names.operator),
+        };
+        Self {
+            title,
+            operator: names.operator.clone(),
+            op_type: names.op_type.clone(),
+            engine_name: names.name.clone(),
+            engine_op: names.op.clone(),
+            exact: names.exact,
+            fused: names.fused.iter().map(|operator| operator.name.clone()).collect(),
+            input_shapes: shapes(&names.inputs),
+            input_types: types(&names.inputs),
+            output_shapes: shapes(&names.outputs),
+            output_types: types(&names.outputs),
+        }
+    }
+
+    /// What a timeline shows beside the title: name and text.
+    pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
+        let mut notes = vec![
+            ("operator", self.operator.clone()),
+            ("op_type", self.op_type.clone()),
+            ("kernel", self.engine_name.clone()),
+            ("kernel_op", self.engine_op.clone()),
+            ("attribution", if self.exact { "exact" } else { "inferred" }.to_owned()),
+        ];
+        if !self.fused.is_empty() {
+            notes.push(("fused", self.fused.join(", ")));
+        }
+        let tensors = [
+            ("input_shapes", &self.input_shapes),
+            ("input_types", &self.input_types),
+            ("output_shapes", &self.output_shapes),
+            ("output_types", &self.output_types),
+        ];
+        notes.extend(tensors.into_iter().filter_map(|(name, text)| text.clone().map(|text| (name, text))));
+        notes
+    }
+}
+
+/// `1,3,224,224;64,3,7,7`: a semicolon between tensors. None where there is no tensor.
+fn shapes(tensors: &[TensorKind]) -> Option<String> {
+    let shape = |tensor: &TensorKind| tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    (!tensors.is_empty()).then(|| tensors.iter().map(shape).collect::<Vec<_>>().join(";"))
+}
+
+/// `FLOAT;INT64`: the names of ONNX's `TensorProto.DataType`, `UNDEFINED` for types of the engine's own.
+fn types(tensors: &[TensorKind]) -> Option<String> {
+    let dtype = |tensor: &TensorKind| match tensor.dtype.as_deref() {
+        Some("float32") => "FLOAT".to_owned(),
+        Some("float64") => "DOUBLE".to_owned(),
+        Some(other) => other.to_uppercase(),
+        None => "UNDEFINED".to_owned(),
+    };
+    (!tensors.is_empty()).then(|| tensors.iter().map(dtype).collect::<Vec<_>>().join(";"))
+}
+
+/// The model's name: that of its file, without the ending.
+pub(crate) fn model_name(recording: &crate::Recording) -> String {
+    let path = std::path::Path::new(&recording.manifest().model.path);
+    path.file_stem()
+        .map_or_else(|| recording.manifest().model.graph.clone(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,0 +1,131 @@
+//! What others read: timelines and tables.
+
+mod api_statistic;
+mod chrome;
+mod csv;
+mod labels;
+mod op_statistic;
+mod op_summary;
+mod perfetto;
+mod protobuf;
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::{ProfileError, Recording};
+
+/// A form that a recording can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `timeline.pftrace`: Perfetto's protocol buffers.
+    Perfetto,
+    /// `timeline.json`: an array of Chrome's trace events.
+    Chrome,
+    /// `op_summary.csv`, `op_statistic.csv` and `api_statistic.csv`.
+    Csv,
+}
+
+type Writer = fn(&Recording, &mut dyn Write) -> Result<(), ExportError>;
+
+/// Why an export broke off.
+enum ExportError {
+    /// The recording could not be read.
+    Recording(ProfileError),
+    /// The export could not be written.
+    Write(io::Error),
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 3] = [Self::Perfetto, Self::Chrome, Self::Csv];
+
+    /// The name, as in `perfetto`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Csv => "csv",
+        }
+    }
+
+    fn files(self) -> &'static [(&'static str, Writer)] {
+        match self {
+            Self::Perfetto => &[("timeline.pftrace", perfetto::write)],
+            Self::Chrome => &[("timeline.json", chrome::write)],
+            Self::Csv => &[
+                ("op_summary.csv", op_summary::write),
+                ("op_statistic.csv", op_statistic::write),
+                ("api_statistic.csv", api_statistic::write),
+            ],
+        }
+    }
+}
+
+impl Recording {
+    /// Writes the files of a format into a directory that exists, and gives their paths. Memory does not grow with the
+    /// number of runs. A file appears under its name when it is whole.
+    ///
+    /// # Errors
+    /// When the recording cannot be read, a file exists already, or one cannot be written.
+    pub fn export(&self, format: Format, into: &Path) -> Result<Vec<PathBuf>, ProfileError> {
+        format.files().iter().map(|(name, writer)| write_file(self, &into.join(name), *writer)).collect()
+    }
+}
+
+fn write_file(recording: &Recording, path: &Path, writer: Writer) -> Result<PathBuf, ProfileError> {
+    if path.exists() {
+        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(ProfileError::io("create", path)(exists));
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&part);
+    let mut file = BufWriter::with_capacity(1 << 20, file.map_err(ProfileError::io("create", &part))?);
+    let written = writer(recording, &mut file).and_then(|()| file.flush().map_err(ExportError::Write));
+    match written {
+        Ok(()) => std::fs::rename(&part, path).map_err(ProfileError::io("create", path))?,
+        Err(error) => {
+            drop(file);
+            // The first error is the one to tell; a part that cannot be removed is named as such.
+            let _ = std::fs::remove_file(&part);
+            return Err(match error {
+                ExportError::Recording(error) => error,
+                ExportError::Write(error) => ProfileError::io("write", path)(error),
+            });
+        }
+    }
+    Ok(path.to_owned())
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = ProfileError;
+
+    fn from_str(name: &str) -> Result<Self, ProfileError> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| ProfileError::UnknownFormat { name: name.to_owned() })
+    }
+}
+
+impl From<ProfileError> for ExportError {
+    fn from(error: ProfileError) -> Self {
+        Self::Recording(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}

@@ -1,0 +1,323 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    Capabilities, EngineError, Fidelity, Instrument, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver,
+};
+use opscope_onnx::Graph;
+use opscope_trace::records::{CopyOperation, EngineCallOperation};
+use opscope_trace::{
+    Buffer, BufferOptions, CallbackThread, CopyRecord, Correlation, DispatchRecord, EngineCallRecord, KernelIndex,
+    MemoryId, ModelId, Operation, Policy, Record, RunRecord, TraceError, current_correlation, current_thread,
+};
+
+use crate::recording::{
+    Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
+    Records, SCHEMA,
+};
+use crate::sampler::Sampler;
+use crate::{ProfileError, ProfilerOptions, Switches, WhenFull};
+
+/// What a recording says of who ran what.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The model's graph.
+    pub graph: Arc<Graph>,
+    /// The engine's name.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// How faithfully it follows the file.
+    pub fidelity: Fidelity,
+    /// Threads within an operator.
+    pub engine_threads: usize,
+    /// Runs at the same time.
+    pub concurrent_runs: usize,
+}
+
+/// The instrument that records what ran and when.
+///
+/// A dispatch costs one record into memory that belongs to the calling thread: no name is looked up, nothing is
+/// allocated. A thread of the profiler writes the records to the recording's directory as they come.
+pub struct Profiler {
+    switches: Switches,
+    buffer: Buffer,
+    records: Arc<Mutex<Records>>,
+    writer: RecordingWriter,
+    known: Mutex<Known>,
+    warm_up: AtomicBool,
+    refused: AtomicU64,
+    sampler: Option<Sampler>,
+}
+
+/// The graphs and plans whose names are written. Holding them keeps their addresses theirs.
+#[derive(Default)]
+struct Known {
+    graphs: Vec<Arc<Graph>>,
+    plans: Vec<Arc<[Kernel]>>,
+}
+
+impl Profiler {
+    /// Creates the recording's directory, which must not exist, and begins to record. Until [`finish`](Self::finish) the
+    /// recording says that it is incomplete.
+    ///
+    /// # Errors
+    /// When the directory exists, a file cannot be written, or there is no memory or thread for records.
+    pub fn create(directory: &Path, subject: &Subject, options: &ProfilerOptions) -> Result<Self, ProfileError> {
+        let (writer, records) = RecordingWriter::create(directory, manifest(subject, options))?;
+        let records = Arc::new(Mutex::new(records));
+        let buffer = buffer(options, Arc::clone(&records)).map_err(|error| ProfileError::Trace(error.to_string()))?;
+        let mut known = Known::default();
+        known.graph(&subject.graph, &writer);
+        let sampler = Sampler::start(options, &buffer, &writer)?;
+        Ok(Self {
+            switches: options.switches,
+            buffer,
+            records,
+            writer,
+            known: Mutex::new(known),
+            warm_up: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            sampler,
+        })
+    }
+
+    /// Says whether the runs that begin from now on only warm up. At first they do not.
+    pub fn set_warm_up(&self, warm_up: bool) {
+        self.warm_up.store(warm_up, Ordering::Relaxed);
+    }
+
+    /// Records a call of the engine. `run` is the run that it was for; loading and planning are for none.
+    pub fn called(&self, call: Call, run: Option<RunId>, start: Ticks, end: Ticks) {
+        if !self.switches.calls {
+            return;
+        }
+        let operation = match call {
+            Call::Load => EngineCallOperation::Load,
+            Call::Plan => EngineCallOperation::Plan,
+            Call::Upload => EngineCallOperation::Upload,
+            Call::Run => EngineCallOperation::Run,
+            Call::Download => EngineCallOperation::Download,
+        };
+        self.emit(&EngineCallRecord {
+            run: trace_run(run.unwrap_or(RunId(0))),
+            start,
+            end,
+            correlation: current_correlation(),
+            operation: operation as u32,
+            thread: current_thread(),
+            ..EngineCallRecord::default()
+        });
+    }
+
+    /// Records that the inputs of a run were brought to the engine: a copy, and the engine's call `upload`.
+    pub fn copied_in(&self, run: RunId, bytes: u64, start: Ticks, end: Ticks) {
+        self.copied(run, Direction::In, bytes, start, end);
+        self.called(Call::Upload, Some(run), start, end);
+    }
+
+    /// Records that the outputs of a run were fetched from the engine: a copy, and the engine's call `download`.
+    pub fn copied_out(&self, run: RunId, bytes: u64, start: Ticks, end: Ticks) {
+        self.copied(run, Direction::Out, bytes, start, end);
+        self.called(Call::Download, Some(run), start, end);
+    }
+
+    /// Writes what is still in memory and closes the recording: complete, where nothing is missing. A profiler that is
+    /// dropped instead leaves an incomplete one.
+    ///
+    /// # Errors
+    /// When the manifest cannot be written. Records that could not be written are no error: the manifest names them.
+    pub fn finish(mut self) -> Result<Manifest, ProfileError> {
+        self.sampler = None;
+        let flushed = self.buffer.flush();
+        let statistics = self.buffer.statistics();
+        flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
+        let end = self.records.lock().unwrap_or_else(PoisonError::into_inner).end();
+        self.writer.close(&statistics, self.refused.into_inner(), end)
+    }
+
+    fn copied(&self, run: RunId, direction: Direction, bytes: u64, start: Ticks, end: Ticks) {
+        if !self.switches.calls {
+            return;
+        }
+        // The engine's memory counts as a device's, also where it is the host's: that is what tells in from out.
+        let (host, engine) = (MemoryId(0), MemoryId(1));
+        let (operation, source, destination) = match direction {
+            Direction::In => (CopyOperation::HostToDevice, host, engine),
+            Direction::Out => (CopyOperation::DeviceToHost, engine, host),
+        };
+        self.emit(&CopyRecord {
+            run: trace_run(run),
+            start,
+            end,
+            bytes,
+            correlation: current_correlation(),
+            operation: operation as u32,
+            thread: current_thread(),
+            source,
+            destination,
+            ..CopyRecord::default()
+        });
+    }
+
+    #[inline]
+    fn emit<R: Record>(&self, record: &R) {
+        if self.buffer.emit(record).is_err() {
+            self.refuse();
+        }
+    }
+
+    #[cold]
+    fn refuse(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Instrument for Profiler {
+    fn name(&self) -> &str {
+        "profiler"
+    }
+
+    fn requires(&self) -> Capabilities {
+        Capabilities { times: self.switches.dispatches, ..Capabilities::default() }
+    }
+
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        let plan = self.known().plan(run, &self.writer);
+        let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
+        Box::new(ProfiledRun {
+            profiler: self,
+            run: trace_run(run.id),
+            plan,
+            operation,
+            correlation: current_correlation(),
+            observed: Ticks::now(),
+        })
+    }
+}
+
+/// The observer of one run.
+struct ProfiledRun<'a> {
+    profiler: &'a Profiler,
+    run: opscope_trace::RunId,
+    plan: ModelId,
+    operation: Operation,
+    correlation: Correlation,
+    /// Stands for the start of a run that fails, because such a run has no times of its own.
+    observed: Ticks,
+}
+
+impl RunObserver for ProfiledRun<'_> {
+    fn interest(&self) -> Interest {
+        Interest { times: self.profiler.switches.dispatches, ..Interest::default() }
+    }
+
+    #[inline]
+    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+        self.profiler.emit(&DispatchRecord {
+            run: self.run,
+            model: self.plan,
+            start,
+            end,
+            correlation: self.correlation,
+            kernel: KernelIndex(kernel.index() as u32),
+            operation: 0,
+            thread: current_thread(),
+            device: 0,
+        });
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        if !self.profiler.switches.runs {
+            return;
+        }
+        let (start, end) = outcome.unwrap_or_else(|_| (self.observed, Ticks::now()));
+        self.profiler.emit(&RunRecord {
+            run: self.run,
+            model: self.plan,
+            start,
+            end,
+            correlation: self.correlation,
+            operation: self.operation.0,
+            thread: current_thread(),
+            failed: u32::from(outcome.is_err()),
+            ..RunRecord::default()
+        });
+    }
+}
+
+impl Known {
+    /// The number of a plan; its names are written when it is met first.
+    fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> ModelId {
+        // The plan of the last run is the likeliest.
+        let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
+        let number = met.unwrap_or_else(|| {
+            let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
+            writer.name(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
+            self.plans.push(Arc::clone(run.kernels));
+            plan
+        });
+        ModelId(number as u64)
+    }
+
+    fn graph(&mut self, graph: &Arc<Graph>, writer: &RecordingWriter) -> usize {
+        self.graphs.iter().position(|known| Arc::ptr_eq(known, graph)).unwrap_or_else(|| {
+            writer.name(&NamesLine::graph(self.graphs.len(), graph));
+            self.graphs.push(Arc::clone(graph));
+            self.graphs.len() - 1
+        })
+    }
+}
+
+fn trace_run(run: RunId) -> opscope_trace::RunId {
+    opscope_trace::RunId(run.0)
+}
+
+fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {
+    let options = BufferOptions {
+        size: options.buffer_size,
+        watermark: options.watermark,
+        policy: match options.when_full {
+            WhenFull::Wait => Policy::Lossless,
+            WhenFull::Drop => Policy::Discard,
+        },
+        interval: Some(options.flush_interval),
+        thread: CallbackThread::create("opscope-profile"),
+        file: None,
+    };
+    Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))
+}
+
+fn manifest(subject: &Subject, options: &ProfilerOptions) -> Manifest {
+    let source = &subject.graph.source;
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        complete: false,
+        incomplete_because: Vec::new(),
+        model: ModelInfo {
+            path: source.path.display().to_string(),
+            xxh3: format!("{:016x}", source.xxh3),
+            graph: subject.graph.name.clone(),
+            producer: source.producer.clone(),
+        },
+        engine: EngineInfo {
+            name: subject.engine.clone(),
+            version: subject.engine_version.clone(),
+            fidelity: subject.fidelity.to_string(),
+            threads: subject.engine_threads,
+            concurrent_runs: subject.concurrent_runs,
+        },
+        host: HostInfo::current(),
+        process: ProcessInfo::current(),
+        clock: ClockInfo::start(),
+        switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
+        sample_interval_ns: options.sample_interval.as_nanos() as u64,
+        records: None,
+    }
+}

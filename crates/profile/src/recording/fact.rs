@@ -1,0 +1,150 @@
+use opscope_clock::Ticks;
+
+/// Something that happened, as a recording holds it. All ticks are raw:
+/// [`Recording::calibration`](crate::Recording::calibration) turns them into time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Fact {
+    /// A run.
+    Run(RunFact),
+    /// A dispatch.
+    Dispatch(DispatchFact),
+    /// Inputs or outputs were copied.
+    Copy(CopyFact),
+    /// The engine was called.
+    Call(CallFact),
+    /// A counter was read.
+    Sample(SampleFact),
+}
+
+/// From when to when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The beginning.
+    pub start: Ticks,
+    /// The end.
+    pub end: Ticks,
+}
+
+/// One inference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunFact {
+    /// The number of the run.
+    pub run: u64,
+    /// The number of the plan that ran.
+    pub plan: u64,
+    /// The system's number of the thread it ran on.
+    pub thread: u32,
+    /// When.
+    pub span: Span,
+    /// Whether it only warmed up; such runs are left out of every statistic.
+    pub warm_up: bool,
+    /// Whether it broke off; such runs are left out of every statistic, too.
+    pub failed: bool,
+}
+
+/// One execution of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DispatchFact {
+    /// The number of the run.
+    pub run: u64,
+    /// The number of the plan.
+    pub plan: u64,
+    /// The kernel's place in the plan.
+    pub kernel: u32,
+    /// The system's number of the thread that reported it.
+    pub thread: u32,
+    /// When.
+    pub span: Span,
+}
+
+/// A copy between where the user's tensors lie and where the engine computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyFact {
+    /// The number of the run.
+    pub run: u64,
+    /// Which way.
+    pub direction: Direction,
+    /// How many bytes.
+    pub bytes: u64,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// When.
+    pub span: Span,
+}
+
+/// Which way a copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To the engine.
+    In,
+    /// From the engine.
+    Out,
+}
+
+/// A call of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallFact {
+    /// The run that it was for.
+    pub run: Option<u64>,
+    /// What was called.
+    pub call: Call,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// When.
+    pub span: Span,
+}
+
+/// What an engine is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Call {
+    /// Read a graph.
+    Load,
+    /// Get ready for inputs of given shapes.
+    Plan,
+    /// Take inputs.
+    Upload,
+    /// Run once.
+    Run,
+    /// Give outputs.
+    Download,
+}
+
+/// The value of a counter at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampleFact {
+    /// The counter's number.
+    pub counter: u32,
+    /// When it was read.
+    pub at: Ticks,
+    /// What it said, in the counter's unit.
+    pub value: f64,
+}
+
+impl Call {
+    /// The name, as in `load`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Call::Load => "load",
+            Call::Plan => "plan",
+            Call::Upload => "upload",
+            Call::Run => "run",
+            Call::Download => "download",
+        }
+    }
+
+    /// Whether such a call is made for a run; the others are made for the whole model.
+    pub fn belongs_to_run(self) -> bool {
+        matches!(self, Call::Upload | Call::Run | Call::Download)
+    }
+}
+
+impl Direction {
+    /// The name: `copy_in` or `copy_out`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::In => "copy_in",
+            Direction::Out => "copy_out",
+        }
+    }
+}

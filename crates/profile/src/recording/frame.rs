@@ -1,0 +1,185 @@
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+use opscope_clock::{ClockPair, Ticks, Timestamp};
+use xxhash_rust::xxh3::Xxh3;
+
+/// The first bytes of a file of records.
+pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x01";
+/// The bytes before the first frame.
+pub(crate) const FILE_HEADER: u64 = 8;
+/// The first bytes of a frame.
+const FRAME_MAGIC: [u8; 4] = *b"OBAT";
+/// The bytes of a frame before its payload.
+const FRAME_HEADER: usize = 48;
+/// The most payload bytes of one frame. A reader never takes more memory than that, whatever a file says.
+pub(crate) const FRAME_MAX: usize = 128 << 10;
+
+/// A piece of the file: records as they came, with the moment when they were written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Frame {
+    /// The number of this frame, from 0.
+    pub sequence: u64,
+    /// How many records had been dropped when it was written.
+    pub dropped: u64,
+    /// Both clocks when it was written.
+    pub clock: ClockPair,
+    /// The records.
+    pub payload: Vec<u8>,
+}
+
+/// Writes frames, each with one call.
+pub(crate) struct FrameWriter<W> {
+    into: W,
+    sequence: u64,
+    bytes: u64,
+    frame: Vec<u8>,
+}
+
+/// Reads the frames of a file that may be cut or damaged anywhere.
+pub(crate) struct FrameReader {
+    file: File,
+    length: u64,
+    position: u64,
+    damage: Damage,
+}
+
+/// What a reader had to leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Damage {
+    /// Bytes that belong to no whole frame.
+    pub bytes: u64,
+    /// Places at which frames were left out.
+    pub places: u64,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// Writes the file's header.
+    pub(crate) fn new(mut into: W) -> io::Result<Self> {
+        into.write_all(&FILE_MAGIC)?;
+        Ok(Self { into, sequence: 0, bytes: FILE_HEADER, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) })
+    }
+
+    /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes.
+    pub(crate) fn write(&mut self, payload: &[u8], dropped: u64, clock: ClockPair) -> io::Result<()> {
+        debug_assert!(payload.len() <= FRAME_MAX);
+        self.frame.clear();
+        self.frame.extend_from_slice(&FRAME_MAGIC);
+        self.frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        for field in [self.sequence, dropped, clock.ticks.as_raw(), clock.time.as_nanos()] {
+            self.frame.extend_from_slice(&field.to_le_bytes());
+        }
+        let checksum = checksum(&self.frame, payload);
+        self.frame.extend_from_slice(&checksum.to_le_bytes());
+        self.frame.extend_from_slice(payload);
+        self.into.write_all(&self.frame)?;
+        self.sequence += 1;
+        self.bytes += self.frame.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes written, the file's header among them.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Frames written.
+    pub(crate) fn frames(&self) -> u64 {
+        self.sequence
+    }
+}
+
+impl FrameReader {
+    /// Reads from the start. A file without the right header is damaged from its first byte; frames are still found.
+    pub(crate) fn new(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        let mut reader = Self { file, length, position: 0, damage: Damage::default() };
+        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC) {
+            reader.position = FILE_HEADER;
+        }
+        Ok(reader)
+    }
+
+    /// The next whole frame; none at the end. Bytes that are no frame are skipped and counted.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
+        if self.position >= self.length {
+            return Ok(None);
+        }
+        if let Some(frame) = self.frame_at(self.position)? {
+            self.position += (FRAME_HEADER + frame.payload.len()) as u64;
+            return Ok(Some(frame));
+        }
+        let lost_from = self.position;
+        let found = self.search(lost_from + 1)?;
+        self.position = found.as_ref().map_or(self.length, |(position, _)| *position);
+        self.damage.bytes += self.position - lost_from;
+        self.damage.places += 1;
+        Ok(found.map(|(position, frame)| {
+            self.position = position + (FRAME_HEADER + frame.payload.len()) as u64;
+            frame
+        }))
+    }
+
+    /// What was left out so far.
+    pub(crate) fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    /// The first whole frame from a position on.
+    fn search(&self, from: u64) -> io::Result<Option<(u64, Frame)>> {
+        const WINDOW: usize = 256 << 10;
+        let mut position = from;
+        while position < self.length {
+            let window = (self.length - position).min(WINDOW as u64) as usize;
+            let Some(bytes) = self.bytes(position, window)? else { return Ok(None) };
+            for offset in 0..bytes.len() {
+                if bytes[offset..].starts_with(&FRAME_MAGIC) {
+                    let candidate = position + offset as u64;
+                    if let Some(frame) = self.frame_at(candidate)? {
+                        return Ok(Some((candidate, frame)));
+                    }
+                }
+            }
+            // The magic may lie across the border of two windows.
+            position += (window.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
+        }
+        Ok(None)
+    }
+
+    fn frame_at(&self, position: u64) -> io::Result<Option<Frame>> {
+        let Some(header) = self.bytes(position, FRAME_HEADER)? else { return Ok(None) };
+        let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
+        let length = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
+        if header[..4] != FRAME_MAGIC || length > FRAME_MAX {
+            return Ok(None);
+        }
+        let Some(payload) = self.bytes(position + FRAME_HEADER as u64, length)? else { return Ok(None) };
+        if checksum(&header[..FRAME_HEADER - 8], &payload) != word(40) {
+            return Ok(None);
+        }
+        let clock = ClockPair { ticks: Ticks::from_raw(word(24)), time: Timestamp::from_nanos_since_boot(word(32)) };
+        Ok(Some(Frame { sequence: word(8), dropped: word(16), clock, payload }))
+    }
+
+    /// These bytes; none where the file ends before.
+    fn bytes(&self, position: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+        if position + length as u64 > self.length {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length];
+        match self.file.read_exact_at(&mut bytes, position) {
+            Ok(()) => Ok(Some(bytes)),
+            // The file became shorter since it was opened.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn checksum(header: &[u8], payload: &[u8]) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(header);
+    hash.update(payload);
+    hash.digest()
+}

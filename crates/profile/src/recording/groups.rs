@@ -1,0 +1,141 @@
+use std::collections::{HashMap, VecDeque};
+
+use super::fact::{DispatchFact, Fact, RunFact};
+use crate::ProfileError;
+
+/// A run with its dispatches.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RunGroup {
+    /// The number of the run.
+    pub run: u64,
+    /// The run itself; none where it failed, was cut off, or runs were not recorded.
+    pub record: Option<RunFact>,
+    /// Its dispatches, by their start.
+    pub dispatches: Vec<DispatchFact>,
+}
+
+/// What a recording holds, with dispatches put to their runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    Run(RunGroup),
+    Other(Fact),
+}
+
+/// Puts dispatches to their runs. A run's record comes after those of its dispatches, so memory is needed for the runs
+/// that are open at the same moment, and no more.
+pub(crate) struct Groups<I> {
+    facts: I,
+    open: HashMap<u64, Vec<DispatchFact>>,
+    /// The run that each thread is in.
+    current: HashMap<u32, u64>,
+    ready: VecDeque<RunGroup>,
+    ended: bool,
+}
+
+/// A run with more dispatches than that is given in parts, so that a damaged file cannot ask for all memory.
+const MOST_DISPATCHES: usize = 4 << 20;
+
+impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
+    pub(crate) fn new(facts: I) -> Self {
+        Self { facts, open: HashMap::new(), current: HashMap::new(), ready: VecDeque::new(), ended: false }
+    }
+
+    fn dispatch(&mut self, fact: DispatchFact) {
+        if let Some(previous) = self.current.insert(fact.thread, fact.run)
+            && previous != fact.run
+        {
+            // The thread went on to another run, so the previous one will get no record.
+            self.close(previous, None);
+        }
+        let dispatches = self.open.entry(fact.run).or_default();
+        dispatches.push(fact);
+        if dispatches.len() >= MOST_DISPATCHES {
+            self.close(fact.run, None);
+        }
+    }
+
+    fn close(&mut self, run: u64, record: Option<RunFact>) {
+        let mut dispatches = self.open.remove(&run).unwrap_or_default();
+        if record.is_none() && dispatches.is_empty() {
+            return;
+        }
+        dispatches.sort_by_key(|dispatch| (dispatch.span.start, dispatch.span.end));
+        self.ready.push_back(RunGroup { run, record, dispatches });
+    }
+}
+
+impl<I: Iterator<Item = Result<Fact, ProfileError>>> Iterator for Groups<I> {
+    type Item = Result<Item, ProfileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(group) = self.ready.pop_front() {
+                return Some(Ok(Item::Run(group)));
+            }
+            if self.ended {
+                return None;
+            }
+            match self.facts.next() {
+                Some(Ok(Fact::Dispatch(fact))) => self.dispatch(fact),
+                Some(Ok(Fact::Run(fact))) => {
+                    if self.current.get(&fact.thread) == Some(&fact.run) {
+                        self.current.remove(&fact.thread);
+                    }
+                    self.close(fact.run, Some(fact));
+                }
+                Some(Ok(other)) => return Some(Ok(Item::Other(other))),
+                Some(Err(error)) => return Some(Err(error)),
+                None => {
+                    self.ended = true;
+                    let mut left: Vec<u64> = self.open.keys().copied().collect();
+                    left.sort_unstable();
+                    for run in left {
+                        self.close(run, None);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_clock::Ticks;
+
+    use super::*;
+    use crate::recording::fact::Span;
+
+    fn span(start: u64, end: u64) -> Span {
+        Span { start: Ticks::from_raw(start), end: Ticks::from_raw(end) }
+    }
+
+    fn dispatch(run: u64, thread: u32, start: u64) -> Result<Fact, ProfileError> {
+        Ok(Fact::Dispatch(DispatchFact { run, plan: 0, kernel: 0, thread, span: span(start, start + 1) }))
+    }
+
+    fn run(run: u64, thread: u32) -> Result<Fact, ProfileError> {
+        Ok(Fact::Run(RunFact { run, plan: 0, thread, span: span(0, 100), warm_up: false, failed: false }))
+    }
+
+    fn shape(facts: Vec<Result<Fact, ProfileError>>) -> Vec<(u64, bool, usize)> {
+        Groups::new(facts.into_iter())
+            .map(|item| match item {
+                Ok(Item::Run(group)) => (group.run, group.record.is_some(), group.dispatches.len()),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn runs_of_two_threads_that_interleave_keep_their_own_dispatches() {
+        let facts =
+            vec![dispatch(0, 7, 5), dispatch(1, 8, 6), dispatch(0, 7, 1), run(0, 7), dispatch(1, 8, 9), run(1, 8)];
+        assert_eq!(shape(facts), [(0, true, 2), (1, true, 2)]);
+    }
+
+    #[test]
+    fn a_run_without_a_record_ends_with_the_next_run_of_its_thread_or_the_file() {
+        let facts = vec![dispatch(0, 7, 1), dispatch(0, 7, 2), dispatch(1, 7, 3), run(1, 7), dispatch(2, 7, 4)];
+        assert_eq!(shape(facts), [(0, false, 2), (1, true, 1), (2, false, 1)]);
+    }
+}

@@ -1,0 +1,213 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::ProfileError;
+
+/// What this version writes and reads.
+pub(crate) const SCHEMA: &str = "opscope.recording/1";
+/// The manifest's file name.
+pub(crate) const MANIFEST: &str = "manifest.json";
+
+/// What a recording says of itself: `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// `opscope.recording/1`.
+    pub schema: String,
+    /// Whether everything that was asked for is there.
+    pub complete: bool,
+    /// Why not, a sentence each. Empty for a complete recording.
+    pub incomplete_because: Vec<String>,
+    /// The model.
+    pub model: ModelInfo,
+    /// What ran it.
+    pub engine: EngineInfo,
+    /// Where it ran.
+    pub host: HostInfo,
+    /// The process that ran it.
+    pub process: ProcessInfo,
+    /// When, and how ticks become time.
+    pub clock: ClockInfo,
+    /// Every profiler switch, on or off.
+    pub switches: BTreeMap<String, bool>,
+    /// Nanoseconds between two samples of the counters.
+    pub sample_interval_ns: u64,
+    /// How many records; none before the recording is closed.
+    pub records: Option<RecordCounts>,
+}
+
+/// The model of a recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The path, as the user gave it.
+    pub path: String,
+    /// XXH3 (64 bit) of the file, 16 hexadecimal digits.
+    pub xxh3: String,
+    /// The graph's own name.
+    pub graph: String,
+    /// The program that wrote the file.
+    pub producer: String,
+}
+
+/// The engine of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `optimised` or `exact`.
+    pub fidelity: String,
+    /// Threads within an operator.
+    pub threads: usize,
+    /// Runs at the same time.
+    pub concurrent_runs: usize,
+}
+
+/// The machine of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// The processor's name, as the system gives it.
+    pub cpu: String,
+    /// Processors that this process may use.
+    pub processors: usize,
+    /// The operating system and its version.
+    pub system: String,
+}
+
+/// The process of a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessInfo {
+    /// Its id.
+    pub pid: u32,
+    /// The program's name.
+    pub name: String,
+    /// The version of opscope.
+    pub opscope: String,
+}
+
+/// How ticks become time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockInfo {
+    /// `tsc` (the processor's time-stamp counter) or `boottime` (nanoseconds of `CLOCK_BOOTTIME`).
+    pub ticks: String,
+    /// Both clocks at the beginning.
+    pub start: ClockReading,
+    /// Both clocks at the end; none before the recording is closed.
+    pub end: Option<ClockReading>,
+    /// `CLOCK_REALTIME` at the beginning, in nanoseconds since 1970-01-01 UTC.
+    pub start_unix_ns: u64,
+}
+
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// The raw clock.
+    pub ticks: u64,
+    /// Nanoseconds of `CLOCK_BOOTTIME`.
+    pub boottime_ns: u64,
+}
+
+/// How many records there were.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RecordCounts {
+    /// Written by the instrumented threads.
+    pub emitted: u64,
+    /// Given to the file.
+    pub delivered: u64,
+    /// Lost because the memory for records was full.
+    pub dropped: u64,
+    /// Bytes of the file of records.
+    pub bytes: u64,
+    /// Frames in it.
+    pub frames: u64,
+    /// How often a thread had to wait because the memory for records was full.
+    pub stalls: u64,
+    /// The longest of those waits, in nanoseconds.
+    pub longest_stall_ns: u64,
+}
+
+impl Manifest {
+    /// Reads the manifest of a recording.
+    pub(crate) fn read(directory: &Path) -> Result<Self, ProfileError> {
+        let path = directory.join(MANIFEST);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(ProfileError::NotARecording { path: directory.to_owned(), missing: MANIFEST });
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                return Err(ProfileError::Damaged { path, reason: "it is not UTF-8".to_owned() });
+            }
+            Err(error) => return Err(ProfileError::io("read", path)(error)),
+        };
+        let damaged =
+            |error: serde_json::Error| ProfileError::Damaged { path: path.clone(), reason: error.to_string() };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
+        let found = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
+        if found != SCHEMA {
+            return Err(ProfileError::Schema { path, found: found.to_owned(), expected: SCHEMA });
+        }
+        serde_json::from_value(value).map_err(damaged)
+    }
+
+    /// Writes the manifest in one step: whoever reads sees the old one or the new one.
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), ProfileError> {
+        let (path, new) = (directory.join(MANIFEST), directory.join("manifest.json.new"));
+        let mut text = serde_json::to_string_pretty(self).expect("a manifest has only string keys");
+        text.push('\n');
+        fs::write(&new, text).map_err(ProfileError::io("write", &new))?;
+        fs::rename(&new, &path).map_err(ProfileError::io("write", &path))
+    }
+}
+
+impl ClockReading {
+    /// The pair of moments.
+    pub fn pair(self) -> ClockPair {
+        ClockPair { ticks: Ticks::from_raw(self.ticks), time: Timestamp::from_nanos_since_boot(self.boottime_ns) }
+    }
+}
+
+impl From<ClockPair> for ClockReading {
+    fn from(pair: ClockPair) -> Self {
+        Self { ticks: pair.ticks.as_raw(), boottime_ns: pair.time.as_nanos() }
+    }
+}
+
+impl ClockInfo {
+    /// Reads the clocks now.
+    pub(crate) fn start() -> Self {
+        let start = ClockPair::now();
+        let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let ticks = match TickSource::current() {
+            TickSource::TimeStampCounter => "tsc",
+            TickSource::SystemClock => "boottime",
+        };
+        Self { ticks: ticks.to_owned(), start: start.into(), end: None, start_unix_ns: unix.as_nanos() as u64 }
+    }
+}
+
+impl HostInfo {
+    /// This machine.
+    pub(crate) fn current() -> Self {
+        let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            cpu: cpu.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned()),
+            processors: std::thread::available_parallelism().map_or(1, |count| count.get()),
+            system: format!("{} {}", std::env::consts::OS, release.trim()).trim().to_owned(),
+        }
+    }
+}
+
+impl ProcessInfo {
+    /// This process.
+    pub(crate) fn current() -> Self {
+        let name = fs::read_to_string("/proc/self/comm").unwrap_or_default();
+        Self { pid: std::process::id(), name: name.trim().to_owned(), opscope: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}

@@ -1,0 +1,22 @@
+//! The directory that a profiled run leaves.
+
+mod fact;
+mod frame;
+mod groups;
+mod manifest;
+mod names;
+mod reader;
+mod record;
+#[cfg(test)]
+pub(crate) mod sample;
+mod writer;
+
+pub use fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, RunFact, SampleFact, Span};
+pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
+pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
+pub use reader::{Facts, Recording};
+
+pub(crate) use groups::{Item, RunGroup};
+pub(crate) use manifest::SCHEMA;
+pub(crate) use names::{Names, NamesLine};
+pub(crate) use writer::{RecordingWriter, Records};

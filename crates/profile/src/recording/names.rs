@@ -1,0 +1,282 @@
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, Write};
+
+use opscope_model::{Fidelity, Kernel, TensorType};
+use opscope_onnx::{Dim, Graph, Value, ValueId};
+use serde::{Deserialize, Serialize};
+
+/// What this version writes and reads.
+pub(crate) const SCHEMA: &str = "opscope.names/1";
+/// The file's name.
+pub(crate) const NAMES: &str = "names.jsonl";
+
+/// A line of `names.jsonl`. Lines are added while the recording grows; a line that was cut off is left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub(crate) enum NamesLine {
+    /// The first line.
+    Header { schema: String },
+    /// The operators of a graph.
+    Graph { graph: usize, operators: Vec<NamedOperator> },
+    /// The kernels of a plan, in the order of execution.
+    Plan { plan: usize, graph: usize, fidelity: String, kernels: Vec<NamedKernel> },
+    /// A counter: its name and the unit of its values (`%`, `bytes`, ...).
+    Counter { counter: u32, name: String, unit: String },
+}
+
+/// An operator of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NamedOperator {
+    pub name: String,
+    pub op_type: String,
+    pub domain: String,
+    pub inputs: Vec<Option<NamedValue>>,
+    pub outputs: Vec<Option<NamedValue>>,
+}
+
+/// A value of the file, with what the file says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NamedValue {
+    pub name: String,
+    pub dtype: Option<String>,
+    pub shape: Option<Vec<Extent>>,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NamedKernel {
+    pub name: String,
+    pub op: String,
+    pub operators: Vec<NamedAttribution>,
+    pub inputs: Vec<TensorKind>,
+    pub outputs: Vec<TensorKind>,
+}
+
+/// An operator that a kernel stands for, by its place in the graph's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NamedAttribution {
+    pub operator: usize,
+    pub exact: bool,
+}
+
+/// Type and shape of a tensor of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorKind {
+    /// The element type, as in `float32`; none for types of the engine's own.
+    pub dtype: Option<String>,
+    /// The shape.
+    pub shape: Vec<usize>,
+}
+
+/// A dimension as the file has it: a number or a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Extent {
+    Fixed(usize),
+    Symbol(String),
+}
+
+/// What a recording knows of one kernel. A fused kernel stands for several operators; its time counts for the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelNames {
+    /// Which plan it belongs to.
+    pub plan: usize,
+    /// Its place in the plan.
+    pub index: usize,
+    /// How faithfully the plan follows the file.
+    pub fidelity: String,
+    /// The engine's name for it.
+    pub name: String,
+    /// What the engine executes.
+    pub op: String,
+    /// The operator that its time counts for: its name in the file.
+    pub operator: String,
+    /// That operator's type.
+    pub op_type: String,
+    /// Whether the engine itself says that the kernel is this operator; otherwise it was inferred from the graph.
+    pub exact: bool,
+    /// The other operators that it stands for.
+    pub fused: Vec<FusedOperator>,
+    /// What it takes, by slot.
+    pub inputs: Vec<TensorKind>,
+    /// What it gives, by slot.
+    pub outputs: Vec<TensorKind>,
+}
+
+/// An operator that a kernel executes beside the one that its time counts for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FusedOperator {
+    /// Its name in the file.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// Whether the engine says so; otherwise it was inferred from the graph.
+    pub exact: bool,
+}
+
+/// A counter of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterNames {
+    /// Its name.
+    pub name: String,
+    /// The unit of its values.
+    pub unit: String,
+}
+
+/// The names of a recording: the kernels of every plan, and the counters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    pub plans: Vec<Vec<KernelNames>>,
+    pub counters: BTreeMap<u32, CounterNames>,
+    /// Lines that could not be read.
+    pub damaged_lines: usize,
+}
+
+impl NamesLine {
+    pub(crate) fn header() -> Self {
+        Self::Header { schema: SCHEMA.to_owned() }
+    }
+
+    pub(crate) fn graph(number: usize, graph: &Graph) -> Self {
+        let value = |id: &Option<ValueId>| id.map(|id| NamedValue::of(graph.value(id)));
+        let operators = graph.operators.iter().map(|operator| NamedOperator {
+            name: operator.name.clone(),
+            op_type: operator.op_type.clone(),
+            domain: operator.domain.clone(),
+            inputs: operator.inputs.iter().map(value).collect(),
+            outputs: operator.outputs.iter().map(value).collect(),
+        });
+        Self::Graph { graph: number, operators: operators.collect() }
+    }
+
+    pub(crate) fn plan(plan: usize, graph: usize, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
+        let kernels = kernels.iter().map(|kernel| NamedKernel {
+            name: kernel.name.clone(),
+            op: kernel.op.clone(),
+            operators: kernel
+                .operators
+                .iter()
+                .map(|part| NamedAttribution { operator: part.operator.index(), exact: part.exact })
+                .collect(),
+            inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
+            outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
+        });
+        Self::Plan { plan, graph, fidelity: fidelity.to_string(), kernels: kernels.collect() }
+    }
+
+    /// Writes the line with one call, so that a reader finds whole lines.
+    pub(crate) fn write(&self, mut into: impl Write) -> io::Result<()> {
+        let mut text = serde_json::to_vec(self)?;
+        text.push(b'\n');
+        into.write_all(&text)
+    }
+}
+
+impl Names {
+    /// Reads the lines, as far as they are whole.
+    pub(crate) fn read(from: impl BufRead) -> io::Result<Self> {
+        let mut names = Self::default();
+        let mut graphs: HashMap<usize, Vec<NamedOperator>> = HashMap::new();
+        for line in from.split(b'\n') {
+            let line = line?;
+            if line.is_empty() {
+                continue;
+            }
+            match serde_json::from_slice(&line) {
+                Ok(NamesLine::Header { schema }) if schema == SCHEMA => {}
+                Ok(NamesLine::Graph { graph, operators }) => {
+                    graphs.insert(graph, operators);
+                }
+                Ok(NamesLine::Plan { plan, graph, fidelity, kernels }) if plan == names.plans.len() => {
+                    let operators = graphs.get(&graph).map_or(&[][..], |operators| operators);
+                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, &fidelity, kernel, operators);
+                    names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
+                }
+                Ok(NamesLine::Counter { counter, name, unit }) => {
+                    names.counters.insert(counter, CounterNames { name, unit });
+                }
+                Ok(_) | Err(_) => names.damaged_lines += 1,
+            }
+        }
+        Ok(names)
+    }
+
+    /// The kernel at this place of this plan.
+    pub(crate) fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
+        self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
+    }
+
+    /// How many kernels a run of this plan executes.
+    pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
+        self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
+    }
+}
+
+impl KernelNames {
+    fn resolve(plan: usize, index: usize, fidelity: &str, kernel: NamedKernel, operators: &[NamedOperator]) -> Self {
+        let operator = |part: &NamedAttribution| operators.get(part.operator);
+        let first = kernel.operators.first().and_then(operator);
+        Self {
+            plan,
+            index,
+            fidelity: fidelity.to_owned(),
+            operator: first.map_or_else(|| kernel.name.clone(), |first| first.name.clone()),
+            op_type: first.map_or_else(|| kernel.op.clone(), |first| first.op_type.clone()),
+            exact: kernel.operators.first().is_some_and(|part| part.exact),
+            fused: kernel
+                .operators
+                .iter()
+                .skip(1)
+                .filter_map(|part| {
+                    operator(part).map(|operator| FusedOperator {
+                        name: operator.name.clone(),
+                        op_type: operator.op_type.clone(),
+                        exact: part.exact,
+                    })
+                })
+                .collect(),
+            inputs: kernel.inputs,
+            outputs: kernel.outputs,
+            name: kernel.name,
+            op: kernel.op,
+        }
+    }
+
+    /// What stands for a kernel whose names were lost.
+    pub(crate) fn unknown(plan: u64, kernel: u32) -> Self {
+        let name = format!("plan_{plan}_kernel_{kernel}");
+        Self {
+            plan: plan as usize,
+            index: kernel as usize,
+            fidelity: String::new(),
+            operator: name.clone(),
+            name,
+            op: "unknown".to_owned(),
+            op_type: "unknown".to_owned(),
+            exact: false,
+            fused: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+}
+
+impl NamedValue {
+    fn of(value: &Value) -> Self {
+        let extent = |dim: &Dim| match dim {
+            Dim::Fixed(number) => Extent::Fixed(*number),
+            Dim::Symbol(_) => Extent::Symbol(dim.to_string()),
+        };
+        Self {
+            name: value.name.clone(),
+            dtype: value.dtype.map(|dtype| dtype.to_string()),
+            shape: value.shape.as_ref().map(|shape| shape.iter().map(extent).collect()),
+        }
+    }
+}
+
+impl TensorKind {
+    fn of(kind: &TensorType) -> Self {
+        Self { dtype: kind.dtype.map(|dtype| dtype.to_string()), shape: kind.shape.clone() }
+    }
+}

@@ -1,0 +1,196 @@
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use opscope_clock::Calibration;
+
+use super::Fact;
+use super::frame::{Damage, FrameReader};
+use super::groups::{Groups, RunGroup};
+use super::manifest::Manifest;
+use super::names::{CounterNames, KernelNames, NAMES, Names};
+use super::record::StoredRecords;
+use super::writer::RECORDS;
+use crate::ProfileError;
+
+/// A recording on disk: whole, or what a process left that was killed.
+#[derive(Debug)]
+pub struct Recording {
+    directory: PathBuf,
+    manifest: Manifest,
+    names: Names,
+    calibration: Calibration,
+    problems: Vec<String>,
+}
+
+/// Goes through what a recording holds, in the order in which it was written: each thread's records in their order, those
+/// of several threads in batches.
+pub struct Facts {
+    path: PathBuf,
+    frames: FrameReader,
+    records: StoredRecords,
+}
+
+impl Recording {
+    /// Opens the recording in a directory. A recording that was cut off anywhere can be opened; [`problems`](Self::problems)
+    /// says what it lacks.
+    ///
+    /// # Errors
+    /// When there is no recording, its manifest cannot be understood, or a file cannot be read.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, ProfileError> {
+        let directory = directory.into();
+        let manifest = Manifest::read(&directory)?;
+        let names = read_names(&directory)?;
+        let mut problems = manifest.incomplete_because.clone();
+        if !manifest.complete && problems.is_empty() {
+            problems.push("it says that it is incomplete".to_owned());
+        }
+        if names.damaged_lines > 0 {
+            problems.push(format!("{} lines of {NAMES} could not be read", names.damaged_lines));
+        }
+        let check = check_records(&directory, &manifest)?;
+        problems.extend(check.problems);
+        let start = manifest.clock.start.pair();
+        let end = manifest.clock.end.map(|end| end.pair()).or(check.last_clock).unwrap_or(start);
+        let calibration = Calibration::between(start, end);
+        Ok(Self { directory, manifest, names, calibration, problems })
+    }
+
+    /// Where it lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What it says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Whether everything is there that was asked for.
+    pub fn is_complete(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// What is missing, a sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// How its ticks become time. Where the process was killed, the last frame's clock takes the place of the end's.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// The kernels of every plan, in the order of execution.
+    pub fn plans(&self) -> &[Vec<KernelNames>] {
+        &self.names.plans
+    }
+
+    /// The names of a dispatch's kernel; none where they were lost.
+    pub fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
+        self.names.kernel(plan, kernel)
+    }
+
+    /// A counter's name and unit; none where they were lost.
+    pub fn counter(&self, counter: u32) -> Option<&CounterNames> {
+        self.names.counters.get(&counter)
+    }
+
+    /// Everything in the recording, one after the other. Memory for one frame is needed.
+    ///
+    /// # Errors
+    /// When the file of records cannot be read.
+    pub fn facts(&self) -> Result<Facts, ProfileError> {
+        Facts::open(self.directory.join(RECORDS))
+    }
+
+    /// Everything in the recording, with dispatches put to their runs.
+    pub(crate) fn groups(&self) -> Result<Groups<Facts>, ProfileError> {
+        Ok(Groups::new(self.facts()?))
+    }
+
+    /// Whether a run belongs into statistics: it was measured and came to its end. Where runs were not recorded, it does.
+    pub(crate) fn counts(&self, group: &RunGroup) -> bool {
+        group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
+    }
+
+    /// Whether records of this switch are in the recording.
+    pub(crate) fn records_of(&self, switch: &str) -> bool {
+        self.manifest.switches.get(switch).copied().unwrap_or(true)
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+}
+
+impl Facts {
+    fn open(path: PathBuf) -> Result<Self, ProfileError> {
+        let file = File::open(&path).map_err(ProfileError::io("read", &path))?;
+        let frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
+        Ok(Self { path, frames, records: StoredRecords::new(Vec::new()) })
+    }
+}
+
+impl Iterator for Facts {
+    type Item = Result<Fact, ProfileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(fact) = self.records.next() {
+                return Some(Ok(fact));
+            }
+            match self.frames.next() {
+                Ok(Some(frame)) => self.records = StoredRecords::new(frame.payload),
+                Ok(None) => return None,
+                Err(error) => return Some(Err(ProfileError::io("read", &self.path)(error))),
+            }
+        }
+    }
+}
+
+/// What a look at the whole file of records shows.
+struct RecordsCheck {
+    problems: Vec<String>,
+    last_clock: Option<opscope_clock::ClockPair>,
+}
+
+fn check_records(directory: &Path, manifest: &Manifest) -> Result<RecordsCheck, ProfileError> {
+    let path = directory.join(RECORDS);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(ProfileError::NotARecording { path: directory.to_owned(), missing: RECORDS });
+        }
+        Err(error) => return Err(ProfileError::io("read", path)(error)),
+    };
+    let mut frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
+    let (mut last_clock, mut next_sequence, mut missing_frames) = (None, 0, 0);
+    while let Some(frame) = frames.next().map_err(ProfileError::io("read", &path))? {
+        missing_frames += frame.sequence.saturating_sub(next_sequence);
+        next_sequence = frame.sequence.saturating_add(1);
+        last_clock = Some(frame.clock);
+    }
+    let mut problems = Vec::new();
+    let Damage { bytes, places } = frames.damage();
+    if bytes > 0 {
+        problems.push(format!("{RECORDS} has {bytes} bytes in {places} places that belong to no whole frame"));
+    }
+    let written = manifest.records.as_ref().map_or(next_sequence, |records| records.frames);
+    missing_frames += written.saturating_sub(next_sequence);
+    if missing_frames > 0 {
+        problems.push(format!("{missing_frames} frames of {RECORDS} are missing"));
+    }
+    Ok(RecordsCheck { problems, last_clock })
+}
+
+fn read_names(directory: &Path) -> Result<Names, ProfileError> {
+    let path = directory.join(NAMES);
+    match File::open(&path) {
+        Ok(file) => Names::read(BufReader::new(file)).map_err(ProfileError::io("read", path)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(ProfileError::NotARecording { path: directory.to_owned(), missing: NAMES })
+        }
+        Err(error) => Err(ProfileError::io("read", path)(error)),
+    }
+}

@@ -1,0 +1,110 @@
+//! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
+//! filled up to a multiple of 8.
+
+use opscope_trace::records::{CopyOperation, EngineCallOperation};
+use opscope_trace::{
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, Record, RunRecord,
+};
+use zerocopy::FromBytes;
+
+use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, RunFact, SampleFact, Span};
+
+const HEAD: usize = 8;
+
+/// The bytes that a record takes in the file.
+pub(crate) fn stored_length(payload: usize) -> usize {
+    HEAD + payload.next_multiple_of(8)
+}
+
+/// Adds a record to the bytes of a frame.
+pub(crate) fn store(header: Header, payload: &[u8], into: &mut Vec<u8>) {
+    into.extend_from_slice(&[header.category.0, 0]);
+    into.extend_from_slice(&header.kind.to_le_bytes());
+    into.extend_from_slice(&header.length.to_le_bytes());
+    into.extend_from_slice(&[0; 2]);
+    into.extend_from_slice(payload);
+    into.resize(into.len().next_multiple_of(8), 0);
+}
+
+/// Goes through the records of a frame. Ends at the first one that reaches past the end.
+pub(crate) struct StoredRecords {
+    bytes: Vec<u8>,
+    position: usize,
+}
+
+impl StoredRecords {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, position: 0 }
+    }
+
+    /// The next record that says something to this version; others are stepped over.
+    pub(crate) fn next(&mut self) -> Option<Fact> {
+        loop {
+            let rest = &self.bytes[self.position..];
+            let head: [u8; HEAD] = rest.get(..HEAD)?.try_into().ok()?;
+            let length = usize::from(u16::from_le_bytes([head[4], head[5]]));
+            let payload = rest.get(HEAD..HEAD + length)?;
+            self.position = (self.position + stored_length(length)).min(self.bytes.len());
+            if Category(head[0]) == Category::TRACING
+                && let Some(fact) =
+                    Kind::from_raw(u16::from_le_bytes([head[2], head[3]])).and_then(|kind| read(kind, payload))
+            {
+                return Some(fact);
+            }
+        }
+    }
+}
+
+fn read(kind: Kind, payload: &[u8]) -> Option<Fact> {
+    match kind {
+        DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
+            Fact::Dispatch(DispatchFact {
+                run: record.run.0,
+                plan: record.model.0,
+                kernel: record.kernel.0,
+                thread: record.thread.0,
+                span: Span { start: record.start, end: record.end },
+            })
+        }),
+        RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
+            Fact::Run(RunFact {
+                run: record.run.0,
+                plan: record.model.0,
+                thread: record.thread.0,
+                span: Span { start: record.start, end: record.end },
+                warm_up: record.is_warm_up(),
+                failed: record.failed != 0,
+            })
+        }),
+        CopyRecord::KIND => CopyRecord::read_from_bytes(payload).ok().map(|record| {
+            let out = record.operation == CopyOperation::DeviceToHost as u32;
+            Fact::Copy(CopyFact {
+                run: record.run.0,
+                direction: if out { Direction::Out } else { Direction::In },
+                bytes: record.bytes,
+                thread: record.thread.0,
+                span: Span { start: record.start, end: record.end },
+            })
+        }),
+        EngineCallRecord::KIND => EngineCallRecord::read_from_bytes(payload).ok().and_then(|record| {
+            let call = match record.operation {
+                operation if operation == EngineCallOperation::Load as u32 => Call::Load,
+                operation if operation == EngineCallOperation::Plan as u32 => Call::Plan,
+                operation if operation == EngineCallOperation::Upload as u32 => Call::Upload,
+                operation if operation == EngineCallOperation::Run as u32 => Call::Run,
+                operation if operation == EngineCallOperation::Download as u32 => Call::Download,
+                _ => return None,
+            };
+            Some(Fact::Call(CallFact {
+                run: call.belongs_to_run().then_some(record.run.0),
+                call,
+                thread: record.thread.0,
+                span: Span { start: record.start, end: record.end },
+            }))
+        }),
+        CounterRecord::KIND => CounterRecord::read_from_bytes(payload)
+            .ok()
+            .map(|record| Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })),
+        _ => None,
+    }
+}

@@ -1,0 +1,236 @@
+//! A small recording with fixed times, names and numbers, for tests: two ticks make a nanosecond.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use opscope_clock::{ClockPair, Ticks, Timestamp};
+use opscope_model::{Attribution, Fidelity, Kernel, KernelId, TensorType};
+use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
+use opscope_tensor::DType;
+use opscope_trace::{
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, ModelId, NameId,
+    Record, RunId, RunRecord, ThreadId,
+};
+
+use super::frame::FrameWriter;
+use super::manifest::Manifest;
+use super::names::{NAMES, NamesLine};
+use super::record::store;
+use super::writer::RECORDS;
+use super::{ClockInfo, ClockReading, EngineInfo, HostInfo, ModelInfo, ProcessInfo, RecordCounts, SCHEMA};
+
+const THREAD: ThreadId = ThreadId(77);
+const COUNTER: NameId = NameId(1);
+
+/// Writes the recording: a run that warms up, two runs that count, one that fails, one that was cut off.
+pub(crate) fn write(directory: &Path) {
+    let names = File::create_new(directory.join(NAMES)).expect("a new file");
+    for line in names_lines() {
+        line.write(&names).expect("the disk has room");
+    }
+    let frames = frames();
+    let mut file = FrameWriter::new(File::create_new(directory.join(RECORDS)).expect("a new file")).expect("room");
+    for frame in &frames {
+        file.write(frame, 0, clock(0)).expect("the disk has room");
+    }
+    manifest(file.frames(), file.bytes()).write(directory).expect("the disk has room");
+}
+
+/// The payload of every frame.
+pub(crate) fn frames() -> Vec<Vec<u8>> {
+    let mut first = Vec::new();
+    put(&call(0, 0, 0, 5_000), &mut first);
+    put(&call(1, 0, 6_000, 9_000), &mut first);
+    for run in 0..3 {
+        let start = 10_000 + run * 10_000;
+        put(&copy(run, 1, start, start + 400), &mut first);
+        put(&call(2, run, start, start + 400), &mut first);
+        dispatches(run, start + 1_000, &mut first);
+        put(&run_record(run, start + 900, start + 7_300, u32::from(run > 0), 0), &mut first);
+        put(&call(3, run, start + 800, start + 7_400), &mut first);
+        put(&copy(run, 2, start + 7_500, start + 7_700), &mut first);
+        put(&call(4, run, start + 7_500, start + 7_700), &mut first);
+        put(&sample(start, 1024.0 + run as f64), &mut first);
+    }
+    let mut second = Vec::new();
+    put(&dispatch(3, 0, 41_000, 43_000), &mut second);
+    put(&run_record(3, 40_900, 44_000, 1, 1), &mut second);
+    put(&dispatch(4, 0, 51_000, 53_000), &mut second);
+    vec![first, second]
+}
+
+/// Three kernels a run: 2000, 3000 and 1000 ticks, with 100 ticks after the first one.
+fn dispatches(run: u64, start: u64, into: &mut Vec<u8>) {
+    put(&dispatch(run, 0, start, start + 2_000), into);
+    put(&dispatch(run, 1, start + 2_100, start + 5_100), into);
+    put(&dispatch(run, 2, start + 5_100, start + 6_100), into);
+}
+
+fn put<R: Record>(record: &R, into: &mut Vec<u8>) {
+    let payload = record.as_bytes();
+    let header = Header { category: Category::TRACING, kind: R::KIND.as_raw(), length: payload.len() as u16 };
+    store(header, payload, into);
+}
+
+fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
+    DispatchRecord {
+        run: RunId(run),
+        model: ModelId(0),
+        start: Ticks::from_raw(start),
+        end: Ticks::from_raw(end),
+        kernel: KernelIndex(kernel),
+        thread: THREAD,
+        ..DispatchRecord::default()
+    }
+}
+
+fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32) -> RunRecord {
+    RunRecord {
+        run: RunId(run),
+        start: Ticks::from_raw(start),
+        end: Ticks::from_raw(end),
+        operation,
+        failed,
+        thread: THREAD,
+        ..RunRecord::default()
+    }
+}
+
+fn copy(run: u64, operation: u32, start: u64, end: u64) -> CopyRecord {
+    CopyRecord {
+        run: RunId(run),
+        start: Ticks::from_raw(start),
+        end: Ticks::from_raw(end),
+        bytes: 4096,
+        operation,
+        thread: THREAD,
+        ..CopyRecord::default()
+    }
+}
+
+fn call(operation: u32, run: u64, start: u64, end: u64) -> EngineCallRecord {
+    EngineCallRecord {
+        run: RunId(run),
+        start: Ticks::from_raw(start),
+        end: Ticks::from_raw(end),
+        operation,
+        thread: THREAD,
+        ..EngineCallRecord::default()
+    }
+}
+
+fn sample(time: u64, value: f64) -> CounterRecord {
+    CounterRecord { time: Ticks::from_raw(time), value, name: COUNTER, thread: THREAD, ..CounterRecord::default() }
+}
+
+/// The moment when this many nanoseconds had passed.
+fn clock(nanos: u64) -> ClockPair {
+    ClockPair { ticks: Ticks::from_raw(2 * nanos), time: Timestamp::from_nanos_since_boot(1_000_000 + nanos) }
+}
+
+fn manifest(frames: u64, bytes: u64) -> Manifest {
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        complete: true,
+        incomplete_because: Vec::new(),
+        model: ModelInfo {
+            path: "models/small.onnx".to_owned(),
+            xxh3: "00000000deadbeef".to_owned(),
+            graph: "small".to_owned(),
+            producer: "hand 1".to_owned(),
+        },
+        engine: EngineInfo {
+            name: "paper".to_owned(),
+            version: "0.1".to_owned(),
+            fidelity: "optimised".to_owned(),
+            threads: 1,
+            concurrent_runs: 1,
+        },
+        host: HostInfo { cpu: "abacus".to_owned(), processors: 1, system: "linux 0".to_owned() },
+        process: ProcessInfo { pid: 70, name: "test".to_owned(), opscope: "0.1.0".to_owned() },
+        clock: ClockInfo {
+            ticks: "tsc".to_owned(),
+            start: ClockReading::from(clock(0)),
+            end: Some(ClockReading::from(clock(100_000))),
+            start_unix_ns: 1_700_000_000_000_000_000,
+        },
+        switches: BTreeMap::from([("task-time".to_owned(), true)]),
+        sample_interval_ns: 0,
+        records: Some(RecordCounts { emitted: 37, delivered: 37, bytes, frames, ..RecordCounts::default() }),
+    }
+}
+
+fn names_lines() -> Vec<NamesLine> {
+    let graph = graph();
+    vec![
+        NamesLine::header(),
+        NamesLine::graph(0, &graph),
+        NamesLine::plan(0, 0, Fidelity::Optimised, &kernels()),
+        NamesLine::Counter { counter: COUNTER.0, name: "memory used".to_owned(), unit: "bytes".to_owned() },
+    ]
+}
+
+/// A convolution whose name asks for quotes, a multiplication with an addition fused into it, an operator of its own.
+fn kernels() -> Vec<Kernel> {
+    let part = |operator, exact| Attribution { operator: OperatorId::new(operator), exact };
+    let kernel = |id, name: &str, op: &str, operators| Kernel {
+        id: KernelId::new(id),
+        name: name.to_owned(),
+        op: op.to_owned(),
+        operators,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        input_types: vec![
+            TensorType { dtype: Some(DType::F32), shape: vec![1, 3, 8, 8] },
+            TensorType { dtype: None, shape: vec![4] },
+        ],
+        output_types: vec![TensorType { dtype: Some(DType::I64), shape: Vec::new() }],
+    };
+    vec![
+        kernel(0, "conv.im2col", "Im2col", vec![part(0, true)]),
+        kernel(1, "/mm/MatMul", "OptMatMul", vec![part(1, true), part(2, false)]),
+        kernel(2, "conv.matmatmul", "OptMatMul", vec![part(0, true)]),
+    ]
+}
+
+/// The graph behind [`kernels`].
+pub(crate) fn graph() -> Arc<Graph> {
+    let operator = |index, name: &str, op_type: &str| Operator {
+        id: OperatorId::new(index),
+        name: name.to_owned(),
+        op_type: op_type.to_owned(),
+        domain: String::new(),
+        inputs: vec![Some(ValueId::new(0)), None],
+        outputs: Vec::new(),
+        attributes: BTreeMap::new(),
+        captures: Vec::new(),
+        position: index as usize,
+    };
+    Arc::new(Graph {
+        source: Source {
+            path: "models/small.onnx".into(),
+            bytes: Default::default(),
+            xxh3: 0xdead_beef,
+            producer: "hand 1".to_owned(),
+        },
+        name: "small".to_owned(),
+        operators: vec![
+            operator(0, "conv, \"the first\"\nof two", "Conv"),
+            operator(1, "/mm/MatMul", "MatMul"),
+            operator(2, "/mm/Add", "Add"),
+        ],
+        values: vec![Value {
+            id: ValueId::new(0),
+            name: "x".to_owned(),
+            producer: Producer::Input,
+            consumers: Vec::new(),
+            dtype: Some(DType::F32),
+            shape: Some(vec![Dim::Symbol("N".to_owned()), Dim::Fixed(3)]),
+        }],
+        inputs: vec![ValueId::new(0)],
+        outputs: Vec::new(),
+        opsets: BTreeMap::new(),
+    })
+}

@@ -1,0 +1,156 @@
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use opscope_clock::ClockPair;
+use opscope_trace::{Batch, KindStatistics, Statistics};
+
+use super::frame::{FRAME_MAX, FrameWriter};
+use super::manifest::Manifest;
+use super::names::{NAMES, NamesLine};
+use super::record::{store, stored_length};
+use crate::ProfileError;
+
+/// The file of records.
+pub(crate) const RECORDS: &str = "records.bin";
+
+/// Why a recording that is still open is not complete.
+const STILL_OPEN: &str = "it was not closed: the process was killed, or still writes";
+
+/// A recording that grows.
+pub(crate) struct RecordingWriter {
+    directory: PathBuf,
+    manifest: Manifest,
+    names: Mutex<Names>,
+}
+
+struct Names {
+    file: File,
+    failure: Option<String>,
+}
+
+/// The file of records, written from batches as they come. A write that fails ends the writing; what was whole stays.
+pub(crate) struct Records {
+    frames: FrameWriter<File>,
+    payload: Vec<u8>,
+    delivered: u64,
+    failure: Option<String>,
+}
+
+/// What the file of records came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RecordsEnd {
+    pub delivered: u64,
+    pub bytes: u64,
+    pub frames: u64,
+    pub failure: Option<String>,
+}
+
+impl RecordingWriter {
+    /// Creates the directory and its files. The manifest says that the recording is incomplete until it is closed.
+    pub(crate) fn create(directory: &Path, mut manifest: Manifest) -> Result<(Self, Records), ProfileError> {
+        match fs::create_dir(directory) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ProfileError::Exists(directory.to_owned()));
+            }
+            Err(error) => return Err(ProfileError::io("create", directory)(error)),
+        }
+        manifest.complete = false;
+        manifest.incomplete_because = vec![STILL_OPEN.to_owned()];
+        manifest.write(directory)?;
+        let names_path = directory.join(NAMES);
+        let names = new_file(&names_path)?;
+        NamesLine::header().write(&names).map_err(ProfileError::io("write", &names_path))?;
+        let records_path = directory.join(RECORDS);
+        let frames = FrameWriter::new(new_file(&records_path)?).map_err(ProfileError::io("write", &records_path))?;
+        let records = Records { frames, payload: Vec::with_capacity(FRAME_MAX), delivered: 0, failure: None };
+        let names = Mutex::new(Names { file: names, failure: None });
+        Ok((Self { directory: directory.to_owned(), manifest, names }, records))
+    }
+
+    /// Adds a line of names. After a failure nothing more is written; closing reports it.
+    pub(crate) fn name(&self, line: &NamesLine) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.failure.is_none()
+            && let Err(error) = line.write(&names.file)
+        {
+            names.failure = Some(format!("{NAMES} could not be written: {error}"));
+        }
+    }
+
+    /// Writes the last manifest: complete, where nothing is missing.
+    pub(crate) fn close(
+        mut self,
+        statistics: &Statistics,
+        refused: u64,
+        end: RecordsEnd,
+    ) -> Result<Manifest, ProfileError> {
+        let names = self.names.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let KindStatistics { emitted, dropped, .. } = statistics.total();
+        let (emitted, dropped) = (emitted + refused, dropped + refused);
+        let lost = emitted.saturating_sub(end.delivered + dropped);
+        let mut reasons: Vec<String> = names.failure.into_iter().chain(end.failure).collect();
+        if dropped > 0 {
+            reasons.push(format!("{dropped} records were dropped because the memory for records was full"));
+        }
+        if lost > 0 {
+            reasons.push(format!("{lost} records were not written"));
+        }
+        self.manifest.complete = reasons.is_empty();
+        self.manifest.incomplete_because = reasons;
+        self.manifest.clock.end = Some(ClockPair::now().into());
+        self.manifest.records = Some(super::RecordCounts {
+            emitted,
+            delivered: end.delivered,
+            dropped,
+            bytes: end.bytes,
+            frames: end.frames,
+            stalls: statistics.stalls,
+            longest_stall_ns: statistics.longest_stall.as_nanos() as u64,
+        });
+        self.manifest.write(&self.directory)?;
+        Ok(self.manifest)
+    }
+}
+
+impl Records {
+    /// Writes a batch, in as few frames as it takes.
+    pub(crate) fn write(&mut self, batch: &Batch<'_>) {
+        let mut pending = 0;
+        for record in batch.records() {
+            if self.payload.len() + stored_length(record.payload().len()) > FRAME_MAX {
+                self.write_frame(pending, batch.dropped());
+                pending = 0;
+            }
+            store(record.header(), record.payload(), &mut self.payload);
+            pending += 1;
+        }
+        self.write_frame(pending, batch.dropped());
+    }
+
+    /// What was written.
+    pub(crate) fn end(&self) -> RecordsEnd {
+        RecordsEnd {
+            delivered: self.delivered,
+            bytes: self.frames.bytes(),
+            frames: self.frames.frames(),
+            failure: self.failure.clone(),
+        }
+    }
+
+    fn write_frame(&mut self, records: u64, dropped: u64) {
+        if records > 0 && self.failure.is_none() {
+            match self.frames.write(&self.payload, dropped, ClockPair::now()) {
+                Ok(()) => self.delivered += records,
+                Err(error) => self.failure = Some(format!("{RECORDS} could not be written: {error}")),
+            }
+        }
+        self.payload.clear();
+    }
+}
+
+fn new_file(path: &Path) -> Result<File, ProfileError> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(ProfileError::io("create", path))
+}

@@ -1,0 +1,108 @@
+mod proc;
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use opscope_clock::Ticks;
+use opscope_trace::{Buffer, CounterRecord, NameId, current_thread, intern};
+
+use crate::recording::{NamesLine, RecordingWriter};
+use crate::{ProfileError, ProfilerOptions};
+use proc::{Counters, Reading};
+
+/// The thread that reads the counters. It ends as soon as this is dropped.
+pub(crate) struct Sampler {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// A counter that is read, and its number in records.
+struct Named {
+    reading: Reading,
+    name: NameId,
+}
+
+impl Sampler {
+    /// Begins to sample the counters that are switched on; none where there are none.
+    pub(crate) fn start(
+        options: &ProfilerOptions,
+        buffer: &Buffer,
+        writer: &RecordingWriter,
+    ) -> Result<Option<Self>, ProfileError> {
+        if !options.switches.any_counter() {
+            return Ok(None);
+        }
+        let mut counters = Counters::new(options.switches);
+        let named: Vec<Named> = counters
+            .readings()
+            .into_iter()
+            .map(|reading| {
+                let (title, unit) = (reading.title(), reading.unit().to_owned());
+                let name = intern(&format!("{title} [{unit}]"));
+                writer.name(&NamesLine::Counter { counter: name.0, name: title, unit });
+                Named { reading, name }
+            })
+            .collect();
+        let stop = Arc::new(Stop::default());
+        let (asked, buffer, interval) = (Arc::clone(&stop), buffer.clone(), options.sample_interval);
+        let sample = move || {
+            while {
+                emit(&mut counters, &named, &buffer);
+                asked.wait(interval)
+            } {}
+            emit(&mut counters, &named, &buffer);
+        };
+        let thread = std::thread::Builder::new()
+            .name("opscope-sampler".to_owned())
+            .spawn(sample)
+            .map_err(|error| ProfileError::Trace(format!("no thread for the counters: {error}")))?;
+        Ok(Some(Self { stop, thread: Some(thread) }))
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A sampler that panicked has no samples to give; the recording goes on without.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Stop {
+    /// Waits that long; says whether to go on.
+    fn wait(&self, interval: Duration) -> bool {
+        let deadline = Instant::now() + interval;
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*asked {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            asked = self.changed.wait_timeout(asked, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        false
+    }
+}
+
+fn emit(counters: &mut Counters, named: &[Named], buffer: &Buffer) {
+    let time = Ticks::now();
+    counters.read();
+    for Named { reading, name } in named {
+        if let Some(value) = counters.value(*reading) {
+            let record =
+                CounterRecord { time, value, name: *name, thread: current_thread(), ..CounterRecord::default() };
+            // A buffer that is gone has nobody who waits for samples.
+            let _ = buffer.emit(&record);
+        }
+    }
+}
