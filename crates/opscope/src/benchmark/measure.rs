@@ -1,12 +1,11 @@
 //! The runs of a benchmark.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_model::{EngineError, NoObserver, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_tensor::{Tensor, TensorError};
 
@@ -29,15 +28,17 @@ pub struct Repetition {
 }
 
 /// What happens beside a measurement.
-pub struct Surroundings<'a> {
+pub struct Progress<'a> {
     /// What watches the runs.
     pub watch: Watch<'a>,
     /// Set from outside to end early; what was measured until then is kept.
     pub cancel: &'a AtomicBool,
     /// Called after every run with the number of runs so far and of those that are planned.
-    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    pub advanced: &'a (dyn Fn(u64, u64) + Sync),
     /// Called with the outputs of the first run of each set of inputs.
     pub outputs: &'a (dyn Fn(usize, &Batch, &[Tensor]) -> std::io::Result<()> + Sync),
+    /// The number of the first run.
+    pub first_run: u64,
 }
 
 /// The times of a benchmark's measured runs, in order of their end.
@@ -57,6 +58,8 @@ pub struct Measurement {
     pub batch_size: f64,
     /// Whether it was ended early from outside.
     pub cancelled: bool,
+    /// How many runs there were, warm-ups among them.
+    pub runs: u64,
     /// Whether it ended at its limit before the median was as stable as wanted.
     pub unstable: bool,
 }
@@ -71,6 +74,9 @@ pub enum MeasureError {
     /// The engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The dump.
+    #[error(transparent)]
+    Dump(#[from] opscope_dump::DumpError),
     /// An output that cannot be had as bytes.
     #[error("output '{name}' cannot be copied: {source}")]
     Output {
@@ -95,13 +101,13 @@ pub fn measure(
     session: &Session,
     inputs: &Inputs,
     repetition: &Repetition,
-    surroundings: &Surroundings<'_>,
+    progress: &Progress<'_>,
 ) -> (Measurement, Result<(), MeasureError>) {
     let bench = Bench {
         session,
         inputs,
         repetition,
-        surroundings,
+        progress,
         start: ClockPair::now(),
         next_run: AtomicU64::new(0),
         goal: AtomicU64::new(repetition.loops.saturating_mul(inputs.len() as u64)),
@@ -109,12 +115,14 @@ pub fn measure(
         failure: Mutex::default(),
         over: AtomicBool::new(false),
     };
+    progress.watch.set_warm_up(true);
     for _ in 0..repetition.warmups {
         if bench.is_over() {
             break;
         }
         bench.attempt(|| bench.one(0, Phase::WarmUp));
     }
+    progress.watch.set_warm_up(false);
     std::thread::scope(|scope| {
         for _ in 1..repetition.concurrent.get() {
             scope.spawn(|| bench.work());
@@ -135,8 +143,9 @@ struct Bench<'a> {
     session: &'a Session,
     inputs: &'a Inputs,
     repetition: &'a Repetition,
-    surroundings: &'a Surroundings<'a>,
+    progress: &'a Progress<'a>,
     start: ClockPair,
+    /// Measured runs that were begun.
     next_run: AtomicU64,
     goal: AtomicU64,
     samples: Mutex<Samples>,
@@ -149,12 +158,12 @@ struct Bench<'a> {
 struct Samples {
     runs: Vec<Sample>,
     planning: u64,
-    /// The goal at which `until_stable` looked at the median last.
+    /// Whether `until_stable` gave up.
     unstable: bool,
     /// Run numbers, counted over warm-ups, too.
     numbers: u64,
-    /// The plans' names for instruments, by the address of their kernels.
-    plans: BTreeMap<usize, u32>,
+    /// The kernels of the plans that were met.
+    plans: Vec<Arc<[Kernel]>>,
 }
 
 /// The moments of one run, in raw ticks.
@@ -169,7 +178,7 @@ struct Sample {
 
 impl Bench<'_> {
     fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || self.surroundings.cancel.load(Ordering::Relaxed)
+        self.over.load(Ordering::Relaxed) || self.progress.cancel.load(Ordering::Relaxed)
     }
 
     /// One thread's share.
@@ -182,7 +191,7 @@ impl Bench<'_> {
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
-            (self.surroundings.progress)(run + 1, self.goal.load(Ordering::Relaxed).max(run + 1));
+            (self.progress.advanced)(run + 1, self.goal.load(Ordering::Relaxed).max(run + 1));
         }
     }
 
@@ -224,9 +233,9 @@ impl Bench<'_> {
         let plan = self.session.model().plan(&batch.tensors)?;
         let planned = Ticks::now();
         let (run, new_plan) = self.number(&*plan, planned.as_raw() - planning.as_raw());
-        let watch = &self.surroundings.watch;
+        let watch = &self.progress.watch;
         if new_plan {
-            watch.planned(&*plan, planning, planned)?;
+            watch.planned(&**self.session.model(), &*plan, planning, planned)?;
         }
         let info =
             RunInfo { id: run, graph: self.session.graph(), kernels: plan.kernels(), fidelity: self.session.model().fidelity() };
@@ -252,7 +261,7 @@ impl Bench<'_> {
             let sample = Sample { upload, start, end, download, batch: size };
             self.samples.lock().unwrap_or_else(PoisonError::into_inner).runs.push(sample);
             if first_pass {
-                (self.surroundings.outputs)(index, &batch, &host)?;
+                (self.progress.outputs)(index, &batch, &host)?;
             }
         }
         Ok(())
@@ -261,11 +270,11 @@ impl Bench<'_> {
     /// Gives a run its number, and says whether its plan was not seen before.
     fn number(&self, plan: &dyn Plan, planning: u64) -> (RunId, bool) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = RunId(samples.numbers);
+        let run = RunId(self.progress.first_run + samples.numbers);
         samples.numbers += 1;
-        let known = samples.plans.len() as u32;
-        let is_new = samples.plans.insert(plan.kernels().as_ptr() as usize, known).is_none();
+        let is_new = !samples.plans.iter().any(|known| Arc::ptr_eq(known, plan.kernels()));
         if is_new {
+            samples.plans.push(Arc::clone(plan.kernels()));
             samples.planning += planning;
         }
         (run, is_new)
@@ -282,7 +291,8 @@ impl Bench<'_> {
             download: runs.iter().map(|run| millis(run.end, run.download)).collect(),
             planning: samples.planning as f64 * calibration.nanos_per_tick() / 1e6,
             batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
-            cancelled: self.surroundings.cancel.load(Ordering::Relaxed),
+            cancelled: self.progress.cancel.load(Ordering::Relaxed),
+            runs: samples.numbers,
             unstable: samples.unstable,
             busy: 0.0,
         };
