@@ -49,6 +49,7 @@ pub struct Profiler {
     known: Mutex<Known>,
     warm_up: AtomicBool,
     refused: AtomicU64,
+    shortfalls: Mutex<Vec<String>>,
     sampler: Option<Sampler>,
 }
 
@@ -80,6 +81,7 @@ impl Profiler {
             known: Mutex::new(known),
             warm_up: AtomicBool::new(false),
             refused: AtomicU64::new(0),
+            shortfalls: Mutex::default(),
             sampler,
         })
     }
@@ -87,6 +89,12 @@ impl Profiler {
     /// Says whether the runs that begin from now on only warm up. At first they do not.
     pub fn set_warm_up(&self, warm_up: bool) {
         self.warm_up.store(warm_up, Ordering::Relaxed);
+    }
+
+    /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
+    /// were interrupted, for example.
+    pub fn set_incomplete(&self, reason: impl Into<String>) {
+        self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
     }
 
     /// Records a call of the engine. `run` is the run that it was for; loading and planning are for none.
@@ -135,7 +143,8 @@ impl Profiler {
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
         let end = self.records.lock().unwrap_or_else(PoisonError::into_inner).end();
-        self.writer.close(&statistics, self.refused.into_inner(), end)
+        let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls)
     }
 
     fn copied(&self, run: RunId, direction: Direction, bytes: u64, start: Ticks, end: Ticks) {

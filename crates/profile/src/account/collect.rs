@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Account, CopyTimes, OperatorTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, TypeTimes};
+use opscope_clock::Calibration;
+
 use crate::recording::{CopyFact, Direction, Fact, Item, KernelNames, RunFact, RunGroup};
 use crate::spread::{Spread, median};
 use crate::{ProfileError, Recording};
@@ -30,10 +32,11 @@ struct Collector<'a> {
     runs: Vec<RunParts>,
     dispatches: u64,
     kernels: HashMap<(u64, u32), Spread>,
-    /// A copy in comes before its run, so that it is known only later whether it counts.
-    copies: HashMap<u64, Vec<CopyFact>>,
+    /// Inputs are copied before their run, so that it is known only later whether they count.
+    copies_in: HashMap<u64, Vec<CopyFact>>,
     left_out: HashSet<u64>,
-    copied: [Copied; 2],
+    copied_in: Copied,
+    copied_out: Copied,
 }
 
 #[derive(Default)]
@@ -60,9 +63,10 @@ impl<'a> Collector<'a> {
             runs: Vec::new(),
             dispatches: 0,
             kernels: HashMap::new(),
-            copies: HashMap::new(),
+            copies_in: HashMap::new(),
             left_out: HashSet::new(),
-            copied: Default::default(),
+            copied_in: Copied::default(),
+            copied_out: Copied::default(),
         }
     }
 
@@ -86,17 +90,35 @@ impl<'a> Collector<'a> {
                 None
             }
         };
-        if let Some(parts) = parts {
-            self.counts.measured += 1;
-            self.runs.push(parts);
-            self.dispatches += parts.dispatches;
-            for dispatch in &group.dispatches {
-                let nanos = self.recording.calibration().nanos(dispatch.span.start, dispatch.span.end);
-                self.kernels.entry((dispatch.plan, dispatch.kernel)).or_default().add(nanos);
-            }
-        } else {
+        let copies_in = self.copies_in.remove(&group.run).unwrap_or_default();
+        let Some(parts) = parts else {
             self.left_out.insert(group.run);
+            return;
+        };
+        self.counts.measured += 1;
+        self.runs.push(parts);
+        self.dispatches += parts.dispatches;
+        let calibration = self.recording.calibration();
+        for dispatch in &group.dispatches {
+            let nanos = calibration.nanos(dispatch.span.start, dispatch.span.end);
+            self.kernels.entry((dispatch.plan, dispatch.kernel)).or_default().add(nanos);
         }
+        copies_in.iter().for_each(|copy| self.copied_in.add(copy, calibration));
+    }
+
+    fn copy(&mut self, copy: &CopyFact) {
+        match copy.direction {
+            Direction::In => self.copies_in.entry(copy.run).or_default().push(*copy),
+            Direction::Out if self.left_out.contains(&copy.run) => {}
+            Direction::Out => self.copied_out.add(copy, self.recording.calibration()),
+        }
+    }
+}
+
+impl Copied {
+    fn add(&mut self, copy: &CopyFact, calibration: &Calibration) {
+        self.nanos.add(calibration.nanos(copy.span.start, copy.span.end));
+        self.bytes.add(copy.bytes as f64);
     }
 }
 
@@ -131,18 +153,7 @@ impl Collector<'_> {
         Some(RunParts { run: whole, operators: busy, between, dispatches: group.dispatches.len() as u64 })
     }
 
-    fn copy(&mut self, copy: &CopyFact) {
-        self.copies.entry(copy.run).or_default().push(*copy);
-    }
-
-    fn finish(mut self) -> Account {
-        for copy in std::mem::take(&mut self.copies).into_values().flatten() {
-            if !self.left_out.contains(&copy.run) {
-                let copied = &mut self.copied[usize::from(copy.direction == Direction::Out)];
-                copied.nanos.add(self.recording.calibration().nanos(copy.span.start, copy.span.end));
-                copied.bytes.add(copy.bytes as f64);
-            }
-        }
+    fn finish(self) -> Account {
         let manifest = self.recording.manifest();
         let run = self.run_times();
         Account {
@@ -204,7 +215,7 @@ impl Collector<'_> {
     }
 
     fn copy_times(&self) -> Vec<CopyTimes> {
-        let rows = [Direction::In, Direction::Out].into_iter().zip(&self.copied);
+        let rows = [(Direction::In, &self.copied_in), (Direction::Out, &self.copied_out)].into_iter();
         rows.filter(|(_, copied)| copied.nanos.count > 0)
             .map(|(direction, copied)| CopyTimes {
                 direction: direction.name(),

@@ -29,6 +29,7 @@ impl Account {
         let _ = write!(text, "Time of a run ({} runs, {})", counts.measured, self.fidelity);
         let _ = if left_out.is_empty() { writeln!(text) } else { writeln!(text, "; left out: {left_out}") };
         if counts.measured == 0 {
+            text.push_str("There is no whole run to account for.\n");
             return;
         }
         let mut table = table(&["", "mean", "median", "share", ""], &[1, 2, 3]);

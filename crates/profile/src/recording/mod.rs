@@ -1,5 +1,7 @@
 //! The directory that a profiled run leaves.
 
+#[cfg(test)]
+mod damage;
 mod fact;
 mod frame;
 mod groups;

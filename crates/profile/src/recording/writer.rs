@@ -86,12 +86,14 @@ impl RecordingWriter {
         statistics: &Statistics,
         refused: u64,
         end: RecordsEnd,
+        shortfalls: Vec<String>,
     ) -> Result<Manifest, ProfileError> {
         let names = self.names.into_inner().unwrap_or_else(PoisonError::into_inner);
         let KindStatistics { emitted, dropped, .. } = statistics.total();
         let (emitted, dropped) = (emitted + refused, dropped + refused);
         let lost = emitted.saturating_sub(end.delivered + dropped);
-        let mut reasons: Vec<String> = names.failure.into_iter().chain(end.failure).collect();
+        let mut reasons = shortfalls;
+        reasons.extend(names.failure.into_iter().chain(end.failure));
         if dropped > 0 {
             reasons.push(format!("{dropped} records were dropped because the memory for records was full"));
         }

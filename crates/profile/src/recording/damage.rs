@@ -1,0 +1,125 @@
+//! Files of records that were cut or changed anywhere.
+
+use std::fs::File;
+use std::io::Write;
+
+use opscope_clock::ClockPair;
+use proptest::prelude::*;
+
+use super::Recording;
+use super::fact::Fact;
+use super::frame::{FrameReader, FrameWriter};
+use super::writer::RECORDS;
+use super::{names, sample};
+
+fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    // Payloads that contain what frames begin with, and the size of small and of larger batches.
+    let payload = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..200),
+        Just(b"OBAT".repeat(30)),
+        prop::collection::vec(any::<u8>(), 3_000..4_000),
+    ];
+    prop::collection::vec(payload, 1..8)
+}
+
+/// The file's bytes, and where every frame ends.
+fn written(payloads: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
+    let mut bytes = Vec::new();
+    let mut frames = FrameWriter::new(&mut bytes).expect("memory");
+    let mut ends = Vec::new();
+    for payload in payloads {
+        frames.write(payload, 0, ClockPair::now()).expect("memory");
+        ends.push(frames.bytes() as usize);
+    }
+    (bytes, ends)
+}
+
+/// The payloads of all frames that are found, and the bytes that were left out.
+fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, u64) {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("the disk has room");
+    let mut frames = FrameReader::new(file).expect("a file");
+    let mut found = Vec::new();
+    while let Some(frame) = frames.next().expect("a file") {
+        found.push(frame.payload);
+    }
+    (found, frames.damage().bytes)
+}
+
+proptest! {
+    #[test]
+    fn a_file_that_was_cut_anywhere_gives_back_every_whole_frame(payloads in payloads(), cut: prop::sample::Index) {
+        let (bytes, ends) = written(&payloads);
+        let length = cut.index(bytes.len() + 1);
+        let (found, left_out) = read(&bytes[..length]);
+        let whole = ends.iter().filter(|&&end| end <= length).count();
+        prop_assert_eq!(&found[..], &payloads[..whole]);
+        let last = ends[..whole].last().copied().unwrap_or(8.min(length));
+        prop_assert_eq!(left_out as usize, if length < 8 { length } else { length - last });
+    }
+
+    #[test]
+    fn a_changed_byte_costs_the_frame_it_lies_in_and_no_other(
+        payloads in payloads(), place: prop::sample::Index, change in 1u8..
+    ) {
+        let (mut bytes, ends) = written(&payloads);
+        let place = place.index(bytes.len());
+        bytes[place] ^= change;
+        let (found, left_out) = read(&bytes);
+        let mut expected = payloads.clone();
+        if place >= 8 {
+            expected.remove(ends.iter().filter(|&&end| end <= place).count());
+        }
+        prop_assert_eq!(found, expected);
+        prop_assert!(left_out > 0);
+    }
+
+    #[test]
+    fn bytes_that_are_no_file_of_records_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
+        let (_, left_out) = read(&bytes);
+        prop_assert!(left_out <= bytes.len() as u64);
+    }
+
+    /// The checksum holds here, so that the records themselves are what is wrong.
+    #[test]
+    fn damaged_records_and_names_never_break_a_reader(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)
+    ) {
+        let directory = tempfile::tempdir().expect("a directory");
+        sample::write(directory.path());
+        let mut frames = sample::frames();
+        let names_path = directory.path().join(names::NAMES);
+        let mut lines = std::fs::read(&names_path).expect("names");
+        for (place, change) in &flips {
+            let frame = &mut frames[usize::from(change % 2)];
+            let at = place.index(frame.len());
+            frame[at] ^= change;
+            let at = place.index(lines.len());
+            lines[at] ^= change;
+        }
+        std::fs::write(&names_path, lines).expect("the disk has room");
+        let mut file = FrameWriter::new(File::create(directory.path().join(RECORDS)).expect("a file")).expect("room");
+        for frame in &frames {
+            file.write(frame, 0, ClockPair::now()).expect("the disk has room");
+        }
+        let recording = Recording::open(directory.path()).expect("the manifest is whole");
+        let facts: Vec<Fact> = recording.facts().expect("a file").map(|fact| fact.expect("a file")).collect();
+        prop_assert!(facts.len() <= 40);
+        let account = recording.account().expect("a file");
+        prop_assert!(!account.to_text(5).is_empty());
+        for format in crate::Format::ALL {
+            recording.export(format, directory.path()).expect("an export");
+        }
+    }
+}
+
+#[test]
+fn a_recording_with_frames_cut_off_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    sample::write(directory.path());
+    let path = directory.path().join(RECORDS);
+    let length = std::fs::metadata(&path).expect("a file").len();
+    File::options().write(true).open(&path).and_then(|file| file.set_len(length - 1)).expect("a file");
+    let problems = Recording::open(directory.path()).expect("a recording").problems().join("; ");
+    assert!(problems.contains("belong to no whole frame") && problems.contains("1 frames"), "{problems}");
+}

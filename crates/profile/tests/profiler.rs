@@ -1,0 +1,194 @@
+//! What the profiler leaves of runs that came to their end.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use opscope_clock::Ticks;
+use opscope_model::RunId;
+use opscope_profile::{Call, Direction, Fact, ProfileError, Profiler, ProfilerOptions, Recording, WhenFull};
+use opscope_trace::Bytes;
+use support::{Paper, counts, open};
+
+#[test]
+fn a_finished_recording_is_complete_and_holds_every_run_and_dispatch() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let directory = root.path().join("recording");
+    let profiler = paper.profiler(&directory, &ProfilerOptions::default());
+    assert!(!open(&directory).is_complete(), "it is still open");
+    profiler.set_warm_up(true);
+    paper.run(&profiler, 0);
+    profiler.set_warm_up(false);
+    for run in 1..=1000 {
+        let ticks = Ticks::now();
+        profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        paper.run(&profiler, run);
+        profiler.copied_out(RunId(run), 8, ticks, Ticks::now());
+    }
+    paper.fail(&profiler, 1001);
+    let manifest = profiler.finish().expect("a manifest");
+    assert!(manifest.complete, "{:?}", manifest.incomplete_because);
+
+    let recording = open(&directory);
+    assert_eq!(recording.problems(), [] as [String; 0]);
+    assert_eq!(counts(&recording), (1002, 2003));
+    let kernel = recording.kernel(0, 1).expect("the second kernel");
+    assert_eq!((kernel.operator.as_str(), kernel.op_type.as_str(), kernel.op.as_str()), ("b", "Relu", "Optb"));
+    assert_eq!(kernel.inputs[0].shape, [2, 3]);
+
+    let account = recording.account().expect("an account");
+    let runs = account.runs;
+    assert_eq!((runs.measured, runs.warm_up, runs.failed, runs.partial), (1000, 1, 1, 0));
+    let shares = account.shares.expect("dispatches were recorded");
+    let sum = shares.operators.percent + shares.between.percent + shares.in_out.percent;
+    assert!((sum - 100.0).abs() < 1e-9, "{sum}");
+    assert!(shares.in_out.total_ns >= 0.0 && shares.between.total_ns >= 0.0);
+    let of_types: f64 = account.op_types.iter().map(|row| row.total_ns).sum();
+    assert!((of_types - shares.operators.total_ns).abs() <= 1e-6 * of_types, "tables and account tell the same");
+    let copies: Vec<_> = account.copies.iter().map(|copy| (copy.direction, copy.count, copy.mean_bytes)).collect();
+    assert_eq!(copies, [("copy_in", 1000, 24.0), ("copy_out", 1000, 8.0)]);
+}
+
+#[test]
+fn runs_on_many_threads_and_of_several_plans_keep_their_own_dispatches() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let directory = root.path().join("recording");
+    let options =
+        ProfilerOptions { buffer_size: Bytes::kib(64), watermark: Bytes::kib(8), ..ProfilerOptions::default() };
+    let profiler = paper.profiler(&directory, &options);
+    let other = Paper::kernels();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (profiler, paper, other) = (&profiler, &paper, &other);
+            scope.spawn(move || {
+                for run in 0..500 {
+                    let plan = if run % 3 == 0 { other } else { &paper.kernels };
+                    paper.run_plan(profiler, run * 4 + thread, plan);
+                }
+            });
+        }
+    });
+    profiler.finish().expect("a manifest");
+    let recording = open(&directory);
+    assert_eq!(recording.problems(), [] as [String; 0]);
+    assert_eq!(recording.plans().len(), 2);
+    let account = recording.account().expect("an account");
+    assert_eq!((account.runs.measured, account.runs.partial), (2000, 0));
+    assert_eq!(account.operators.iter().map(|row| row.dispatches).collect::<Vec<_>>(), [2000, 2000]);
+}
+
+#[test]
+fn each_switch_turns_off_its_records_and_no_others() {
+    let kinds = |setting: &str| {
+        let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+        let mut options = ProfilerOptions::default();
+        options.switches.apply(setting).expect("a switch");
+        let profiler = paper.profiler(&root.path().join("recording"), &options);
+        let ticks = Ticks::now();
+        profiler.called(Call::Load, None, ticks, ticks);
+        profiler.copied_in(RunId(0), 1, ticks, ticks);
+        paper.run(&profiler, 0);
+        profiler.finish().expect("a manifest");
+        let recording = open(&root.path().join("recording"));
+        assert!(recording.is_complete());
+        let facts = recording.facts().expect("records").map(|fact| match fact.expect("a record") {
+            Fact::Run(_) => "run",
+            Fact::Dispatch(_) => "dispatch",
+            Fact::Call(_) => "call",
+            Fact::Copy(copy) => {
+                assert_eq!(copy.direction, Direction::In);
+                "copy"
+            }
+            Fact::Sample(_) => "sample",
+            other => panic!("{other:?}"),
+        });
+        facts.collect::<BTreeSet<_>>()
+    };
+    assert_eq!(kinds("aicpu=off"), BTreeSet::from(["run", "dispatch", "call", "copy", "sample"]));
+    assert_eq!(kinds("model-execution=off"), BTreeSet::from(["dispatch", "call", "copy", "sample"]));
+    assert_eq!(kinds("task-time=off"), BTreeSet::from(["run", "call", "copy", "sample"]));
+    assert_eq!(kinds("runtime-api=off"), BTreeSet::from(["run", "dispatch", "sample"]));
+    assert_eq!(kinds("sys-hardware-mem=off"), BTreeSet::from(["run", "dispatch", "call", "copy"]));
+}
+
+#[test]
+fn a_directory_that_exists_is_left_as_it_is() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    fs::write(root.path().join("mine"), "text").expect("the disk has room");
+    let refused = Profiler::create(root.path(), &paper.subject(), &ProfilerOptions::default()).err();
+    assert!(matches!(refused, Some(ProfileError::Exists(path)) if path == root.path()));
+    assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 1);
+}
+
+#[test]
+fn a_recording_that_was_interrupted_or_never_closed_says_so() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let (interrupted, dropped) = (root.path().join("interrupted"), root.path().join("dropped"));
+    let profiler = paper.profiler(&interrupted, &ProfilerOptions::default());
+    paper.run(&profiler, 0);
+    profiler.set_incomplete("1 of 10 runs was made");
+    assert!(!profiler.finish().expect("a manifest").complete);
+    assert_eq!(open(&interrupted).problems(), ["1 of 10 runs was made"]);
+
+    let profiler = paper.profiler(&dropped, &ProfilerOptions::default());
+    paper.run(&profiler, 0);
+    drop(profiler);
+    let recording = open(&dropped);
+    assert!(!recording.is_complete());
+    assert_eq!(counts(&recording), (1, 2));
+}
+
+#[test]
+fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let directory = root.path().join("recording");
+    // A watermark at the size and a buffer that holds a few records: most of them find it full.
+    let mut options = ProfilerOptions {
+        buffer_size: Bytes::new(512),
+        watermark: Bytes::new(512),
+        when_full: WhenFull::Drop,
+        ..ProfilerOptions::default()
+    };
+    options.switches.apply("sys-hardware-mem=off").expect("a switch");
+    let profiler = paper.profiler(&directory, &options);
+    for run in 0..10_000 {
+        paper.run(&profiler, run);
+    }
+    let manifest = profiler.finish().expect("a manifest");
+    let records = manifest.records.expect("it is closed");
+    assert_eq!(records.emitted, 30_000);
+    assert_eq!(records.emitted, records.delivered + records.dropped);
+    assert!(records.dropped > 0);
+    let recording = open(&directory);
+    assert!(recording.problems()[0].contains("dropped"), "{:?}", recording.problems());
+    let (runs, dispatches) = counts(&recording);
+    assert_eq!(runs + dispatches, records.delivered);
+    recording.account().expect("an account of what is there");
+}
+
+#[test]
+fn exports_leave_what_exists_alone() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let directory = root.path().join("recording");
+    let profiler = paper.profiler(&directory, &ProfilerOptions::default());
+    paper.run(&profiler, 0);
+    profiler.finish().expect("a manifest");
+    let recording = open(&directory);
+    let format = "chrome".parse().expect("a format");
+    let written = recording.export(format, &directory).expect("an export");
+    assert!(recording.export(format, &directory).is_err());
+    let events: serde_json::Value =
+        serde_json::from_slice(&fs::read(&written[0]).expect("an export")).expect("a JSON array");
+    assert!(events.as_array().is_some_and(|events| events.len() > 4));
+}
+
+#[test]
+fn a_directory_without_a_recording_is_refused() {
+    let root = tempfile::tempdir().expect("a directory");
+    let refused = Recording::open(root.path()).expect_err("an empty directory").to_string();
+    assert!(refused.contains("manifest.json"), "{refused}");
+    fs::write(root.path().join("manifest.json"), "{\"schema\": \"opscope.dump/1\"}").expect("room");
+    let refused = Recording::open(root.path()).expect_err("another schema").to_string();
+    assert!(refused.contains("opscope.dump/1") && refused.contains("opscope.recording/1"), "{refused}");
+}
