@@ -27,5 +27,6 @@ pub use opscope_model as model;
 pub use opscope_onnx as onnx;
 pub use opscope_profile as profile;
 pub use opscope_tensor as tensor;
+pub use opscope_trace as trace;
 pub use opscope_trace::{mark, range};
 pub use session::{Session, SessionError};

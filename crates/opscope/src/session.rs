@@ -35,18 +35,18 @@ impl Session {
     pub fn load(path: &Path, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
-        Self::with_graph(graph, fidelity, threads, start)
+        Self::begun(graph, fidelity, threads, start)
     }
 
-    /// The same model with another fidelity. The file is not read again.
+    /// Loads a graph that was read already into the embedded engine.
     ///
     /// # Errors
-    /// When the engine cannot load it that way.
-    pub fn reload(&self, fidelity: Fidelity) -> Result<Self, SessionError> {
-        Self::with_graph(Arc::clone(self.graph()), fidelity, self.threads, Ticks::now())
+    /// When the engine lacks something that it needs.
+    pub fn with_graph(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
+        Self::begun(graph, fidelity, threads, Ticks::now())
     }
 
-    fn with_graph(
+    fn begun(
         graph: Arc<Graph>,
         fidelity: Fidelity,
         threads: NonZeroUsize,

@@ -239,7 +239,7 @@ impl Bench<'_> {
         }
         let info =
             RunInfo { id: run, graph: self.session.graph(), kernels: plan.kernels(), fidelity: self.session.model().fidelity() };
-        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info, phase == Phase::WarmUp);
+        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info);
         let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
 
         let upload = Ticks::now();

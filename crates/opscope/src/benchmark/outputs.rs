@@ -1,6 +1,6 @@
 //! The model's outputs as files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -157,12 +157,4 @@ fn elements(tensor: &Tensor) -> impl Iterator<Item = String> + '_ {
     (0..tensor.elements()).map(move |index| {
         Element::at(dtype, tensor.bytes(), index).map_or_else(|| "?".to_owned(), |element| element.to_string())
     })
-}
-
-/// Makes sure that a directory is there.
-///
-/// # Errors
-/// What the system says.
-pub(crate) fn ensure_directory(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
 }

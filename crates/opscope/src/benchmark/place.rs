@@ -48,18 +48,13 @@ impl Place {
     pub fn reserve(target: PathBuf) -> Result<Self, PlaceError> {
         let mut partial = OsString::from(target.as_os_str());
         partial.push(".partial");
-        let place = Self { partial: PathBuf::from(partial), target, keep: false, done: false };
-        for path in [&place.target, &place.partial] {
-            if path.symlink_metadata().is_ok() {
-                let taken = PlaceError::Exists(path.clone());
-                // What exists is not this place's to remove.
-                std::mem::forget(place);
-                return Err(taken);
-            }
+        let partial = PathBuf::from(partial);
+        if let Some(taken) = [&target, &partial].into_iter().find(|path| path.symlink_metadata().is_ok()) {
+            return Err(PlaceError::Exists(taken.clone()));
         }
-        let parent = place.target.parent().unwrap_or(Path::new("."));
+        let parent = target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(PlaceError::io(parent))?;
-        Ok(place)
+        Ok(Self { partial, target, keep: false, done: false })
     }
 
     /// The same, and makes the directory.

@@ -247,7 +247,7 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
 
 /// A key by which numbers in names sort by their value.
 fn natural(name: &str) -> Vec<(String, u128)> {
-    let mut parts = vec![(String::new(), 0)];
+    let mut parts = vec![(String::new(), 0u128)];
     let mut in_number = false;
     for c in name.chars() {
         let digit = c.to_digit(10);
