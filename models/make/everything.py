@@ -6,12 +6,13 @@ import numpy as np
 
 import digits_cnn
 import expected
+import fixtures
 import tiny_transformer
 import token_classifier
 from graph import save
 
 MADE = ["*.onnx", "*.npy"]
-MADE_DIRECTORIES = ["expected"]
+MADE_DIRECTORIES = ["expected", "fixtures"]
 
 
 def write(root):
@@ -26,6 +27,7 @@ def write(root):
     _write_test(root, token_classifier.NAME, model, "input_ids", sentences, labels)
 
     _write_model(root, tiny_transformer.NAME, tiny_transformer.build(), "hidden_states", tiny_transformer.sample(2, 16))
+    fixtures.write(root / "fixtures")
 
 
 def compare(made, there):

@@ -1,13 +1,16 @@
-use crate::{BufferId, Category, Header, Kind, Record};
+use std::iter::FusedIterator;
+use std::marker::PhantomData;
 
-/// What one callback gets: records in the order in which each thread emitted them, where they lie. They are gone when
-/// the callback returns.
-#[derive(Debug)]
+use crate::chunk::{Cursor, Taken};
+use crate::ledger::{Cut, Piece};
+use crate::{BufferId, Bytes, Header, Kind, Record};
+
+/// What one callback gets: records where they lie, those of each thread in the order in which it emitted them. They are
+/// gone when the callback returns.
+#[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    pub(crate) buffer: BufferId,
-    pub(crate) words: &'a [u64],
-    pub(crate) count: u64,
-    pub(crate) dropped: u64,
+    buffer: BufferId,
+    cut: &'a Cut,
 }
 
 /// One record where it lies.
@@ -20,10 +23,18 @@ pub struct RecordRef<'a> {
 /// Goes through the records of a batch.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
-    words: &'a [u64],
+    pieces: std::slice::Iter<'a, Piece>,
+    piece: Option<Piece>,
+    cursor: Cursor,
+    taken: Option<Taken>,
+    _batch: PhantomData<&'a [u8]>,
 }
 
 impl<'a> Batch<'a> {
+    pub(crate) fn new(buffer: BufferId, cut: &'a Cut) -> Self {
+        Self { buffer, cut }
+    }
+
     /// The buffer that delivers.
     pub fn buffer(&self) -> BufferId {
         self.buffer
@@ -31,22 +42,39 @@ impl<'a> Batch<'a> {
 
     /// How many records there are; never 0.
     pub fn len(&self) -> u64 {
-        self.count
+        self.cut.records
     }
 
     /// Whether there are none. A callback never gets such a batch.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.cut.records == 0
+    }
+
+    /// The payload of all records, each rounded up to 8 bytes.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.cut.payload as u64)
+    }
+
+    /// How many records the buffer delivered before these. A reader that kept earlier batches knows from it whether one is
+    /// missing, or here twice.
+    pub fn first(&self) -> u64 {
+        self.cut.first
     }
 
     /// How many records the buffer has dropped since it was created.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.cut.dropped
     }
 
     /// The records.
     pub fn records(&self) -> Records<'a> {
-        Records { words: self.words }
+        Records {
+            pieces: self.cut.pieces.iter(),
+            piece: None,
+            cursor: Cursor::start(),
+            taken: None,
+            _batch: PhantomData,
+        }
     }
 }
 
@@ -67,6 +95,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The record as its struct; none where it is of another kind or length.
+    #[inline]
     pub fn get<R: Record>(&self) -> Option<&'a R> {
         if self.kind() == Some(R::KIND) { R::ref_from_bytes(self.payload).ok() } else { None }
     }
@@ -75,12 +104,40 @@ impl<'a> RecordRef<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = RecordRef<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (&head, rest) = self.words.split_first()?;
-        let header = Header { category: Category(head as u8), kind: (head >> 16) as u16, length: (head >> 32) as u16 };
-        let (payload, rest) = rest.split_at_checked(usize::from(header.length).div_ceil(8))?;
-        self.words = rest;
-        let payload = zerocopy::IntoBytes::as_bytes(payload).get(..usize::from(header.length))?;
-        Some(RecordRef { header, payload })
+        loop {
+            if let (Some(piece), Some(taken)) = (&self.piece, &mut self.taken)
+                && taken.count > 0
+            {
+                let header = taken.segment.header();
+                // SAFETY: the batch was cut from what was committed, and the chunk is not recycled before the callback that
+                // borrows the batch returns. `Cursor::take` keeps whole records within the piece.
+                let payload = unsafe { piece.chunk.payload(taken.start, usize::from(header.length)) };
+                taken.start += taken.segment.step();
+                taken.count -= 1;
+                return Some(RecordRef { header, payload });
+            }
+            self.advance()?;
+        }
+    }
+}
+
+impl FusedIterator for Records<'_> {}
+
+impl Records<'_> {
+    /// Goes on to the next segment, in this piece or the next one.
+    fn advance(&mut self) -> Option<()> {
+        loop {
+            if let Some(piece) = &self.piece {
+                self.taken = self.cursor.take(&piece.chunk, piece.upto, usize::MAX);
+                if self.taken.is_some() {
+                    return Some(());
+                }
+            }
+            let piece = *self.pieces.next()?;
+            self.cursor = piece.cursor;
+            self.piece = Some(piece);
+        }
     }
 }

@@ -29,18 +29,26 @@
 //! # }
 //! ```
 
+mod barrier;
 mod batch;
 mod buffer;
 mod bytes;
 mod callback_thread;
+mod chunk;
 mod context;
 mod error;
 mod header;
 mod kind;
+mod ledger;
+mod local;
 mod name;
 mod range;
 pub mod records;
+mod sync;
 mod thread;
+mod thread_hooks;
+mod waits;
+mod writer;
 
 pub use batch::{Batch, RecordRef, Records};
 pub use buffer::{Buffer, BufferId, BufferOptions, KindStatistics, Policy, Statistics};
@@ -59,3 +67,4 @@ pub use records::{
 pub use thread::{
     CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
 };
+pub use thread_hooks::on_callback_thread_creation;

@@ -1,0 +1,69 @@
+use super::START;
+
+/// The largest buffer: offsets and counts stay far away from the limits of their types.
+pub(crate) const MAX_SIZE: u64 = 64 << 30;
+
+/// The least a chunk is made for.
+const SMALLEST_SHARE: usize = 512;
+/// The most, so that head and share are whole pages.
+const LARGEST_SHARE: usize = (32 << 10) - START;
+/// Into how many chunks a buffer of middling size is cut.
+const CHUNKS: usize = 16;
+/// Chunks beyond those that the size asks for: the one that threads share, one that is half delivered, and two for
+/// threads that emit seldom.
+const SPARE: usize = 4;
+
+/// How a buffer's memory is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// The buffer's size: payload bytes, a multiple of 8.
+    pub(crate) size: usize,
+    /// How much payload a chunk is made for, and the longest record.
+    pub(crate) share: usize,
+    /// How far chunks lie apart.
+    pub(crate) stride: usize,
+    /// How many chunks there are.
+    pub(crate) count: usize,
+}
+
+impl Geometry {
+    /// For a buffer of this size, which is at least 1 and at most [`MAX_SIZE`].
+    pub(crate) fn for_size(size: u64) -> Self {
+        let size = size as usize;
+        let size = size.next_multiple_of(8);
+        let share = (size / CHUNKS).clamp(SMALLEST_SHARE, LARGEST_SHARE).min(size) / 8 * 8;
+        Self { size, share, stride: stride(share), count: size.div_ceil(share) + SPARE }
+    }
+
+    /// The bytes of all chunks.
+    pub(crate) fn bytes(&self) -> usize {
+        self.stride * self.count
+    }
+}
+
+/// A chunk takes records until its share is reached: in the worst case all but 8 bytes of it in 8-byte records of
+/// alternating kinds, each with a header of 8 bytes, and then one more record of the longest size with its header.
+/// Most of that is never touched, and memory that is not touched costs nothing.
+fn stride(share: usize) -> usize {
+    let worst = START + 2 * share + 8 + share;
+    if share == LARGEST_SHARE { worst.next_multiple_of(4096) } else { worst.next_multiple_of(64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_covered_by_its_chunks_and_chunks_are_aligned() {
+        for size in (1..5000).chain([32 << 10, 1 << 20, (8 << 20) - 3, 8 << 20, 1 << 30, MAX_SIZE]) {
+            let geometry = Geometry::for_size(size);
+            assert!(geometry.size as u64 >= size && geometry.size as u64 - size < 8);
+            assert!(geometry.share * (geometry.count - SPARE) >= geometry.size);
+            assert_eq!(geometry.share % 8, 0);
+            assert_eq!(geometry.stride % 64, 0);
+            assert!(geometry.stride / 8 <= usize::from(u16::MAX), "the end of a segment is 16 bits wide");
+        }
+        assert_eq!(Geometry::for_size(4096).share, 512);
+        assert_eq!(Geometry::for_size(8 << 20).share, 32704);
+    }
+}

@@ -1,0 +1,40 @@
+//! The memory of a buffer: one region, cut into chunks, in each of which one thread writes.
+//!
+//! All code of this crate that handles raw memory is here. What it relies on:
+//!
+//! - *One writer*: bytes at and after `committed` are written by one thread at a time: the one that holds the chunk, or
+//!   whoever holds the buffer's lock while that thread is shut out.
+//! - *A prefix is for ever*: bytes before `committed` are not written again until the chunk is recycled, which happens
+//!   under the buffer's lock when no reader is in it.
+//! - *Publication*: `committed` is stored with Release after the bytes and loaded with Acquire before they are read.
+
+mod geometry;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(loom)]
+mod modelled;
+mod region;
+mod segment;
+
+pub(crate) use geometry::{Geometry, MAX_SIZE};
+#[cfg(not(loom))]
+pub(crate) use memory::Chunk;
+#[cfg(loom)]
+pub(crate) use modelled::Chunk;
+pub(crate) use region::Region;
+pub(crate) use segment::{Cursor, Fill, Segment, Taken, header_word};
+
+/// Where the first record of a chunk lies. Before it is the head; its last word is the first segment's header.
+pub(crate) const START: usize = 64;
+
+/// The words of a chunk's head, by their offsets.
+pub(crate) mod head {
+    /// A [`Fill`](super::Fill). 0 in a chunk that nobody holds.
+    pub(crate) const COMMITTED: usize = 0;
+    /// Counts the times that any chunk of the buffer was taken: gives chunks their order.
+    pub(crate) const SEQUENCE: usize = 8;
+    /// The thread that took it; 0 for the shared chunk.
+    pub(crate) const THREAD: usize = 16;
+    /// One past the last byte that a callback has got.
+    pub(crate) const DELIVERED: usize = 24;
+}

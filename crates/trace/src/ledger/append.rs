@@ -1,0 +1,178 @@
+use super::{ChunkBook, Hold, Ledger, SHARED, Stretch};
+use crate::chunk::{Chunk, START, head};
+use crate::sync::Ordering;
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// It is in the buffer.
+    Done,
+    /// There is no room for it, or no chunk.
+    NoRoom,
+}
+
+/// Where a record goes. Nothing of it is in the chunk before it is committed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The desk that holds the chunk.
+    pub(crate) desk: usize,
+    pub(crate) chunk: Chunk,
+    /// Where the payload goes.
+    pub(crate) offset: usize,
+    header: u64,
+    length: usize,
+}
+
+impl Ledger {
+    /// Writes a record for a desk, into its own chunk or the shared one. For the thread whose desk it is.
+    pub(crate) fn append(&mut self, desk: usize, header: u64, payload: &[u8]) -> Appended {
+        let Some(place) = self.place(desk, header, payload.len()) else { return Appended::NoRoom };
+        // SAFETY: the caller has the lock and is the desk's owner: the chunk's one writer. `place` has found room.
+        unsafe { place.chunk.write(place.offset, payload) };
+        self.commit(&place);
+        Appended::Done
+    }
+
+    /// Finds room for a record of a desk. None where there is no room or no chunk.
+    pub(crate) fn place(&mut self, desk: usize, header: u64, length: usize) -> Option<Place> {
+        let desk = self.choose_desk(desk)?;
+        let length = length.next_multiple_of(8);
+        let hold = self.desk(desk).hold?;
+        let left = hold.granted - self.fill(&hold).payload();
+        if length > left {
+            self.extend(desk, length - left)?;
+        }
+        let chunk = self.region.chunk(hold.chunk);
+        Some(Place { desk, chunk, offset: self.desk(desk).writer.offset_of(header), header, length })
+    }
+
+    /// Makes a record that was written part of its chunk.
+    pub(crate) fn commit(&mut self, place: &Place) {
+        let desk = place.desk;
+        self.desk(desk).writer.commit_written(place.header, place.length);
+        let hold = self.desk(desk).hold.expect("a record is committed to the chunk that it was placed in");
+        let payload = self.fill(&hold).payload();
+        if payload >= self.share() {
+            self.seal(desk);
+            return;
+        }
+        let fresh = payload - hold.queued;
+        if self.watermark.is_some_and(|watermark| self.since_cut + fresh >= watermark) {
+            self.queue_up(desk, false);
+        }
+        self.close_if_full();
+        self.set_limit(desk);
+    }
+
+    /// Hands a desk's chunk over, whole, and takes back what was granted and not used. The desk's thread is shut out, or
+    /// it is the caller.
+    pub(crate) fn seal(&mut self, desk: usize) {
+        let Some(hold) = self.desk(desk).hold else { return };
+        self.desk(desk).writer.set_limit(0);
+        self.queue_up(desk, true);
+        self.free_room += hold.granted - self.fill(&hold).payload();
+        self.desk_mut(desk).hold = None;
+        self.retire_empty();
+        self.close_if_full();
+    }
+
+    /// Puts what a desk's chunk holds into the queue, as far as it is not there; says how much that is.
+    pub(crate) fn queue_up(&mut self, desk: usize, last: bool) -> usize {
+        let Some(hold) = self.desk(desk).hold else { return 0 };
+        let fill = self.fill(&hold);
+        let (chunk, upto, payload) = (hold.chunk, fill.position(), fill.payload() - hold.queued);
+        if payload == 0 && !last {
+            return 0;
+        }
+        if let Some(hold) = &mut self.desk_mut(desk).hold {
+            hold.queued += payload;
+        }
+        match self.queue.back_mut().filter(|stretch| stretch.chunk == chunk) {
+            Some(stretch) => {
+                *stretch = Stretch { chunk, upto, payload: stretch.payload + payload, last };
+            }
+            None => self.queue.push_back(Stretch { chunk, upto, payload, last }),
+        }
+        self.queued += payload as u64;
+        self.count_towards_watermark(payload);
+        payload
+    }
+
+    /// The chunk that a desk's next record goes into: its own where it may have one, or the shared one.
+    fn choose_desk(&mut self, desk: usize) -> Option<usize> {
+        if desk != SHARED {
+            if self.desk(desk).reserved.is_some() {
+                // What the thread emitted before must come out before what it emits into the other chunk.
+                self.queue_up(desk, false);
+            } else if self.desk(desk).hold.is_some() || (self.may_hold(desk) && self.take_chunk(desk)) {
+                return Some(desk);
+            }
+            self.desk_mut(desk).last_shared = true;
+        }
+        (self.desk(SHARED).hold.is_some() || self.take_chunk(SHARED)).then_some(SHARED)
+    }
+
+    /// Whether a desk may take a chunk of its own: always where it is the only one; else while there is plenty of room and
+    /// most chunks are in nobody's hands.
+    fn may_hold(&self, desk: usize) -> bool {
+        let alone =
+            self.desks.iter().enumerate().all(|(index, other)| index <= SHARED || index == desk || other.is_none());
+        // One chunk is kept for the shared desk.
+        let spare = self.free_chunks.len() > usize::from(self.desk(SHARED).hold.is_none());
+        let roomy = self.free_room >= 2 * self.share() && self.holders().count() < self.chunks.len() / 2;
+        spare && self.free_room > 0 && (alone || roomy)
+    }
+
+    fn take_chunk(&mut self, desk: usize) -> bool {
+        let Some(index) = self.free_chunks.pop() else { return false };
+        if std::mem::take(&mut self.desk_mut(desk).last_shared) && desk != SHARED {
+            self.queue_up(SHARED, false);
+        }
+        let chunk = self.region.chunk(index);
+        self.taken += 1;
+        chunk.word(head::SEQUENCE).store(self.taken, Ordering::Relaxed);
+        chunk.word(head::THREAD).store(u64::from(self.desk(desk).thread.0), Ordering::Relaxed);
+        chunk.word(head::DELIVERED).store(START as u64, Ordering::Relaxed);
+        self.chunks[index] = ChunkBook::empty();
+        // The shared desk takes what each record needs: nobody is granted room that he may not use.
+        let grant = if desk == SHARED { 0 } else { self.free_room.min(self.share()) };
+        self.free_room -= grant;
+        let desk = self.desk_mut(desk);
+        desk.hold = Some(Hold { chunk: index, granted: grant, queued: 0, idle: false });
+        desk.writer.take(chunk);
+        true
+    }
+
+    /// Grants more room: what the record lacks at least, what is left of the chunk's share at most.
+    fn extend(&mut self, desk: usize, lacking: usize) -> Option<()> {
+        if self.free_room < lacking {
+            return None;
+        }
+        let hold = self.desk(desk).hold?;
+        let left_of_share = self.share().saturating_sub(hold.granted);
+        let wanted = if desk == SHARED { lacking } else { lacking.max(left_of_share) };
+        let more = wanted.min(self.free_room);
+        self.free_room -= more;
+        self.desk_mut(desk).hold.as_mut()?.granted += more;
+        Some(())
+    }
+
+    /// How far the desk's thread gets without the lock: to the end of its grant, or to where a callback becomes due.
+    fn set_limit(&mut self, desk: usize) {
+        let desk = if desk == SHARED { return } else { self.desk(desk) };
+        let Some(hold) = desk.hold else { return };
+        let payload = self.fill(&hold).payload();
+        let since_cut = self.since_cut + payload - hold.queued;
+        let due_at = self.watermark.map_or(usize::MAX, |watermark| payload + (watermark - since_cut));
+        desk.writer.set_limit(if desk.reserved.is_some() { 0 } else { hold.granted.min(due_at) });
+    }
+
+    fn count_towards_watermark(&mut self, payload: usize) {
+        let Some(watermark) = self.watermark else { return };
+        self.since_cut += payload;
+        if self.since_cut >= watermark {
+            self.since_cut = 0;
+        }
+        self.due |= (self.queued - self.unqueued) as usize >= watermark;
+    }
+}

@@ -1,0 +1,213 @@
+//! What a buffer knows of itself: everything that its lock protects.
+//!
+//! *Room* is counted in payload bytes and is exact: what is free, what was granted to threads, what waits, and what is in
+//! a callback make up the size at any moment. *Chunks* are only where the bytes lie; there are more of them than the size
+//! asks for.
+
+mod append;
+mod counts;
+mod deliver;
+mod room;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::chunk::{Cursor, Fill, Region};
+use crate::sync::Ordering;
+use crate::writer::Writer;
+use crate::{Policy, ThreadId};
+
+pub(crate) use append::Appended;
+pub(crate) use counts::Counts;
+pub(crate) use deliver::{Cut, Piece};
+
+/// The desk of all threads that have no chunk of their own. Its writer has no owner and is used under the lock.
+pub(crate) const SHARED: usize = 0;
+
+/// A buffer's books.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    region: Region,
+    policy: Policy,
+    /// How much payload makes a callback due; none where only a flush does.
+    watermark: Option<usize>,
+
+    /// Payload that nobody was granted.
+    free_room: usize,
+    /// Payload that was delivered while the buffer is closed: free again after an explicit flush.
+    withheld: usize,
+    /// `Discard` only: a record did not fit, or the buffer was full.
+    closed: bool,
+
+    free_chunks: Vec<usize>,
+    chunks: Vec<ChunkBook>,
+    desks: Vec<Option<Desk>>,
+    /// How often a chunk was taken.
+    taken: u64,
+
+    /// What waits for a callback and is not in a thread's hands any more, in the order of delivery.
+    queue: VecDeque<Stretch>,
+    /// Payload that ever went into the queue, and that ever left it.
+    queued: u64,
+    unqueued: u64,
+    /// Payload in the queue that does not make up a whole batch yet.
+    since_cut: usize,
+    due: bool,
+    in_delivery: Counts,
+    counts: Counts,
+
+    pub(crate) flushes: Flushes,
+    pub(crate) destroyed: bool,
+}
+
+/// Flushes that were asked for, by their number.
+#[derive(Debug, Default)]
+pub(crate) struct Flushes {
+    pub(crate) asked: u64,
+    /// The last one that a user asked for, which opens a closed buffer.
+    asked_explicitly: u64,
+    begun: u64,
+    /// What must have left the queue for the one that has begun to be done.
+    mark: u64,
+    pub(crate) done: u64,
+}
+
+/// A chunk's state.
+#[derive(Debug, Clone, Copy)]
+struct ChunkBook {
+    /// What was cut into batches, or overwritten.
+    cursor: Cursor,
+    /// A callback is reading it.
+    in_delivery: bool,
+    /// Its last stretch has left the queue.
+    finished: bool,
+}
+
+/// A thread that emits into the buffer.
+#[derive(Debug)]
+struct Desk {
+    writer: Arc<Writer>,
+    thread: ThreadId,
+    hold: Option<Hold>,
+    /// A record is being built in its chunk, with this many bytes.
+    reserved: Option<usize>,
+    /// Its last record went into the shared chunk.
+    last_shared: bool,
+}
+
+/// A chunk in a thread's hands.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    chunk: usize,
+    /// How much payload the chunk may take.
+    granted: usize,
+    /// How much of it has been queued.
+    queued: usize,
+    /// Nothing was emitted between the last two flushes.
+    idle: bool,
+}
+
+/// Part of a chunk that waits for a callback. It begins at the chunk's cursor, or behind an earlier stretch of it.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    chunk: usize,
+    upto: usize,
+    payload: usize,
+    /// Nothing follows in this chunk.
+    last: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(region: Region, watermark: usize, policy: Policy) -> Self {
+        let geometry = *region.geometry();
+        // A flight recorder drops a chunk's share at a time, so it keeps one more than it delivers.
+        let slack = if policy == Policy::Overwrite { geometry.share } else { 0 };
+        let never = policy == Policy::Overwrite && watermark >= geometry.size;
+        let shared = Desk::new(Arc::new(Writer::new(SHARED)), ThreadId(0));
+        Self {
+            policy,
+            watermark: (!never).then_some(watermark.max(1)),
+            free_room: geometry.size + slack,
+            withheld: 0,
+            closed: false,
+            // Taken from the end: the chunks whose memory was brought in come first, and those used last are used next.
+            free_chunks: (0..geometry.count).rev().collect(),
+            chunks: vec![ChunkBook::empty(); geometry.count],
+            desks: vec![Some(shared)],
+            taken: 0,
+            queue: VecDeque::new(),
+            queued: 0,
+            unqueued: 0,
+            since_cut: 0,
+            due: false,
+            in_delivery: Counts::default(),
+            counts: Counts::default(),
+            flushes: Flushes::default(),
+            destroyed: false,
+            region,
+        }
+    }
+
+    /// A new thread emits into the buffer.
+    pub(crate) fn open_desk(&mut self, thread: ThreadId) -> Arc<Writer> {
+        let vacant = self.desks.iter().position(Option::is_none).unwrap_or(self.desks.len());
+        let writer = Arc::new(Writer::new(vacant));
+        let desk = Some(Desk::new(Arc::clone(&writer), thread));
+        match self.desks.get_mut(vacant) {
+            Some(place) => *place = desk,
+            None => self.desks.push(desk),
+        }
+        writer
+    }
+
+    /// A thread ends. Its records stay.
+    pub(crate) fn close_desk(&mut self, desk: usize) {
+        self.seal(desk);
+        self.desks[desk] = None;
+    }
+
+    /// Whether a callback became due since this was asked last.
+    pub(crate) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.due)
+    }
+
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    fn share(&self) -> usize {
+        self.region.geometry().share
+    }
+
+    fn desk(&self, desk: usize) -> &Desk {
+        self.desks[desk].as_ref().expect("a writer's desk is open")
+    }
+
+    fn desk_mut(&mut self, desk: usize) -> &mut Desk {
+        self.desks[desk].as_mut().expect("a writer's desk is open")
+    }
+
+    /// How far a chunk is filled. Acquire: another thread may have committed that without the lock, and whoever asks may
+    /// read up to there.
+    fn fill(&self, hold: &Hold) -> Fill {
+        Fill(self.region.chunk(hold.chunk).committed().load(Ordering::Acquire))
+    }
+
+    /// The desks that hold a chunk.
+    fn holders(&self) -> impl Iterator<Item = (usize, &Desk, &Hold)> {
+        let desks = self.desks.iter().enumerate();
+        desks.filter_map(|(index, desk)| Some((index, desk.as_ref()?, desk.as_ref()?.hold.as_ref()?)))
+    }
+}
+
+impl Desk {
+    fn new(writer: Arc<Writer>, thread: ThreadId) -> Self {
+        Self { writer, thread, hold: None, reserved: None, last_shared: false }
+    }
+}
+
+impl ChunkBook {
+    const fn empty() -> Self {
+        Self { cursor: Cursor::start(), in_delivery: false, finished: false }
+    }
+}
