@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use opscope::benchmark::{self, InputWish, Instrumentation, Job, Repetition, run_name};
 use opscope::dump::{Contents, Selection};
 use opscope::inputs::{self, Data, ShapeWish};
-use opscope::trace::Bytes;
-use opscope::profile::{Format, ProfilerOptions, Switches, WhenFull};
+use opscope::trace::{Bytes, Policy};
+use opscope::profile::{Format, ProfilerOptions, Switches};
 
 use crate::options::{
     BenchmarkRequest, Inputs, InstrumentChoice, OutputFormat, ProfilerSwitches, PureData, RecordMemory, RecordPolicy,
@@ -89,8 +89,9 @@ pub fn profiler_options(switches: Option<&ProfilerSwitches>, memory: &RecordMemo
     }
     if let Some(policy) = memory.policy {
         options.when_full = match policy {
-            RecordPolicy::Lossless => WhenFull::Wait,
-            RecordPolicy::Discard => WhenFull::Drop,
+            RecordPolicy::Lossless => Policy::Lossless,
+            RecordPolicy::Discard => Policy::Discard,
+            RecordPolicy::Overwrite => Policy::Overwrite,
         };
     }
     options
