@@ -1,3 +1,32 @@
-//! opscope
+//! opscope shows what an accelerator really does while it runs a model: **what ran and when** (records), **what came out**
+//! (dumps), **stop and look** (events).
+//!
+//! This crate is what a Rust program depends on. [`Session`] loads a model into the embedded engine; [`benchmark::Job`] is
+//! what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper where asked for.
+//!
+//! ```no_run
+//! use opscope::benchmark::{Job, Surroundings};
+//!
+//! let report = Job::new("resnet50.onnx").run(&Surroundings::default())?;
+//! println!("{} ms", report.measurements[0].compute.mean);
+//! # Ok::<(), opscope::benchmark::JobError>(())
+//! ```
+//!
+//! A program marks what it does itself with [`range`]; the marks stand in the profile beside the model's operators.
+
+#![forbid(unsafe_code)]
 
 pub mod acl_json;
+pub mod benchmark;
+pub mod inputs;
+pub mod machine;
+mod session;
+
+pub use opscope_dump as dump;
+pub use opscope_model as model;
+pub use opscope_onnx as onnx;
+pub use opscope_profile as profile;
+pub use opscope_tensor as tensor;
+pub use opscope_trace as trace;
+pub use opscope_trace::{mark, range};
+pub use session::{Session, SessionError};

@@ -23,7 +23,7 @@ mod spread;
 pub use account::{Account, CopyTimes, OperatorTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
 pub use export::Format;
-pub use options::{ProfilerOptions, SwitchEffect, Switches, WhenFull};
+pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, Subject};
 pub use recording::{
     Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact, EngineInfo, Fact, Facts,

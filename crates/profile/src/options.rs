@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use opscope_trace::Bytes;
+use opscope_trace::{Bytes, Policy};
 
 use crate::ProfileError;
 
@@ -18,16 +18,7 @@ pub struct ProfilerOptions {
     /// The longest time that a record waits before it is written: what a killed process can lose.
     pub flush_interval: Duration,
     /// What happens while the disk is slower than the records.
-    pub when_full: WhenFull,
-}
-
-/// What happens when the memory for records is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenFull {
-    /// The run waits. Nothing is lost; the times between operators grow.
-    Wait,
-    /// The record is dropped and counted.
-    Drop,
+    pub when_full: Policy,
 }
 
 /// The kinds of records, each on or off. The names are those of the vendor's profiler.
@@ -81,7 +72,7 @@ impl Default for ProfilerOptions {
             buffer_size: Bytes::mib(8),
             watermark: Bytes::mib(1),
             flush_interval: Duration::from_secs(1),
-            when_full: WhenFull::Wait,
+            when_full: Policy::Lossless,
         }
     }
 }

@@ -10,7 +10,7 @@ use opscope_onnx::Graph;
 use opscope_trace::records::{CopyOperation, EngineCallOperation};
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, CopyRecord, Correlation, DispatchRecord, EngineCallRecord, KernelIndex,
-    MemoryId, ModelId, Operation, Policy, Record, RunRecord, TraceError, current_correlation, current_thread,
+    MemoryId, ModelId, Operation, Record, RunRecord, TraceError, current_correlation, current_thread,
 };
 
 use crate::recording::{
@@ -18,7 +18,7 @@ use crate::recording::{
     Records, SCHEMA,
 };
 use crate::sampler::Sampler;
-use crate::{ProfileError, ProfilerOptions, Switches, WhenFull};
+use crate::{ProfileError, ProfilerOptions, Switches};
 
 /// What a recording says of who ran what.
 #[derive(Debug, Clone)]
@@ -292,10 +292,7 @@ fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buf
     let options = BufferOptions {
         size: options.buffer_size,
         watermark: options.watermark,
-        policy: match options.when_full {
-            WhenFull::Wait => Policy::Lossless,
-            WhenFull::Drop => Policy::Discard,
-        },
+        policy: options.when_full,
         interval: Some(options.flush_interval),
         thread: CallbackThread::create("opscope-profile"),
         file: None,

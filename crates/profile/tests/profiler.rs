@@ -7,7 +7,7 @@ use std::fs;
 
 use opscope_clock::Ticks;
 use opscope_model::RunId;
-use opscope_profile::{Call, Direction, Fact, ProfileError, Profiler, ProfilerOptions, Recording, WhenFull};
+use opscope_profile::{Call, Direction, Fact, ProfileError, Profiler, ProfilerOptions, Recording};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
@@ -147,7 +147,7 @@ fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
     let mut options = ProfilerOptions {
         buffer_size: Bytes::new(512),
         watermark: Bytes::new(512),
-        when_full: WhenFull::Drop,
+        when_full: opscope_trace::Policy::Discard,
         ..ProfilerOptions::default()
     };
     options.switches.apply("sys-hardware-mem=off").expect("a switch");

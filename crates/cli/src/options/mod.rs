@@ -15,14 +15,12 @@ mod spellings;
 
 pub use arguments::BenchmarkArguments;
 pub use environment::Environment;
-pub use profiler::{Bytes, ProfilerSwitches, RecordMemory, RecordPolicy};
-pub use refusal::Refusal;
+pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{
-    BenchmarkRequest, Inputs, InstrumentChoice, Note, NoteKind, Output, OutputFormat, Percent, Profiler, PureData,
-    Repetition, Reporting, Resolved,
+    BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData,
 };
 pub use resolve::resolve;
-pub use shapes::{NamedShape, ShapeChoice, ShapeSet};
+pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;
 
 #[cfg(test)]

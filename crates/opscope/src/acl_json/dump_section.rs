@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 
+use opscope_dump::{DumpError, Runs};
+
 use super::ProblemKind::{Conflict, Content, Value};
 use super::dump_list::{self, DumpedModel, EntryRules};
 use super::field::{Field, Object, Report};
 use super::no_effect::{self, NoEffect, Rule};
-use super::run_ranges::RunRanges;
 
 /// What to dump.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +19,7 @@ pub struct DumpSection {
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
     /// Which runs: `dump_step`; all when there is none.
-    pub runs: Option<RunRanges>,
+    pub runs: Option<Runs>,
     /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
     pub level: DumpLevel,
 }
@@ -250,10 +251,15 @@ fn content(object: &Object<'_>, report: &mut Report) -> Option<DumpContent> {
     Some(DumpContent::Statistics(chosen))
 }
 
-fn runs(field: &Field<'_>, report: &mut Report) -> Option<RunRanges> {
-    match field.text(report)?.parse() {
+fn runs(field: &Field<'_>, report: &mut Report) -> Option<Runs> {
+    let text = field.text(report)?;
+    match text.parse() {
         Ok(runs) => Some(runs),
-        Err(what) => {
+        Err(error) => {
+            let what = match error {
+                DumpError::Runs { reason, .. } => reason,
+                other => other.to_string(),
+            };
             let right = "write runs, counted from 0, and ranges of them, such as \"0|5-10|20\"";
             field.problem(report, Value, what, right);
             None

@@ -12,7 +12,6 @@ mod json;
 mod no_effect;
 mod problem;
 mod profiler_section;
-mod run_ranges;
 mod spelling;
 
 use std::fs::File;
@@ -24,7 +23,6 @@ pub use dump_list::{DumpedModel, Excluded, NameRange};
 pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, Statistic};
 pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
 pub use profiler_section::{HostUsage, Megabytes, ProfilerSection, SampleRate, TaskTime};
-pub use run_ranges::RunRanges;
 
 use field::{Field, Report};
 use no_effect::{NoEffect, Rule};

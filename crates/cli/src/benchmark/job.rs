@@ -1,0 +1,128 @@
+//! From a request of the command line to the façade's job.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use opscope::benchmark::{self, InputWish, Instrumentation, Job, Repetition, run_name};
+use opscope::dump::{Contents, Selection};
+use opscope::inputs::{self, Data, ShapeWish};
+use opscope::trace::{Bytes, Policy};
+use opscope::profile::{Format, ProfilerOptions, Switches};
+
+use crate::options::{
+    BenchmarkRequest, Inputs, InstrumentChoice, OutputFormat, ProfilerSwitches, PureData, RecordMemory, RecordPolicy,
+    ShapeChoice, ShapeSet,
+};
+
+/// The job, without what an `acl.json` asks for.
+pub fn from_request(request: &BenchmarkRequest) -> Job {
+    let repetition = &request.repetition;
+    let mut job = Job {
+        inputs: inputs(request),
+        shapes: shapes(&request.shapes),
+        repetition: Repetition {
+            loops: repetition.loops.get(),
+            warmups: repetition.warmups,
+            until_stable: repetition.until_stable.map(|percent| percent.0),
+            concurrent: repetition.concurrent_runs,
+        },
+        engine_threads: repetition.engine_threads.unwrap_or(NonZeroUsize::MIN),
+        batch_size: request.batch_size.map(Into::into),
+        output_batch_axis: request.output_batch_axis,
+        arguments: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        ..Job::new(&request.model)
+    };
+    let Some(output) = &request.output else { return job };
+    job.run_name = output.run_name.clone().unwrap_or_else(|| PathBuf::from(run_name()));
+    let format = match output.format {
+        OutputFormat::Npy => benchmark::OutputFormat::Npy,
+        OutputFormat::Bin => benchmark::OutputFormat::Bin,
+        OutputFormat::Txt => benchmark::OutputFormat::Txt,
+    };
+    job.output = Some((output.directory.clone(), format));
+    let instrumentation = match &request.instrument {
+        InstrumentChoice::None | InstrumentChoice::AclJson { .. } => Instrumentation::None,
+        InstrumentChoice::Profiler(profiler) => Instrumentation::Profiler {
+            directory: output.directory.join("profiler").join(&job.run_name),
+            options: Box::new(profiler_options(Some(&profiler.switches), &profiler.memory)),
+            exports: if profiler.raw_only { Vec::new() } else { Format::ALL.to_vec() },
+        },
+        InstrumentChoice::Dump => Instrumentation::Dump {
+            directory: output.directory.join("dump").join(&job.run_name),
+            selection: Box::new(Selection::default()),
+            contents: Contents::Tensors,
+        },
+    };
+    watch(&mut job, instrumentation);
+    job
+}
+
+/// Lets something watch the job's runs.
+pub fn watch(job: &mut Job, instrumentation: Instrumentation) {
+    if let Instrumentation::Dump { .. } = instrumentation {
+        // A warm-up would be dumped, too, and nobody reads its times.
+        job.repetition.warmups = 0;
+    }
+    job.instrumentation = instrumentation;
+}
+
+/// The profiler's options; its defaults where the command line says nothing.
+pub fn profiler_options(switches: Option<&ProfilerSwitches>, memory: &RecordMemory) -> ProfilerOptions {
+    let mut options = ProfilerOptions::default();
+    if let Some(switches) = switches {
+        options.switches = Switches {
+            runs: switches.runs,
+            dispatches: switches.dispatches,
+            calls: switches.engine_calls,
+            machine_memory: switches.hardware_memory,
+            processors: switches.cpu,
+            machine: switches.system,
+            process: switches.process,
+        };
+    }
+    if let Some(size) = memory.size {
+        options.buffer_size = Bytes::new(size.0);
+        options.watermark = options.watermark.min(options.buffer_size);
+    }
+    if let Some(watermark) = memory.watermark {
+        options.watermark = Bytes::new(watermark.0);
+    }
+    if let Some(policy) = memory.policy {
+        options.when_full = match policy {
+            RecordPolicy::Lossless => Policy::Lossless,
+            RecordPolicy::Discard => Policy::Discard,
+            RecordPolicy::Overwrite => Policy::Overwrite,
+        };
+    }
+    options
+}
+
+fn inputs(request: &BenchmarkRequest) -> InputWish {
+    match &request.inputs {
+        Inputs::Generated { data: PureData::Zero, .. } => InputWish::Generated(Data::Zero),
+        Inputs::Generated { data: PureData::Random, seed } => InputWish::Generated(Data::Random(*seed)),
+        Inputs::Files(paths) => {
+            let join = request.shapes != ShapeChoice::FromEachFile;
+            InputWish::Files { paths: paths.clone(), join }
+        }
+    }
+}
+
+fn shapes(choice: &ShapeChoice) -> Vec<ShapeWish> {
+    let set = |set: &ShapeSet| {
+        let shapes = set.0.iter().map(|shape| inputs::NamedShape {
+            name: shape.name.clone(),
+            dims: shape.dims.iter().map(|&dim| dim as usize).collect(),
+        });
+        ShapeWish::Fixed(shapes.collect())
+    };
+    match choice {
+        ShapeChoice::FromInputs | ShapeChoice::FromEachFile => vec![ShapeWish::Smallest],
+        ShapeChoice::Batch(batch) => vec![ShapeWish::Batch(batch.get() as usize)],
+        ShapeChoice::HeightWidth { height, width } => {
+            vec![ShapeWish::HeightWidth(height.get() as usize, width.get() as usize)]
+        }
+        ShapeChoice::Fixed(shapes) => vec![set(shapes)],
+        ShapeChoice::Table(sets) => sets.iter().map(set).collect(),
+    }
+}

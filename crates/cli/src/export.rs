@@ -1,0 +1,67 @@
+//! `opscope export`: timelines and tables from a recording.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use opscope::profile::{Format, ProfileError, Recording};
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Messages, print};
+
+/// The arguments of `opscope export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// The directory that a profiled run left
+    recording: PathBuf,
+    /// One format; all of them if not given
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+    /// Where to; into the recording's own directory if not given
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The paths of what was written, as a JSON array
+    #[arg(long)]
+    json: bool,
+    /// No messages but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The formats, as they are written on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// timeline.pftrace, for ui.perfetto.dev
+    Perfetto,
+    /// timeline.json, for chrome://tracing and others
+    Chrome,
+    /// op_summary.csv, op_statistic.csv, api_statistic.csv
+    Csv,
+}
+
+/// Exports.
+pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let messages = Messages { quiet: arguments.quiet };
+    let recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
+    let formats: Vec<Format> = match arguments.format {
+        None => Format::ALL.to_vec(),
+        Some(FormatName::Perfetto) => vec![Format::Perfetto],
+        Some(FormatName::Chrome) => vec![Format::Chrome],
+        Some(FormatName::Csv) => vec![Format::Csv],
+    };
+    let into = arguments.output.as_deref().unwrap_or(&arguments.recording);
+    std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be made: {error}")))?;
+    let written: Result<Vec<Vec<PathBuf>>, ProfileError> =
+        formats.into_iter().map(|format| recording.export(format, into)).collect();
+    let written = written.map_err(Failure::failed)?.concat();
+    if arguments.json {
+        print(serde_json::to_string(&written).map_err(Failure::failed)?)?;
+    } else {
+        for path in &written {
+            print(path.display())?;
+        }
+    }
+    for problem in recording.problems() {
+        messages.warning(format!("the recording is incomplete: {problem}"));
+    }
+    Ok(if recording.is_complete() { Exit::Done } else { Exit::Incomplete })
+}

@@ -1,0 +1,509 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use opscope_clock::{Calibration, ClockPair};
+use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Request, Selection};
+use opscope_model::{Fidelity, Instrument};
+use opscope_profile::{Call, Format, ProfileError, Profiler, ProfilerOptions, Recording, Subject};
+use opscope_tensor::Tensor;
+
+use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
+use super::outputs::{OutputFormat, OutputWriter};
+use super::place::{Place, PlaceError, run_name};
+use super::report::{
+    DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
+};
+use super::watch::Watch;
+use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
+use crate::machine::{self, Machine};
+use crate::{Session, SessionError};
+
+/// One call of `opscope benchmark`: what to run, how often, what to watch, and where results go.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The ONNX file.
+    pub model: PathBuf,
+    /// What it is fed with.
+    pub inputs: InputWish,
+    /// The shapes of its inputs: one choice, or several for a table.
+    pub shapes: Vec<ShapeWish>,
+    /// How often.
+    pub repetition: Repetition,
+    /// Threads within an operator.
+    pub engine_threads: NonZeroUsize,
+    /// Samples in a run, for the throughput; from the first input if none.
+    pub batch_size: Option<u64>,
+    /// Where the outputs and the summary go, and how outputs are written; nowhere if none.
+    pub output: Option<(PathBuf, OutputFormat)>,
+    /// The axis on which outputs are cut into one file per input file.
+    pub output_batch_axis: usize,
+    /// The run's name.
+    pub run_name: PathBuf,
+    /// What watches the runs.
+    pub instrumentation: Instrumentation,
+    /// The command line, for the summary.
+    pub arguments: Vec<String>,
+}
+
+/// What a model is fed with.
+#[derive(Debug, Clone)]
+pub enum InputWish {
+    /// Made-up data.
+    Generated(Data),
+    /// Files or directories.
+    Files {
+        /// In the order of the model's inputs.
+        paths: Vec<PathBuf>,
+        /// Whether several files make one batch.
+        join: bool,
+    },
+}
+
+/// What watches the runs.
+#[derive(Debug, Clone)]
+pub enum Instrumentation {
+    /// Nothing.
+    None,
+    /// A profiler, which leaves a recording in this directory.
+    Profiler {
+        /// The directory, which must not exist.
+        directory: PathBuf,
+        /// What is recorded.
+        options: Box<ProfilerOptions>,
+        /// What is exported at once.
+        exports: Vec<Format>,
+    },
+    /// A dumper, which leaves a dump in this directory. The model then runs at exact fidelity.
+    Dump {
+        /// The directory, which must not exist.
+        directory: PathBuf,
+        /// Which tensors.
+        selection: Box<Selection>,
+        /// What of them.
+        contents: Contents,
+    },
+}
+
+/// What the caller of a job does beside it.
+pub struct Surroundings<'a> {
+    /// Set to end early; what was measured until then is reported.
+    pub cancel: &'a AtomicBool,
+    /// Called when something begins that may take long.
+    pub stage: &'a (dyn Fn(&str) + Sync),
+    /// Called after every run with the number of runs so far and of those that are planned.
+    pub advanced: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+/// Why a job did not come to a report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The model.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The inputs.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A place for results.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The dump.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// The profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// Something that the engine cannot do.
+    #[error("the {instrument} needs an engine that can {missing}, and {engine} cannot")]
+    Capability {
+        /// What needs it.
+        instrument: String,
+        /// The engine.
+        engine: String,
+        /// What it lacks.
+        missing: String,
+    },
+    /// A run.
+    #[error("{source}{}", where_kept(.kept))]
+    Measure {
+        /// What happened.
+        source: MeasureError,
+        /// Where what was captured until then is.
+        kept: Option<PathBuf>,
+    },
+    /// Nothing was measured.
+    #[error("nothing was measured: it was ended before the first run was over")]
+    Nothing,
+}
+
+fn where_kept(directory: &Option<PathBuf>) -> String {
+    directory.as_ref().map(|directory| format!("; what was captured until then is in {directory:?}")).unwrap_or_default()
+}
+
+impl Default for Surroundings<'_> {
+    fn default() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Self { cancel: &NEVER, stage: &|_| (), advanced: &|_, _| () }
+    }
+}
+
+impl Job {
+    /// A job that runs a model once, after one warm-up, with zeros, and watches and writes nothing.
+    pub fn new(model: impl Into<PathBuf>) -> Self {
+        Self {
+            model: model.into(),
+            inputs: InputWish::Generated(Data::Zero),
+            shapes: vec![ShapeWish::Smallest],
+            repetition: Repetition { loops: 1, warmups: 1, until_stable: None, concurrent: NonZeroUsize::MIN },
+            engine_threads: NonZeroUsize::MIN,
+            batch_size: None,
+            output: None,
+            output_batch_axis: 0,
+            run_name: PathBuf::from(run_name()),
+            instrumentation: Instrumentation::None,
+            arguments: Vec::new(),
+        }
+    }
+
+    /// The fidelity at which the model runs.
+    pub fn fidelity(&self) -> Fidelity {
+        match self.instrumentation {
+            Instrumentation::Dump { .. } => Fidelity::Exact,
+            _ => Fidelity::Optimised,
+        }
+    }
+
+    /// Loads the model and does everything.
+    ///
+    /// # Errors
+    /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
+    pub fn run(&self, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
+        (surroundings.stage)("loading the model");
+        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        self.run_in(&session, surroundings)
+    }
+
+    /// Does everything with a model that is loaded already, at the [fidelity](Self::fidelity) that is needed.
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn run_in(&self, session: &Session, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
+        let inputs = self.shapes.iter().map(|shapes| self.inputs(session, shapes)).collect::<Result<Vec<_>, _>>()?;
+        let places = Places::reserve(self)?;
+        let instruments = Instruments::create(self, session, &places)?;
+        instruments.check(session)?;
+
+        let mut ended = Ended::default();
+        let mut runs = 0;
+        for inputs in &inputs {
+            let (measurement, files, outcome) = self.measure(session, inputs, &places, &instruments, surroundings, runs);
+            runs += measurement.runs;
+            let described = describe_inputs(session, inputs)?;
+            let measured =
+                Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), files);
+            ended.note(&measurement);
+            ended.measured.extend(measured);
+            if let Err(source) = outcome {
+                ended.failure = Some(source);
+            }
+            if ended.failure.is_some() || measurement.cancelled {
+                break;
+            }
+        }
+        self.report(session, places, instruments, ended, surroundings)
+    }
+
+    fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
+        let graph = session.graph();
+        match &self.inputs {
+            InputWish::Generated(data) => {
+                Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?))
+            }
+            InputWish::Files { paths, join } => Ok(Inputs::Files(InputFiles::find(graph, paths, shapes, *join)?)),
+        }
+    }
+
+    fn measure(
+        &self,
+        session: &Session,
+        inputs: &Inputs,
+        places: &Places,
+        instruments: &Instruments,
+        surroundings: &Surroundings<'_>,
+        first_run: u64,
+    ) -> (Measurement, BTreeMap<String, FileInfo>, Result<(), MeasureError>) {
+        let files = Mutex::new(BTreeMap::new());
+        let writer = places.outputs.as_ref().zip(self.output.as_ref()).map(|(place, (_, format))| {
+            OutputWriter::new(place.partial().to_owned(), *format, self.output_batch_axis)
+        });
+        let outputs = |index: usize, batch: &Batch, outputs: &[Tensor]| {
+            let Some(writer) = &writer else { return Ok(()) };
+            let written = writer.write(index, batch, outputs)?;
+            let infiles = written.infiles.into_iter().flatten().collect();
+            let info = FileInfo { infiles, outfiles: written.outfiles };
+            files.lock().unwrap_or_else(PoisonError::into_inner).insert(index.to_string(), info);
+            Ok(())
+        };
+        let (cancel, advanced) = (surroundings.cancel, surroundings.advanced);
+        let progress = Progress { watch: instruments.watch(), cancel, advanced, outputs: &outputs, first_run };
+        (surroundings.stage)("running");
+        let (measurement, outcome) = measure(session, inputs, &self.repetition, &progress);
+        (measurement, files.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
+    }
+
+    fn report(
+        &self,
+        session: &Session,
+        places: Places,
+        instruments: Instruments,
+        mut ended: Ended,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Report, JobError> {
+        (surroundings.stage)("closing");
+        let finished = instruments.finish(places.data, surroundings)?;
+        ended.incomplete_because.extend(finished.incomplete_because);
+        if let Some(MeasureError::Write(error)) = &ended.failure {
+            ended.incomplete_because.push(format!("the outputs could not be written: {error}"));
+            ended.failure = None;
+        }
+        let kept = finished.profile.as_ref().map(|profile| &profile.directory);
+        let kept = kept.or(finished.dump.as_ref().map(|dump| &dump.directory)).cloned();
+        if let Some(source) = ended.failure {
+            return Err(JobError::Measure { source, kept });
+        }
+        let first = ended.measured.first().cloned().ok_or(JobError::Nothing)?;
+        let graph = session.graph();
+        let (start, end) = session.loading();
+        let loading = Calibration::since(ClockPair::now()).nanos(start, end) / 1e6;
+        let report = Report {
+            schema: "opscope.summary/1",
+            run: self.run_name.display().to_string(),
+            opscope: env!("CARGO_PKG_VERSION"),
+            args: self.arguments.clone(),
+            pid: std::process::id(),
+            model: ModelSummary {
+                path: self.model.clone(),
+                xxh3: format!("{:016x}", graph.source.xxh3),
+                graph: graph.name.clone(),
+                operators: graph.operators.len(),
+            },
+            engine: EngineSummary {
+                name: session.engine().name().to_owned(),
+                version: session.engine().version().to_owned(),
+                fidelity: session.model().fidelity().to_string(),
+                threads: session.threads().get(),
+                concurrent_runs: self.repetition.concurrent.get(),
+            },
+            machine: Machine::this(),
+            load_ms: loading,
+            peak_memory_bytes: machine::peak_memory(),
+            complete: ended.incomplete_because.is_empty(),
+            incomplete_because: ended.incomplete_because,
+            dym_shape_range: (self.shapes.len() > 1).then(|| ended.measured.clone()),
+            measurements: ended.measured,
+            first: Some(first),
+            profile: finished.profile,
+            dump: finished.dump,
+        };
+        if let Some(outputs) = places.outputs {
+            outputs.commit()?;
+        }
+        if let Some(summary) = places.summary {
+            write_summary(&report, &summary)?;
+            summary.commit()?;
+        }
+        Ok(report)
+    }
+}
+
+fn write_summary(report: &Report, place: &Place) -> Result<(), PlaceError> {
+    let failed = PlaceError::io(place.partial());
+    let write = || {
+        let mut file = fs::File::create_new(place.partial())?;
+        serde_json::to_writer_pretty(&mut file, report)?;
+        file.write_all(b"\n")
+    };
+    write().map_err(failed)
+}
+
+/// How the measurements ended.
+#[derive(Default)]
+struct Ended {
+    measured: Vec<Measured>,
+    incomplete_because: Vec<String>,
+    failure: Option<MeasureError>,
+}
+
+impl Ended {
+    fn note(&mut self, measurement: &Measurement) {
+        if measurement.cancelled {
+            self.incomplete_because
+                .push(format!("it was interrupted; {} runs were measured", measurement.compute.len()));
+        }
+        if measurement.unstable {
+            let runs = measurement.compute.len();
+            self.incomplete_because.push(format!("the median was not as stable as wanted after {runs} runs"));
+        }
+    }
+}
+
+/// Where results go.
+struct Places {
+    outputs: Option<Place>,
+    summary: Option<Place>,
+    /// The recording or the dump.
+    data: Option<Place>,
+}
+
+impl Places {
+    fn reserve(job: &Job) -> Result<Self, JobError> {
+        let data = match &job.instrumentation {
+            Instrumentation::None => None,
+            Instrumentation::Profiler { directory, .. } | Instrumentation::Dump { directory, .. } => {
+                Some(Place::reserve(directory.clone())?)
+            }
+        };
+        let mut places = Self { outputs: None, summary: None, data };
+        if let Some((directory, _)) = &job.output {
+            let target = directory.join(&job.run_name);
+            let mut summary = target.clone().into_os_string();
+            summary.push("_summary.json");
+            places.summary = Some(Place::reserve(PathBuf::from(summary))?);
+            places.outputs = Some(Place::directory(target)?);
+        }
+        Ok(places)
+    }
+}
+
+/// The instrument of a job, as it is created and finished.
+enum Instruments {
+    None,
+    Profiler(Box<Profiler>, Vec<Format>),
+    Dumper(Box<Dumper>),
+}
+
+/// What an instrument left.
+#[derive(Default)]
+struct Finished {
+    profile: Option<ProfileSummary>,
+    dump: Option<DumpSummary>,
+    incomplete_because: Vec<String>,
+}
+
+impl Instruments {
+    fn create(job: &Job, session: &Session, places: &Places) -> Result<Self, JobError> {
+        let directory = places.data.as_ref().map_or(Path::new("."), Place::partial);
+        let engine = session.engine();
+        match &job.instrumentation {
+            Instrumentation::None => Ok(Self::None),
+            Instrumentation::Profiler { options, exports, .. } => {
+                let subject = Subject {
+                    graph: session.graph().clone(),
+                    engine: engine.name().to_owned(),
+                    engine_version: engine.version().to_owned(),
+                    fidelity: session.model().fidelity(),
+                    engine_threads: session.threads().get(),
+                    concurrent_runs: job.repetition.concurrent.get(),
+                };
+                let profiler = Profiler::create(directory, &subject, options)?;
+                let (start, end) = session.loading();
+                profiler.called(Call::Load, None, start, end);
+                Ok(Self::Profiler(Box::new(profiler), exports.clone()))
+            }
+            Instrumentation::Dump { selection, contents, .. } => {
+                let fidelity = session.model().fidelity();
+                let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
+                let sink = DirectorySink::create(directory, *contents, &about)?;
+                let dumper = Dumper::new();
+                let request = Request { selection: (**selection).clone(), ..Request::default() };
+                dumper.subscribe(Box::new(sink), request)?;
+                Ok(Self::Dumper(Box::new(dumper)))
+            }
+        }
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        match self {
+            Self::None => Watch::Nothing,
+            Self::Profiler(profiler, _) => Watch::Profiler(profiler),
+            Self::Dumper(dumper) => Watch::Dumper(dumper),
+        }
+    }
+
+    fn check(&self, session: &Session) -> Result<(), JobError> {
+        let Some(instrument): Option<&dyn Instrument> = self.watch().instrument() else { return Ok(()) };
+        let missing = instrument.requires().missing_in(session.engine().capabilities());
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(JobError::Capability {
+            instrument: instrument.name().to_owned(),
+            engine: session.engine().name().to_owned(),
+            missing: missing.join(", "),
+        })
+    }
+
+    /// Closes what the instrument wrote and gives it its name.
+    fn finish(self, place: Option<Place>, surroundings: &Surroundings<'_>) -> Result<Finished, JobError> {
+        let Some(mut place) = place else { return Ok(Finished::default()) };
+        place.keep();
+        let mut finished = Finished::default();
+        match self {
+            Self::None => {}
+            Self::Profiler(profiler, exports) => {
+                let manifest = profiler.finish()?;
+                finished.incomplete_because = manifest.incomplete_because.clone();
+                let mut written = Vec::new();
+                let mut account = None;
+                if !exports.is_empty() {
+                    (surroundings.stage)("exporting the profile");
+                    let recording = Recording::open(place.partial())?;
+                    for format in exports {
+                        match recording.export(format, place.partial()) {
+                            Ok(files) => written.extend(files),
+                            Err(error) => finished.incomplete_because.push(error.to_string()),
+                        }
+                    }
+                    account = Some(recording.account()?);
+                }
+                let directory = place.commit()?;
+                let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
+                finished.profile = Some(ProfileSummary { directory, exports, account });
+            }
+            Self::Dumper(dumper) => {
+                let report = dumper.finish()?;
+                for subscription in &report.subscriptions {
+                    finished.incomplete_because.extend(subscription.errors.iter().cloned());
+                    let missing = subscription.losses.count();
+                    if missing > 0 {
+                        finished.incomplete_because.push(format!("{missing} tensors are missing from the dump"));
+                    }
+                    finished.dump = Some(DumpSummary {
+                        directory: place.target().to_owned(),
+                        tensors: subscription.delivered.tensors,
+                        bytes: subscription.delivered.bytes,
+                        missing,
+                    });
+                }
+                place.commit()?;
+            }
+        }
+        Ok(finished)
+    }
+}
+
+fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {
+    let graph = session.graph();
+    let batch = inputs.batch(graph, 0)?;
+    let describe = |(&id, tensor): (&opscope_onnx::ValueId, &Tensor)| InputSummary {
+        name: graph.value(id).name.clone(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.shape().to_vec(),
+    };
+    Ok(graph.inputs.iter().zip(&batch.tensors).map(describe).collect())
+}

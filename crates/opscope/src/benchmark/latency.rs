@@ -1,0 +1,112 @@
+//! What many times come to.
+
+use serde::Serialize;
+
+/// A summary of times, all in milliseconds. Percentiles are those of numpy's `percentile` with its default, linear,
+/// method; no sample is binned.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Latency {
+    /// The shortest.
+    pub min: f64,
+    /// The longest.
+    pub max: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The 50th percentile.
+    pub median: f64,
+    /// The 90th percentile.
+    #[serde(rename = "P90")]
+    pub p90: f64,
+    /// The 95th percentile.
+    #[serde(rename = "P95")]
+    pub p95: f64,
+    /// The 99th percentile.
+    #[serde(rename = "P99")]
+    pub p99: f64,
+    /// The 99.9th percentile.
+    #[serde(rename = "P99.9")]
+    pub p999: f64,
+    /// The 99th percentile again, under the name by which the tools that this command replaces know it.
+    #[serde(rename = "percentile(99%)")]
+    pub percentile_99: f64,
+    /// How many times.
+    pub count: usize,
+}
+
+impl Latency {
+    /// Summarises times in milliseconds; none if there are none.
+    pub fn of(times: &[f64]) -> Option<Self> {
+        let mut sorted = times.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |part: f64| percentile(&sorted, part);
+        Some(Self {
+            min: *sorted.first()?,
+            max: *sorted.last()?,
+            mean: times.iter().sum::<f64>() / times.len() as f64,
+            median: at(0.5),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            percentile_99: at(0.99),
+            count: times.len(),
+        })
+    }
+}
+
+/// numpy's linear percentile: between the two samples around the place `(n - 1) * part`, from the nearer one.
+fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let place = (sorted.len() - 1) as f64 * part;
+    let (below, fraction) = (place.floor() as usize, place.fract());
+    let (low, high) = (sorted[below], sorted[(below + 1).min(sorted.len() - 1)]);
+    let step = high - low;
+    if fraction >= 0.5 { high - step * (1.0 - fraction) } else { low + step * fraction }
+}
+
+/// The 95 % confidence interval of the median, without any assumption about how times are distributed: the samples
+/// between which the median lies with that probability, by the normal approximation of the binomial distribution. None
+/// for fewer than 6 samples.
+pub fn median_interval(times: &[f64]) -> Option<(f64, f64)> {
+    const DEVIATIONS: f64 = 1.959_964;
+    let count = times.len();
+    if count < 6 {
+        return None;
+    }
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half_width = DEVIATIONS * (count as f64).sqrt() / 2.0;
+    let low = ((count as f64 / 2.0 - half_width).floor() as usize).min(count - 1);
+    let high = ((count as f64 / 2.0 + half_width).ceil() as usize).min(count - 1);
+    Some((sorted[low], sorted[high]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `numpy.percentile([0.1, 0.5, 0.2, 1.7, 0.9, 0.4, 3.3], p)` for 50, 90, 95, 99, 99.9.
+    #[test]
+    fn percentiles_are_numpys() {
+        let latency = Latency::of(&[0.1, 0.5, 0.2, 1.7, 0.9, 0.4, 3.3]).unwrap();
+        let found = [latency.median, latency.p90, latency.p95, latency.p99, latency.p999];
+        assert_eq!(found, [0.5, 2.3400000000000007, 2.8199999999999985, 3.203999999999999, 3.290400000000001]);
+        assert_eq!((latency.min, latency.max, latency.count), (0.1, 3.3, 7));
+    }
+
+    #[test]
+    fn no_times_have_no_summary() {
+        assert_eq!(Latency::of(&[]), None);
+        assert_eq!(median_interval(&[1.0; 5]), None);
+    }
+
+    #[test]
+    fn the_interval_of_the_median_narrows_with_more_samples() {
+        let width = |count: usize| {
+            let times: Vec<f64> = (0..count).map(|i| (i % 101) as f64).collect();
+            let (low, high) = median_interval(&times).unwrap();
+            assert!(low <= 50.0 && 50.0 <= high);
+            high - low
+        };
+        assert!(width(10_100) < width(101));
+    }
+}

@@ -1,0 +1,311 @@
+//! The runs of a benchmark.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_clock::{Calibration, ClockPair, Ticks};
+use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
+use opscope_onnx::Graph;
+use opscope_tensor::{Tensor, TensorError};
+
+use super::latency::median_interval;
+use super::watch::Watch;
+use crate::Session;
+use crate::inputs::{Batch, InputError, Inputs};
+
+/// How often a model runs.
+#[derive(Debug, Clone)]
+pub struct Repetition {
+    /// How many times all inputs are run; with `until_stable` the least number.
+    pub loops: u64,
+    /// Runs before those, which are not measured.
+    pub warmups: u64,
+    /// Go on until the 95 % confidence interval of the median is at most this many percent of the median wide.
+    pub until_stable: Option<f64>,
+    /// Runs at a time.
+    pub concurrent: NonZeroUsize,
+}
+
+/// What happens beside a measurement.
+pub struct Progress<'a> {
+    /// What watches the runs.
+    pub watch: Watch<'a>,
+    /// Set from outside to end early; what was measured until then is kept.
+    pub cancel: &'a AtomicBool,
+    /// Called after every run with the number of runs so far and of those that are planned.
+    pub advanced: &'a (dyn Fn(u64, u64) + Sync),
+    /// Called with the outputs of the first run of each set of inputs.
+    pub outputs: &'a (dyn Fn(usize, &Batch, &[Tensor]) -> std::io::Result<()> + Sync),
+    /// The number of the first run.
+    pub first_run: u64,
+}
+
+/// The times of a benchmark's measured runs, in order of their end.
+#[derive(Debug, Default)]
+pub struct Measurement {
+    /// Milliseconds in which inputs were copied to the engine.
+    pub upload: Vec<f64>,
+    /// Milliseconds of the inferences themselves.
+    pub compute: Vec<f64>,
+    /// Milliseconds in which outputs were copied back.
+    pub download: Vec<f64>,
+    /// Milliseconds in which at least one inference was going on: shorter than their sum where runs overlapped.
+    pub busy: f64,
+    /// Milliseconds that preparing the plans took.
+    pub planning: f64,
+    /// Samples in a run: the first dimension of the first input, averaged over the runs.
+    pub batch_size: f64,
+    /// Whether it was ended early from outside.
+    pub cancelled: bool,
+    /// How many runs there were, warm-ups among them.
+    pub runs: u64,
+    /// Whether it ended at its limit before the median was as stable as wanted.
+    pub unstable: bool,
+}
+
+/// Why a measurement ended before its time.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The inputs.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The dump.
+    #[error(transparent)]
+    Dump(#[from] opscope_dump::DumpError),
+    /// An output that cannot be had as bytes.
+    #[error("output '{name}' cannot be copied: {source}")]
+    Output {
+        /// The output.
+        name: String,
+        /// Why.
+        source: TensorError,
+    },
+    /// Outputs that could not be written.
+    #[error("the outputs cannot be written: {0}")]
+    Write(#[from] std::io::Error),
+}
+
+/// With `until_stable`: no more runs than this, whatever the median does.
+const MOST_RUNS: u64 = 100_000;
+
+/// Runs a model over its inputs and takes the times.
+///
+/// # Errors
+/// What ended it early, with what was measured until then.
+pub fn measure(
+    session: &Session,
+    inputs: &Inputs,
+    repetition: &Repetition,
+    progress: &Progress<'_>,
+) -> (Measurement, Result<(), MeasureError>) {
+    let bench = Bench {
+        session,
+        inputs,
+        repetition,
+        progress,
+        start: ClockPair::now(),
+        next_run: AtomicU64::new(0),
+        goal: AtomicU64::new(repetition.loops.saturating_mul(inputs.len() as u64)),
+        samples: Mutex::default(),
+        failure: Mutex::default(),
+        over: AtomicBool::new(false),
+    };
+    progress.watch.set_warm_up(true);
+    for _ in 0..repetition.warmups {
+        if bench.is_over() {
+            break;
+        }
+        bench.attempt(|| bench.one(0, Phase::WarmUp));
+    }
+    progress.watch.set_warm_up(false);
+    std::thread::scope(|scope| {
+        for _ in 1..repetition.concurrent.get() {
+            scope.spawn(|| bench.work());
+        }
+        bench.work();
+    });
+    bench.finish()
+}
+
+/// Whether a run counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Measured { first_pass: bool },
+}
+
+struct Bench<'a> {
+    session: &'a Session,
+    inputs: &'a Inputs,
+    repetition: &'a Repetition,
+    progress: &'a Progress<'a>,
+    start: ClockPair,
+    /// Measured runs that were begun.
+    next_run: AtomicU64,
+    goal: AtomicU64,
+    samples: Mutex<Samples>,
+    failure: Mutex<Option<MeasureError>>,
+    /// Set by whoever fails; the others stop at their next run.
+    over: AtomicBool,
+}
+
+#[derive(Default)]
+struct Samples {
+    runs: Vec<Sample>,
+    planning: u64,
+    /// Whether `until_stable` gave up.
+    unstable: bool,
+    /// Run numbers, counted over warm-ups, too.
+    numbers: u64,
+    /// The kernels of the plans that were met.
+    plans: Vec<Arc<[Kernel]>>,
+}
+
+/// The moments of one run, in raw ticks.
+#[derive(Clone, Copy)]
+struct Sample {
+    upload: Ticks,
+    start: Ticks,
+    end: Ticks,
+    download: Ticks,
+    batch: usize,
+}
+
+impl Bench<'_> {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.progress.cancel.load(Ordering::Relaxed)
+    }
+
+    /// One thread's share.
+    fn work(&self) {
+        while !self.is_over() {
+            let run = self.next_run.fetch_add(1, Ordering::Relaxed);
+            if run >= self.goal.load(Ordering::Relaxed) && !self.extend(run) {
+                return;
+            }
+            let sets = self.inputs.len() as u64;
+            let index = (run % sets) as usize;
+            self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
+            (self.progress.advanced)(run + 1, self.goal.load(Ordering::Relaxed).max(run + 1));
+        }
+    }
+
+    fn attempt(&self, work: impl FnOnce() -> Result<(), MeasureError>) {
+        if let Err(error) = work() {
+            self.over.store(true, Ordering::Relaxed);
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    /// Decides at the goal whether the median is stable, and moves the goal if not. Whether this run is still wanted.
+    fn extend(&self, run: u64) -> bool {
+        let Some(percent) = self.repetition.until_stable else { return false };
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let goal = self.goal.load(Ordering::Relaxed);
+        if run < goal {
+            return true;
+        }
+        let times: Vec<f64> =
+            samples.runs.iter().map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64).collect();
+        let stable = median_interval(&times).is_some_and(|(low, high)| {
+            let mut sorted = times.clone();
+            sorted.sort_by(f64::total_cmp);
+            (high - low) / sorted[sorted.len() / 2] * 100.0 <= percent
+        });
+        if stable || goal >= MOST_RUNS {
+            samples.unstable = !stable;
+            return false;
+        }
+        let next = (goal + goal / 5).max(goal + self.inputs.len() as u64).max(goal + 5).min(MOST_RUNS);
+        self.goal.store(next, Ordering::Relaxed);
+        true
+    }
+
+    fn one(&self, index: usize, phase: Phase) -> Result<(), MeasureError> {
+        let graph: &Graph = self.session.graph();
+        let batch = self.inputs.batch(graph, index)?;
+        let planning = Ticks::now();
+        let plan = self.session.model().plan(&batch.tensors)?;
+        let planned = Ticks::now();
+        let (run, new_plan) = self.number(&*plan, planned.as_raw() - planning.as_raw());
+        let watch = &self.progress.watch;
+        if new_plan {
+            watch.planned(&**self.session.model(), &*plan, planning, planned)?;
+        }
+        let info =
+            RunInfo { id: run, graph: self.session.graph(), kernels: plan.kernels(), fidelity: self.session.model().fidelity() };
+        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info);
+        let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
+
+        let upload = Ticks::now();
+        let resident = plan.upload(&batch.tensors)?;
+        let start = Ticks::now();
+        let outputs = plan.run(run, &*resident, observer)?;
+        let end = Ticks::now();
+        let mut host = Vec::with_capacity(outputs.len());
+        for slot in 0..outputs.len() {
+            let name = || graph.value(graph.outputs[slot]).name.clone();
+            let tensor = outputs.view(slot).to_tensor();
+            host.push(tensor.map_err(|source| MeasureError::Output { name: name(), source })?);
+        }
+        let download = Ticks::now();
+        let bytes = |tensors: &[Tensor]| tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
+        watch.ran(run, [upload, start, end, download], bytes(&batch.tensors), bytes(&host));
+        if let Phase::Measured { first_pass } = phase {
+            let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
+            let sample = Sample { upload, start, end, download, batch: size };
+            self.samples.lock().unwrap_or_else(PoisonError::into_inner).runs.push(sample);
+            if first_pass {
+                (self.progress.outputs)(index, &batch, &host)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a run its number, and says whether its plan was not seen before.
+    fn number(&self, plan: &dyn Plan, planning: u64) -> (RunId, bool) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = RunId(self.progress.first_run + samples.numbers);
+        samples.numbers += 1;
+        let is_new = !samples.plans.iter().any(|known| Arc::ptr_eq(known, plan.kernels()));
+        if is_new {
+            samples.plans.push(Arc::clone(plan.kernels()));
+            samples.planning += planning;
+        }
+        (run, is_new)
+    }
+
+    fn finish(self) -> (Measurement, Result<(), MeasureError>) {
+        let samples = self.samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let calibration = Calibration::since(self.start);
+        let millis = |from: Ticks, to: Ticks| calibration.nanos(from, to) / 1e6;
+        let runs = &samples.runs;
+        let mut measurement = Measurement {
+            upload: runs.iter().map(|run| millis(run.upload, run.start)).collect(),
+            compute: runs.iter().map(|run| millis(run.start, run.end)).collect(),
+            download: runs.iter().map(|run| millis(run.end, run.download)).collect(),
+            planning: samples.planning as f64 * calibration.nanos_per_tick() / 1e6,
+            batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
+            cancelled: self.progress.cancel.load(Ordering::Relaxed),
+            runs: samples.numbers,
+            unstable: samples.unstable,
+            busy: 0.0,
+        };
+        let mut intervals: Vec<(Ticks, Ticks)> = runs.iter().map(|run| (run.start, run.end)).collect();
+        intervals.sort();
+        let mut covered = Ticks::default();
+        for (start, end) in intervals {
+            if end > covered {
+                measurement.busy += millis(start.max(covered), end);
+                covered = end;
+            }
+        }
+        let failure = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (measurement, failure.map_or(Ok(()), Err))
+    }
+}

@@ -1,0 +1,19 @@
+//! What `opscope benchmark` does: run a model many times, take the times, and watch what it does where asked for.
+
+mod acl;
+mod job;
+mod latency;
+mod measure;
+mod outputs;
+mod place;
+mod report;
+mod watch;
+
+pub use acl::{AclError, apply as apply_acl_json};
+pub use job::{InputWish, Instrumentation, Job, JobError, Surroundings};
+pub use latency::{Latency, median_interval};
+pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
+pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
+pub use place::{Place, PlaceError, run_name};
+pub use report::{DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report};
+pub use watch::Watch;

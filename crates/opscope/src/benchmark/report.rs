@@ -1,0 +1,183 @@
+//! What a benchmark found: what is printed, and the content of `<run>_summary.json`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use opscope_profile::Account;
+use serde::Serialize;
+
+use super::latency::{Latency, median_interval};
+use super::measure::Measurement;
+use crate::machine::Machine;
+
+/// What a benchmark found. As JSON it is described in `docs/summary.md`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// `opscope.summary/1`.
+    pub schema: &'static str,
+    /// The run's name.
+    pub run: String,
+    /// The program that wrote it, with its version.
+    pub opscope: &'static str,
+    /// The command line.
+    pub args: Vec<String>,
+    /// The process.
+    pub pid: u32,
+    /// The model.
+    pub model: ModelSummary,
+    /// What ran it.
+    pub engine: EngineSummary,
+    /// Where.
+    pub machine: Machine,
+    /// Milliseconds that loading took, without plans.
+    pub load_ms: f64,
+    /// The most memory that the process had resident, in bytes.
+    pub peak_memory_bytes: u64,
+    /// Whether everything that was asked for was done.
+    pub complete: bool,
+    /// Why not, a sentence each.
+    pub incomplete_because: Vec<String>,
+    /// One measurement, or one for every set of shapes of a table.
+    #[serde(skip)]
+    pub measurements: Vec<Measured>,
+    /// The first measurement, with the keys of `ait benchmark` at the top.
+    #[serde(flatten)]
+    pub first: Option<Measured>,
+    /// Every measurement of a table of shapes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dym_shape_range: Option<Vec<Measured>>,
+    /// The profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileSummary>,
+    /// The dump.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dump: Option<DumpSummary>,
+}
+
+/// The model of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct ModelSummary {
+    /// The file, as it was given.
+    pub path: PathBuf,
+    /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
+    pub xxh3: String,
+    /// The graph's name.
+    pub graph: String,
+    /// How many operators it has.
+    pub operators: usize,
+}
+
+/// The engine of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct EngineSummary {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `optimised` or `exact`. Exact times are not the model's.
+    pub fidelity: String,
+    /// Threads within an operator.
+    pub threads: usize,
+    /// Runs at a time.
+    pub concurrent_runs: usize,
+}
+
+/// The times of one set of shapes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measured {
+    /// The inputs.
+    pub inputs: Vec<InputSummary>,
+    /// The inference itself.
+    #[serde(rename = "NPU_compute_time")]
+    pub compute: Latency,
+    /// Copying inputs to the engine.
+    #[serde(rename = "H2D_latency")]
+    pub upload: Latency,
+    /// Copying outputs back.
+    #[serde(rename = "D2H_latency")]
+    pub download: Latency,
+    /// The 95 % confidence interval of the median inference time, in milliseconds.
+    pub median_interval_95: Option<(f64, f64)>,
+    /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds.
+    pub throughput: f64,
+    /// Samples in a run.
+    pub batchsize: f64,
+    /// Milliseconds that making the plan took.
+    pub plan_ms: f64,
+    /// Every inference time, in milliseconds.
+    pub npu_compute_time_list: Vec<f64>,
+    /// The files of the first pass.
+    pub filesinfo: BTreeMap<String, FileInfo>,
+}
+
+/// An input of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputSummary {
+    /// Its name.
+    pub name: String,
+    /// Its element type.
+    pub dtype: String,
+    /// Its shape in the first run.
+    pub shape: Vec<usize>,
+}
+
+/// The files of one run.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileInfo {
+    /// What was read.
+    pub infiles: Vec<PathBuf>,
+    /// What was written.
+    pub outfiles: Vec<PathBuf>,
+}
+
+/// The profile of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct ProfileSummary {
+    /// The recording's directory.
+    pub directory: PathBuf,
+    /// What was exported; empty where only the raw recording was wanted.
+    pub exports: Vec<PathBuf>,
+    /// Where the time of a run goes; none where only the raw recording was wanted.
+    pub account: Option<Account>,
+}
+
+/// The dump of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct DumpSummary {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// How many tensors are in it.
+    pub tensors: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many were selected and are not there.
+    pub missing: u64,
+}
+
+impl Measured {
+    /// Summarises a measurement; none if nothing was measured. `batch_size` is what the user says a run's samples are.
+    pub(super) fn of(
+        measurement: &Measurement,
+        inputs: Vec<InputSummary>,
+        batch_size: Option<u64>,
+        concurrent: usize,
+        filesinfo: BTreeMap<String, FileInfo>,
+    ) -> Option<Self> {
+        let compute = Latency::of(&measurement.compute)?;
+        let batchsize = batch_size.map_or(measurement.batch_size, |batch| batch as f64);
+        // Where runs overlap, the time of one is its share of the time in which any was going on.
+        let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
+        Some(Self {
+            inputs,
+            compute,
+            upload: Latency::of(&measurement.upload)?,
+            download: Latency::of(&measurement.download)?,
+            median_interval_95: median_interval(&measurement.compute),
+            throughput: 1000.0 * batchsize / mean,
+            batchsize,
+            plan_ms: measurement.planning,
+            npu_compute_time_list: measurement.compute.clone(),
+            filesinfo,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+use std::path::PathBuf;
+
+use opscope_tensor::DType;
+
+/// Why inputs cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// A shape was given for something that is no input.
+    #[error("there is no input '{name}' in this model; its inputs are {inputs}")]
+    UnknownInput {
+        /// The name that was given.
+        name: String,
+        /// The inputs with their shapes.
+        inputs: String,
+    },
+    /// A shape that the model does not allow.
+    #[error("input '{name}' has shape [{expected}], {found:?} does not fit")]
+    Shape {
+        /// The input.
+        name: String,
+        /// What the file says.
+        expected: String,
+        /// What was given.
+        found: Vec<usize>,
+    },
+    /// A made-up tensor of this type is not possible.
+    #[error("input '{name}' takes {dtype}, for which no data can be made up; give it with --input")]
+    NoData {
+        /// The input.
+        name: String,
+        /// Its type.
+        dtype: String,
+    },
+    /// An input of unknown rank.
+    #[error("the model does not say the shape of input '{name}'; give it with --dym-shape \"{name}:...\" or as npy with --input")]
+    UnknownShape {
+        /// The input.
+        name: String,
+    },
+    /// More bytes than the machine has.
+    #[error("input '{name}' would have the shape {shape:?}, which is more than this machine's memory")]
+    TooLarge {
+        /// The input.
+        name: String,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// The number of files or directories.
+    #[error("the model has {inputs} inputs ({names}), {given} {what} were given; give as many files, or a directory, for each")]
+    Count {
+        /// How many inputs the model has.
+        inputs: usize,
+        /// Their names.
+        names: String,
+        /// How many were given.
+        given: usize,
+        /// Files or directories.
+        what: &'static str,
+    },
+    /// Directories with different numbers of files.
+    #[error("input '{first}' has {first_count} files, input '{other}' has {other_count}; every input needs as many")]
+    Uneven {
+        /// An input.
+        first: String,
+        /// Its number of files.
+        first_count: usize,
+        /// Another one.
+        other: String,
+        /// Its number of files.
+        other_count: usize,
+    },
+    /// Nothing in a directory.
+    #[error("there is no .npy or .bin file in {0:?}")]
+    EmptyDirectory(PathBuf),
+    /// Files and directories together.
+    #[error("--input names files and directories; give one or the other")]
+    Mixed,
+    /// A file that cannot be read.
+    #[error("the input file {path:?} cannot be read: {reason}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The element type.
+    #[error("{path:?} holds {found}, input '{name}' takes {expected}")]
+    Type {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        name: String,
+        /// What the model takes.
+        expected: DType,
+        /// What the file holds.
+        found: DType,
+    },
+    /// The shape in a file.
+    #[error("{path:?} has the shape {found:?}, input '{name}' takes [{expected}]")]
+    FileShape {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        name: String,
+        /// What the model takes.
+        expected: String,
+        /// What the file holds.
+        found: Vec<usize>,
+    },
+    /// The size of a raw file.
+    #[error("{path:?} has {found} bytes, input '{name}' of shape {shape:?} has {expected}, which is no multiple of that")]
+    FileSize {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        name: String,
+        /// The shape of the input.
+        shape: Vec<usize>,
+        /// Its bytes.
+        expected: usize,
+        /// The file's bytes.
+        found: usize,
+    },
+    /// Files do not fill the last batch.
+    #[error(
+        "input '{name}' has a batch of {batch}, so {per_batch} files of {per_file} make one run; {files} files are no \
+         multiple of {per_batch}. Add files, leave some out, or choose another batch with --dym-batch"
+    )]
+    Batch {
+        /// The input.
+        name: String,
+        /// The model's batch.
+        batch: usize,
+        /// Samples in a file.
+        per_file: usize,
+        /// Files in a run.
+        per_batch: usize,
+        /// How many files there are.
+        files: usize,
+    },
+}

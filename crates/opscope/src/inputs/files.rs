@@ -1,0 +1,277 @@
+//! Inputs from `.npy` and `.bin` files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use opscope_onnx::{Dim, Graph, Value};
+use opscope_tensor::{Tensor, npy};
+
+use super::shapes::join;
+use super::{Batch, InputError, ShapeWish, concrete_shapes};
+
+/// Files for every input of a model, and how many of them make one run.
+#[derive(Debug)]
+pub struct InputFiles {
+    /// For every input its files, in order.
+    files: Vec<Vec<PathBuf>>,
+    /// How many files of each input make one run.
+    per_run: usize,
+    /// The shapes to join files to; none where a file is a run of its own and says its shape itself.
+    shapes: Vec<Option<Vec<usize>>>,
+}
+
+impl InputFiles {
+    /// Finds the files of every input: `given` holds as many directories as the model has inputs, or `n` files for each
+    /// input, in the order of the inputs. The files of one run are joined along the first axis until they have the
+    /// model's shape, unless `join` is off.
+    ///
+    /// # Errors
+    /// When numbers do not fit, or the first file of an input does not.
+    pub fn find(graph: &Graph, given: &[PathBuf], wish: &ShapeWish, join: bool) -> Result<Self, InputError> {
+        let files = assign(graph, given)?;
+        let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files };
+        let wished = match wish {
+            ShapeWish::Smallest => None,
+            _ => Some(concrete_shapes(graph, wish)?),
+        };
+        let mut per_run = Vec::new();
+        for slot in 0..found.files.len() {
+            let input = graph.value(graph.inputs[slot]);
+            let target = match &wished {
+                Some(shapes) => Some(shapes[slot].clone()),
+                None => fixed(input),
+            };
+            let first = Piece::read(&found.files[slot][0], input, target.as_deref())?;
+            let count = match &target {
+                Some(target) if join => first.needed_for(target, input, found.files[slot].len())?,
+                _ => 1,
+            };
+            per_run.push(count);
+            found.shapes[slot] = target.filter(|_| join);
+        }
+        found.per_run = per_run[0];
+        if let Some(other) = per_run.iter().position(|&count| count != found.per_run) {
+            return Err(InputError::Uneven {
+                first: graph.value(graph.inputs[0]).name.clone(),
+                first_count: per_run[0],
+                other: graph.value(graph.inputs[other]).name.clone(),
+                other_count: per_run[other],
+            });
+        }
+        Ok(found)
+    }
+
+    /// How many runs the files make.
+    pub fn batches(&self) -> usize {
+        self.files.first().map_or(0, |files| files.len() / self.per_run)
+    }
+
+    /// Reads the files of one run.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or does not fit.
+    pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
+        let mut batch = Batch { tensors: Vec::new(), sources: Vec::new() };
+        for (slot, files) in self.files.iter().enumerate() {
+            let input = graph.value(graph.inputs[slot]);
+            let sources = files[index * self.per_run..(index + 1) * self.per_run].to_vec();
+            let target = self.shapes[slot].as_deref();
+            let mut bytes = Vec::new();
+            let mut last = None;
+            for path in &sources {
+                let piece = Piece::read(path, input, target)?;
+                bytes.extend_from_slice(piece.tensor.bytes());
+                last = Some(piece);
+            }
+            let piece = last.ok_or_else(|| InputError::EmptyDirectory(PathBuf::new()))?;
+            let shape = target.map_or_else(|| piece.tensor.shape().to_vec(), <[usize]>::to_vec);
+            let tensor = Tensor::new(piece.tensor.dtype(), shape.clone(), bytes);
+            let tensor = tensor.map_err(|_| InputError::FileShape {
+                path: piece.path.clone(),
+                name: input.name.clone(),
+                expected: format!("{shape:?} from {} files", sources.len()),
+                found: piece.tensor.shape().to_vec(),
+            })?;
+            batch.tensors.push(tensor);
+            batch.sources.push(sources);
+        }
+        Ok(batch)
+    }
+}
+
+/// One file's data, checked against the input.
+struct Piece {
+    path: PathBuf,
+    tensor: Tensor,
+}
+
+impl Piece {
+    fn read(path: &Path, input: &Value, target: Option<&[usize]>) -> Result<Self, InputError> {
+        let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
+        let name = || input.name.clone();
+        let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+        let tensor = if is_npy {
+            npy::read_file(path).map_err(|error| unreadable(error.to_string()))?
+        } else {
+            let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+            let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
+            let shape = target.ok_or_else(|| InputError::UnknownShape { name: name() })?;
+            let expected = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
+            let parts = expected.checked_div(bytes.len()).filter(|parts| parts * bytes.len() == expected);
+            let batch = shape.first().copied().unwrap_or(1);
+            let Some(parts) = parts.filter(|&parts| parts != 0 && batch.is_multiple_of(parts)) else {
+                return Err(InputError::FileSize {
+                    path: path.to_owned(),
+                    name: name(),
+                    shape: shape.to_vec(),
+                    expected,
+                    found: bytes.len(),
+                });
+            };
+            let mut part = shape.to_vec();
+            if let Some(batch) = part.first_mut() {
+                *batch /= parts;
+            }
+            Tensor::new(dtype, part, bytes).map_err(|error| unreadable(error.to_string()))?
+        };
+        if let Some(expected) = input.dtype.filter(|&expected| expected != tensor.dtype()) {
+            return Err(InputError::Type { path: path.to_owned(), name: name(), expected, found: tensor.dtype() });
+        }
+        let dims = input.shape.as_deref();
+        let tensor = dims.and_then(|dims| with_batch_axis(&tensor, dims)).unwrap_or(tensor);
+        if dims.is_some_and(|dims| !fits(tensor.shape(), dims)) {
+            return Err(InputError::FileShape {
+                path: path.to_owned(),
+                name: name(),
+                expected: dims.map(join).unwrap_or_default(),
+                found: tensor.shape().to_vec(),
+            });
+        }
+        Ok(Self { path: path.to_owned(), tensor })
+    }
+
+    /// How many files like this one make a tensor of the shape.
+    fn needed_for(&self, target: &[usize], input: &Value, files: usize) -> Result<usize, InputError> {
+        let found = self.tensor.shape();
+        let same_rest = found.len() == target.len() && found.get(1..) == target.get(1..);
+        let (batch, per_file) = (target.first().copied().unwrap_or(1), found.first().copied().unwrap_or(1));
+        if !same_rest || per_file == 0 || !batch.is_multiple_of(per_file) {
+            return Err(InputError::FileShape {
+                path: self.path.clone(),
+                name: input.name.clone(),
+                expected: target.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+                found: found.to_vec(),
+            });
+        }
+        let per_batch = (batch / per_file).max(1);
+        if !files.is_multiple_of(per_batch) {
+            return Err(InputError::Batch { name: input.name.clone(), batch, per_file, per_batch, files });
+        }
+        Ok(per_batch)
+    }
+}
+
+/// A sample without a batch axis is a batch of one.
+fn with_batch_axis(tensor: &Tensor, dims: &[Dim]) -> Option<Tensor> {
+    if tensor.shape().len() + 1 != dims.len() || !fits(tensor.shape(), &dims[1..]) {
+        return None;
+    }
+    let shape = std::iter::once(1).chain(tensor.shape().iter().copied()).collect();
+    tensor.reshaped(shape).ok()
+}
+
+/// Whether a file may be the input or, along its first axis, a part of it.
+fn fits(shape: &[usize], dims: &[Dim]) -> bool {
+    shape.len() == dims.len()
+        && shape.iter().zip(dims).enumerate().all(|(axis, (&found, dim))| match dim {
+            Dim::Fixed(expected) if axis == 0 => found != 0 && expected.is_multiple_of(found),
+            Dim::Fixed(expected) => *expected == found,
+            Dim::Symbol(_) => true,
+        })
+}
+
+fn fixed(input: &Value) -> Option<Vec<usize>> {
+    let dims = input.shape.as_ref()?.iter();
+    dims.map(|dim| match dim {
+        Dim::Fixed(number) => Some(*number),
+        Dim::Symbol(_) => None,
+    })
+    .collect()
+}
+
+fn assign(graph: &Graph, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, InputError> {
+    let inputs = graph.inputs.len();
+    let directories = given.iter().filter(|path| path.is_dir()).count();
+    if directories != 0 && directories != given.len() {
+        return Err(InputError::Mixed);
+    }
+    let what = if directories > 0 { "directories" } else { "files" };
+    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len() % inputs == 0 };
+    if !fits || given.is_empty() {
+        let names = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(InputError::Count { inputs, names, given: given.len(), what });
+    }
+    let files: Vec<Vec<PathBuf>> = if directories > 0 {
+        given.iter().map(|directory| list(directory)).collect::<Result<_, _>>()?
+    } else {
+        given.chunks(given.len() / inputs).map(<[PathBuf]>::to_vec).collect()
+    };
+    if let Some(other) = files.iter().position(|some| some.len() != files[0].len()) {
+        return Err(InputError::Uneven {
+            first: graph.value(graph.inputs[0]).name.clone(),
+            first_count: files[0].len(),
+            other: graph.value(graph.inputs[other]).name.clone(),
+            other_count: files[other].len(),
+        });
+    }
+    Ok(files)
+}
+
+/// The `.npy` and `.bin` files of a directory, `image2` before `image10`.
+fn list(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
+    let unreadable = |error: std::io::Error| InputError::Read { path: directory.to_owned(), reason: error.to_string() };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let is_data = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
+        if is_data && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(InputError::EmptyDirectory(directory.to_owned()));
+    }
+    files.sort_by_cached_key(|path| natural(&path.file_name().unwrap_or_default().to_string_lossy()));
+    Ok(files)
+}
+
+/// A key by which numbers in names sort by their value.
+fn natural(name: &str) -> Vec<(String, u128)> {
+    let mut parts = vec![(String::new(), 0u128)];
+    let mut in_number = false;
+    for c in name.chars() {
+        let digit = c.to_digit(10);
+        if digit.is_none() && in_number {
+            parts.push((String::new(), 0));
+        }
+        in_number = digit.is_some();
+        let last = parts.last_mut().expect("there is always a part");
+        match digit {
+            Some(digit) => last.1 = last.1.saturating_mul(10).saturating_add(u128::from(digit)),
+            None => last.0.push(c),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_file_names_sort_by_value() {
+        let mut names = vec!["image10.npy", "image2.npy", "a.npy", "image1.npy"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["a.npy", "image1.npy", "image2.npy", "image10.npy"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What a model is fed with: made up, or read from files.
+
+mod error;
+mod files;
+mod generate;
+mod shapes;
+
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+
+pub use error::InputError;
+pub use files::InputFiles;
+pub use generate::{Data, generate};
+pub use shapes::{NamedShape, ShapeWish, concrete_shapes};
+
+/// The inputs of one run after the other.
+#[derive(Debug)]
+pub enum Inputs {
+    /// The same made-up tensors for every run.
+    Generated(Vec<Tensor>),
+    /// Files, read when their turn comes.
+    Files(InputFiles),
+}
+
+/// The inputs of one run.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// One tensor for every input of the model.
+    pub tensors: Vec<Tensor>,
+    /// Where they came from: for every input, the files that were joined. Empty for made-up data.
+    pub sources: Vec<Vec<std::path::PathBuf>>,
+}
+
+impl Inputs {
+    /// How many different runs there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Inputs::Generated(_) => 1,
+            Inputs::Files(files) => files.batches(),
+        }
+    }
+
+    /// Whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The inputs of a run.
+    ///
+    /// # Errors
+    /// When a file cannot be read or does not fit the model.
+    pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
+        match self {
+            Inputs::Generated(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),
+            Inputs::Files(files) => files.batch(graph, index),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The shapes of a model's inputs when nobody gave data that says them.
+
+use std::collections::BTreeMap;
+
+use opscope_onnx::{Dim, Graph, Value};
+
+use super::InputError;
+
+/// How the shapes of dynamic inputs are chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ShapeWish {
+    /// Every dimension that the file leaves open is 1.
+    #[default]
+    Smallest,
+    /// The first dimension of every input that is dynamic there; others are 1.
+    Batch(usize),
+    /// The last two dimensions of every input of rank 4 that is dynamic there; others are 1.
+    HeightWidth(usize, usize),
+    /// These shapes, by the inputs' names; other inputs as with [`Smallest`](Self::Smallest), but a dimension that has a
+    /// name is the same number everywhere.
+    Fixed(Vec<NamedShape>),
+}
+
+/// An input and its dimensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedShape {
+    /// The input's name.
+    pub name: String,
+    /// Its dimensions.
+    pub dims: Vec<usize>,
+}
+
+/// The shape of every input.
+///
+/// # Errors
+/// When a name is no input, a shape contradicts the file, or the file does not say an input's rank.
+pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>>, InputError> {
+    let given: &[NamedShape] = match wish {
+        ShapeWish::Fixed(shapes) => shapes,
+        _ => &[],
+    };
+    let mut symbols: BTreeMap<&str, usize> = BTreeMap::new();
+    for shape in given {
+        let input = graph.inputs.iter().map(|&input| graph.value(input)).find(|input| input.name == shape.name);
+        let input = input.ok_or_else(|| InputError::UnknownInput { name: shape.name.clone(), inputs: describe(graph) })?;
+        bind(input, &shape.dims, &mut symbols)?;
+    }
+    graph
+        .inputs
+        .iter()
+        .map(|&input| {
+            let input = graph.value(input);
+            if let Some(shape) = given.iter().find(|shape| shape.name == input.name) {
+                return Ok(shape.dims.clone());
+            }
+            let dims = input.shape.as_ref().ok_or_else(|| InputError::UnknownShape { name: input.name.clone() })?;
+            let rank = dims.len();
+            let open = |axis: usize| match *wish {
+                ShapeWish::Batch(batch) if axis == 0 => batch,
+                ShapeWish::HeightWidth(height, _) if rank == 4 && axis == 2 => height,
+                ShapeWish::HeightWidth(_, width) if rank == 4 && axis == 3 => width,
+                _ => 1,
+            };
+            let number = |(axis, dim): (usize, &Dim)| match dim {
+                Dim::Fixed(number) => *number,
+                Dim::Symbol(name) => symbols.get(name.as_str()).copied().unwrap_or_else(|| open(axis)),
+            };
+            Ok(dims.iter().enumerate().map(number).collect())
+        })
+        .collect()
+}
+
+/// Checks a shape against the file's, and notes what its names stand for.
+fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, usize>) -> Result<(), InputError> {
+    let Some(expected) = &input.shape else { return Ok(()) };
+    let fits = expected.len() == dims.len()
+        && expected.iter().zip(dims).all(|(expected, &found)| match expected {
+            Dim::Fixed(number) => *number == found,
+            Dim::Symbol(name) if name.is_empty() => true,
+            Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
+        });
+    if fits {
+        Ok(())
+    } else {
+        Err(InputError::Shape { name: input.name.clone(), expected: join(expected), found: dims.to_vec() })
+    }
+}
+
+/// `data [batch, 3, 224, 224], ids [batch, ?]`
+fn describe(graph: &Graph) -> String {
+    let inputs = graph.inputs.iter().map(|&input| {
+        let input = graph.value(input);
+        format!("{} [{}]", input.name, input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()))
+    });
+    inputs.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn join(dims: &[Dim]) -> String {
+    dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,48 @@
+//! What a report says of the machine and of this process.
+
+use std::fs;
+
+use serde::Serialize;
+
+/// The machine that a measurement was made on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// How many processors this process may use.
+    pub processors: usize,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Operating system and processor family.
+    pub system: String,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn this() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
+        Self {
+            cpu: name.unwrap_or("unknown").trim().to_owned(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: memory(),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
+/// The machine's memory in bytes; the largest number where the system does not say.
+pub fn memory() -> u64 {
+    kilobytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX)
+}
+
+/// The most memory that this process has had resident so far, in bytes; 0 where the system does not say.
+pub fn peak_memory() -> u64 {
+    kilobytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+}
+
+fn kilobytes(file: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let number = text.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?;
+    number.parse::<u64>().ok()?.checked_mul(1024)
+}
