@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod difference;
 mod dtype;
 mod element;
 pub mod npy;
@@ -12,6 +13,7 @@ mod statistics;
 mod tensor;
 mod view;
 
+pub use difference::{Difference, DifferenceAccumulator, Tolerance};
 pub use dtype::DType;
 pub use element::Element;
 pub use statistics::{Accumulator, Statistics};
