@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::{Arc, Mutex};
 
 use opscope_clock::Ticks;
 use opscope_model::RunId;
@@ -168,19 +169,24 @@ fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
 }
 
 #[test]
-fn exports_leave_what_exists_alone() {
+fn exports_tell_their_progress_and_leave_what_exists_alone() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let directory = root.path().join("recording");
     let profiler = paper.profiler(&directory, &ProfilerOptions::default());
     paper.run(&profiler, 0);
     profiler.finish().expect("a manifest");
-    let recording = open(&directory);
+    let mut recording = open(&directory);
+    let read = Arc::new(Mutex::new((0, 0)));
+    let told = Arc::clone(&read);
+    recording.set_progress(move |bytes, all| *told.lock().expect("no panic") = (bytes, all));
     let format = "chrome".parse().expect("a format");
     let written = recording.export(format, &directory).expect("an export");
     assert!(recording.export(format, &directory).is_err());
     let events: serde_json::Value =
         serde_json::from_slice(&fs::read(&written[0]).expect("an export")).expect("a JSON array");
     assert!(events.as_array().is_some_and(|events| events.len() > 4));
+    let length = fs::metadata(directory.join("records.bin")).expect("a file").len();
+    assert_eq!(*read.lock().expect("no panic"), (length, length), "progress ends at the end");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Account {
                 row.dispatches.to_string(),
                 duration(row.mean_ns),
                 format!("{:.2} %", row.percent),
-                printable(&row.kernel_ops.join(", ")),
+                first(&printable(&row.kernel_ops.join(", ")), 60),
             ]);
         }
         let _ = writeln!(text, "\nOperator types by time{}\n{table}", shown(top, self.op_types.len()));
@@ -79,11 +79,11 @@ impl Account {
                 count => format!(" +{count} fused"),
             };
             table.add_row([
-                format!("{}{fused}", printable(&row.operator)),
+                format!("{}{fused}", last(&printable(&row.operator), 60)),
                 printable(&row.op_type),
                 duration(row.mean_ns),
                 format!("{:.2} %", row.percent),
-                printable(&row.kernel_ops.join(", ")),
+                first(&printable(&row.kernel_ops.join(", ")), 40),
             ]);
         }
         let _ = writeln!(text, "\nOperators by time{}\n{table}", shown(top, self.operators.len()));
@@ -110,6 +110,24 @@ fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// The first characters of a text that is too long for a column.
+fn first(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// The last characters of a name that is too long for a column: the end of a path tells operators apart.
+fn last(name: &str, most: usize) -> String {
+    let length = name.chars().count();
+    if length <= most {
+        name.to_owned()
+    } else {
+        ['…'].into_iter().chain(name.chars().skip(length + 1 - most)).collect()
+    }
+}
+
 fn shown(top: usize, all: usize) -> String {
     if top < all { format!(" (the first {top} of {all})") } else { String::new() }
 }
@@ -121,5 +139,22 @@ fn duration(nanos: f64) -> String {
         nanos if nanos >= 1e6 => format!("{:.3} ms", nanos / 1e6),
         nanos if nanos >= 1e3 => format!("{:.3} µs", nanos / 1e3),
         nanos => format!("{nanos:.0} ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_for_a_column_is_cut_and_marked() {
+        assert_eq!((first("abcd", 4), first("abcde", 4)), ("abcd".to_owned(), "abc…".to_owned()));
+        assert_eq!((last("äbcd", 4), last("xäbcd", 4)), ("äbcd".to_owned(), "…bcd".to_owned()));
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        let texts = [999.4, 1_000.0, 1_234_567.0, 2.5e9].map(duration);
+        assert_eq!(texts, ["999 ns", "1.000 µs", "1.235 ms", "2.500 s"]);
     }
 }
