@@ -33,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ascend;
 mod directory;
 mod driver;
 mod dumper;
@@ -48,6 +49,7 @@ mod selection;
 mod sink;
 mod stream;
 mod subscription;
+mod table;
 mod worker;
 
 pub use directory::{Contents, DirectorySink};

@@ -44,6 +44,9 @@ pub struct Stream {
     pub shape: Vec<usize>,
     /// The bytes of all pieces together.
     pub bytes: u64,
+    /// How many tensors of this operator were selected in this run, with this one. Fewer can come: a selection may also
+    /// look at the data, and tensors can be missing.
+    pub siblings: usize,
 }
 
 /// A slice of a stream. The bytes are borrowed for the duration of the call.

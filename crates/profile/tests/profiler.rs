@@ -123,6 +123,15 @@ fn a_directory_that_exists_is_left_as_it_is() {
 }
 
 #[test]
+fn a_profiler_that_cannot_begin_leaves_nothing() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let options = ProfilerOptions { buffer_size: Bytes::new(0), ..ProfilerOptions::default() };
+    let refused = Profiler::create(&root.path().join("recording"), &paper.subject(), &options).err();
+    assert!(matches!(refused, Some(ProfileError::Trace(_))), "{refused:?}");
+    assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 0);
+}
+
+#[test]
 fn a_recording_that_was_interrupted_or_never_closed_says_so() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let (interrupted, dropped) = (root.path().join("interrupted"), root.path().join("dropped"));
