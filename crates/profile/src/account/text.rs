@@ -6,6 +6,9 @@ use comfy_table::{CellAlignment, Table, TableComponent};
 use super::Account;
 use crate::recording::Direction;
 
+/// From which ratio of mean to median on a few runs distort what the shares say.
+const HELD_UP: f64 = 1.25;
+
 impl Account {
     /// The account as text for a terminal: where the time of a run goes, and the `top` operators and types by time.
     pub fn to_text(&self, top: usize) -> String {
@@ -55,6 +58,13 @@ impl Account {
             table.add_row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         let _ = writeln!(text, "{table}");
+        if run.mean_ns > HELD_UP * run.median_ns {
+            let times = run.mean_ns / run.median_ns;
+            let _ = writeln!(
+                text,
+                "The mean is {times:.1} times the median: a few runs were held up, so read the medians, not the shares."
+            );
+        }
     }
 
     fn write_types(&self, text: &mut String, top: usize) {
