@@ -142,7 +142,10 @@ pub enum JobError {
 }
 
 fn where_kept(directory: &Option<PathBuf>) -> String {
-    directory.as_ref().map(|directory| format!("; what was captured until then is in {directory:?}")).unwrap_or_default()
+    directory
+        .as_ref()
+        .map(|directory| format!("; what was captured until then is in {directory:?}"))
+        .unwrap_or_default()
 }
 
 impl Default for Surroundings<'_> {
@@ -201,7 +204,8 @@ impl Job {
         let mut ended = Ended::default();
         let mut runs = 0;
         for inputs in &inputs {
-            let (measurement, files, outcome) = self.measure(session, inputs, &places, &instruments, surroundings, runs);
+            let (measurement, files, outcome) =
+                self.measure(session, inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
             let described = describe_inputs(session, inputs)?;
             let measured =
@@ -238,9 +242,10 @@ impl Job {
         first_run: u64,
     ) -> (Measurement, BTreeMap<String, FileInfo>, Result<(), MeasureError>) {
         let files = Mutex::new(BTreeMap::new());
-        let writer = places.outputs.as_ref().zip(self.output.as_ref()).map(|(place, (_, format))| {
-            OutputWriter::new(place.partial().to_owned(), *format, self.output_batch_axis)
-        });
+        let writer =
+            places.outputs.as_ref().zip(self.output.as_ref()).map(|(place, (_, format))| {
+                OutputWriter::new(place.partial().to_owned(), *format, self.output_batch_axis)
+            });
         let outputs = |index: usize, batch: &Batch, outputs: &[Tensor]| {
             let Some(writer) = &writer else { return Ok(()) };
             let written = writer.write(index, batch, outputs)?;

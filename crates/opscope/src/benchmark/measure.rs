@@ -210,8 +210,11 @@ impl Bench<'_> {
         if run < goal {
             return true;
         }
-        let times: Vec<f64> =
-            samples.runs.iter().map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64).collect();
+        let times: Vec<f64> = samples
+            .runs
+            .iter()
+            .map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64)
+            .collect();
         let stable = median_interval(&times).is_some_and(|(low, high)| {
             let mut sorted = times.clone();
             sorted.sort_by(f64::total_cmp);
@@ -237,8 +240,12 @@ impl Bench<'_> {
         if new_plan {
             watch.planned(&**self.session.model(), &*plan, planning, planned)?;
         }
-        let info =
-            RunInfo { id: run, graph: self.session.graph(), kernels: plan.kernels(), fidelity: self.session.model().fidelity() };
+        let info = RunInfo {
+            id: run,
+            graph: self.session.graph(),
+            kernels: plan.kernels(),
+            fidelity: self.session.model().fidelity(),
+        };
         let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info);
         let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
 

@@ -22,7 +22,9 @@ pub struct Place {
 #[non_exhaustive]
 pub enum PlaceError {
     /// Something is there.
-    #[error("{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname")]
+    #[error(
+        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
+    )]
     Exists(PathBuf),
     /// The file system refuses.
     #[error("{path:?} cannot be written: {source}")]
