@@ -29,7 +29,10 @@ impl Subject {
                     next.resize(thread + 1, 0);
                 }
                 let expected = next[thread];
-                assert!(dispatch.run.0 == expected && dispatch.kernel.0 == expected as u32, "a record is missing or torn");
+                assert!(
+                    dispatch.run.0 == expected && dispatch.kernel.0 == expected as u32,
+                    "a record is missing or torn"
+                );
                 next[thread] += 1;
             }
             count.fetch_add(batch.len(), Ordering::Relaxed);
