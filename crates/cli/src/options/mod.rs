@@ -21,5 +21,10 @@ pub use resolve::resolve;
 pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;
 
+/// Reads `name:1,600;other:1,600`, as `--dym-shape` takes it.
+pub fn shape_set(text: &str) -> Result<ShapeSet, refusal::Refusal> {
+    shapes::parse_set("--dym-shape", text)
+}
+
 #[cfg(test)]
 mod tests;
