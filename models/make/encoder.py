@@ -49,7 +49,8 @@ class Encoder:
         return self._reshape(scope, merged, x, [self.width])
 
     def _split_heads(self, scope, x, order):
-        return self.g.op(scope, "Transpose", [self._reshape(scope, x, x, [self.heads, self.width // self.heads])], perm=order)
+        heads = self._reshape(scope, x, x, [self.heads, self.width // self.heads])
+        return self.g.op(scope, "Transpose", [heads], perm=order)
 
     def _reshape(self, scope, data, like, rest):
         """`data` as [batch, seq, *rest], where batch and seq are read from `like` at run time."""

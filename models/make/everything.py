@@ -16,8 +16,7 @@ MADE_DIRECTORIES = ["expected", "fixtures"]
 
 
 def write(root):
-    """Makes everything in `root`, in place of what an earlier run made there."""
-    _clear(root)
+    """Makes everything in the empty directory `root`."""
     model, images, labels = digits_cnn.build()
     _write_model(root, digits_cnn.NAME, model, "image", images[:8])
     _write_test(root, digits_cnn.NAME, model, "image", images, labels)
@@ -28,6 +27,15 @@ def write(root):
 
     _write_model(root, tiny_transformer.NAME, tiny_transformer.build(), "hidden_states", tiny_transformer.sample(2, 16))
     fixtures.write(root / "fixtures")
+
+
+def replace(made, there):
+    """Puts what was made in place of what an earlier run made, once all of it is whole."""
+    for path in _made_files(there) - _made_files(made):
+        (there / path).unlink()
+    for path in sorted(_made_files(made)):
+        (there / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made / path, there / path)
 
 
 def compare(made, there):
@@ -75,10 +83,3 @@ def _close(one, other):
     except AssertionError:
         return False
     return True
-
-
-def _clear(root):
-    for path in _made_files(root):
-        (root / path).unlink()
-    for name in MADE_DIRECTORIES:
-        shutil.rmtree(root / name, ignore_errors=True)

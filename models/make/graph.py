@@ -35,7 +35,8 @@ class GraphBuilder:
         self._used[stem] = count + 1
         unique = f"{stem}_{count}" if count else stem
         values = [output] if output else [f"{unique}_output_{k}" for k in range(outputs)]
-        self.nodes.append(helper.make_node(op_type, inputs, values, name=unique if name is None else name, **attributes))
+        name = unique if name is None else name
+        self.nodes.append(helper.make_node(op_type, inputs, values, name=name, **attributes))
         return values[0] if outputs == 1 else values
 
     def model(self, name, inputs, outputs, **options):

@@ -1,6 +1,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opscope_model::RunId;
+
 use crate::outcome::Ending;
 use crate::sink::MOST_ATTEMPTS;
 use crate::{Answer, Closed, Missing, Piece, Sink, Stream};
@@ -55,6 +57,12 @@ impl Driver {
                 sink.broken(stream, reason);
                 Answer::Continue
             });
+        }
+    }
+
+    pub fn run_ended(&mut self, run: RunId) {
+        if self.stopped.is_none() {
+            self.ask(|sink| sink.run_ended(run));
         }
     }
 

@@ -91,7 +91,7 @@ impl Dumper {
         plan.constants(&mut |value: ValueId, tensor| {
             for (subscription, selected) in &selected {
                 for &route in selected.constant.iter().filter(|route| route.value == value) {
-                    subscription.deliver(selected.origin(route, None), &tensor);
+                    subscription.deliver(selected.origin(route, None), route.siblings, &tensor);
                 }
             }
             Ok(())

@@ -39,6 +39,14 @@ pub enum DumpError {
     /// A place such as `input0` of a blacklist.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
+    /// A table of comma-separated values.
+    #[error("row {row} of the table is wrong: {reason}")]
+    Table {
+        /// Which row, from 1.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Something was called from inside of a sink that waits for that sink.
     #[error("this would wait for the sink that calls it; call it from another thread")]
     FromWithin,

@@ -48,7 +48,7 @@ impl Observer {
             for &route in routes(watch) {
                 let origin = watch.routes.origin(route, Some(self.run));
                 match tensors.get(route.engine_slot) {
-                    Some(tensor) => stop = stop.or(watch.subscription.deliver(origin, tensor)),
+                    Some(tensor) => stop = stop.or(watch.subscription.deliver(origin, route.siblings, tensor)),
                     None => {
                         let reason = "the engine did not give the tensor that it had announced".into();
                         watch.subscription.missing(Missing { origin, reason });

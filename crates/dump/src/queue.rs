@@ -5,6 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use opscope_model::RunId;
+
 use crate::{Flow, Policy, Stream};
 
 /// What waits for a sink, bounded in bytes. One producer at a time, one consumer.
@@ -27,6 +29,7 @@ pub(crate) enum Message {
     Begin(Arc<Stream>),
     Piece { data: Data, offset: u64, last: bool },
     Broken(String),
+    RunEnded(RunId),
 }
 
 /// The bytes of a piece.
@@ -138,11 +141,11 @@ impl Queue {
         Ok(())
     }
 
-    /// The stream that began ends here. Needs no room, so that it can always be said.
-    pub fn broken(&self, reason: String) {
+    /// Something without data. Needs no room, so that it can always be said.
+    pub fn tell(&self, message: Message) {
         let mut state = self.lock();
         state.used += OVERHEAD;
-        self.push(state, Message::Broken(reason));
+        self.push(state, message);
     }
 
     /// Nothing more comes.
@@ -179,7 +182,7 @@ impl Queue {
                     state.spill_end = 0;
                 }
             }
-            Message::Begin(_) | Message::Broken(_) => {}
+            Message::Begin(_) | Message::Broken(_) | Message::RunEnded(_) => {}
         }
         drop(state);
         self.space.notify_one();

@@ -30,6 +30,8 @@ pub(crate) struct Route {
     pub io: Io,
     pub slot: usize,
     pub value: ValueId,
+    /// How many tensors of the operator are selected that come with this one: in a run, or as constants.
+    pub siblings: usize,
 }
 
 impl Routes {
@@ -48,12 +50,18 @@ impl Routes {
             for (slot, value) in operator.inputs.iter().enumerate() {
                 let Some(value) = *value else { continue };
                 let place = seen.as_input(value, operator.id).ok_or_else(|| no_input(graph, value));
-                routes.add(place, Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value });
+                routes.add(
+                    place,
+                    Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value, siblings: 0 },
+                );
             }
             for (slot, value) in operator.outputs.iter().enumerate() {
                 let Some(value) = *value else { continue };
                 let place = seen.as_output(value).ok_or("the engine computes no tensor that is this value");
-                routes.add(place, Route { engine_slot: 0, operator: operator.id, io: Io::Output, slot, value });
+                routes.add(
+                    place,
+                    Route { engine_slot: 0, operator: operator.id, io: Io::Output, slot, value, siblings: 0 },
+                );
             }
         }
         routes
@@ -67,12 +75,16 @@ impl Routes {
         let filter = |routes: &[Vec<Route>]| -> Vec<Vec<Route>> {
             routes.iter().map(|routes| routes.iter().filter(wants).copied().collect()).collect()
         };
+        let (mut before, mut after) = (filter(&self.before), filter(&self.after));
+        let mut constant: Vec<Route> = self.constant.iter().filter(wants).copied().collect();
+        count_siblings(before.iter_mut().chain(&mut after).flatten());
+        count_siblings(constant.iter_mut());
         Self {
             graph: Arc::clone(&self.graph),
             plan: self.plan,
-            before: filter(&self.before),
-            after: filter(&self.after),
-            constant: self.constant.iter().filter(wants).copied().collect(),
+            before,
+            after,
+            constant,
             absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
         }
     }
@@ -95,6 +107,13 @@ impl Routes {
             Err(reason) => self.absent.push((route, reason)),
         }
     }
+}
+
+fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {
+    let mut routes: Vec<&mut Route> = routes.collect();
+    let mut counts: HashMap<OperatorId, usize> = HashMap::new();
+    routes.iter().for_each(|route| *counts.entry(route.operator).or_default() += 1);
+    routes.iter_mut().for_each(|route| route.siblings = counts[&route.operator]);
 }
 
 fn no_input(graph: &Graph, value: ValueId) -> &'static str {

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use opscope_model::RunId;
+
 use crate::outcome::Ending;
 use crate::{Piece, Stream};
 
@@ -18,6 +20,11 @@ pub trait Sink: Send {
 
     /// The stream that began last ends without its last piece.
     fn broken(&mut self, _stream: &Stream, _reason: &str) {}
+
+    /// A run has ended; no more of it comes.
+    fn run_ended(&mut self, _run: RunId) -> Answer {
+        Answer::Continue
+    }
 
     /// Nothing more comes. Called once, also after a stop; not after a panic of this sink.
     fn close(&mut self, _ending: &Ending) -> Closed {

@@ -6,7 +6,7 @@ use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 use opscope_tensor::DType;
 
 /// Where a captured tensor comes from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Origin {
     /// The model's graph.
     pub graph: Arc<Graph>,
@@ -44,6 +44,9 @@ pub struct Stream {
     pub shape: Vec<usize>,
     /// The bytes of all pieces together.
     pub bytes: u64,
+    /// How many tensors of this operator were selected in this run, with this one. Fewer can come: a selection may also
+    /// look at the data, and tensors can be missing.
+    pub siblings: usize,
 }
 
 /// A slice of a stream. The bytes are borrowed for the duration of the call.
@@ -91,6 +94,13 @@ impl Io {
 impl fmt::Display for Io {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// Without the graph, which is long.
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Origin({self})")
     }
 }
 

@@ -5,7 +5,7 @@ use opscope_tensor::{Statistics, TensorError, TensorView};
 
 use crate::driver::Driver;
 use crate::outcome::{Ending, RunOutcome, SubscriptionReport};
-use crate::queue::Refused;
+use crate::queue::{Message, Refused};
 use crate::worker::Worker;
 use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
 
@@ -86,7 +86,7 @@ impl Subscription {
     }
 
     /// Delivers a tensor. The answer is why the run is to be stopped, if it is.
-    pub fn deliver(&self, origin: Origin, tensor: &TensorView<'_>) -> Option<String> {
+    pub fn deliver(&self, origin: Origin, siblings: usize, tensor: &TensorView<'_>) -> Option<String> {
         if self.is_inside() {
             self.lose(origin, "it was computed by the sink that it was meant for");
             return None;
@@ -112,7 +112,7 @@ impl Subscription {
             }
         }
         let (dtype, shape, bytes) = (tensor.dtype(), tensor.shape().to_vec(), bytes as u64);
-        let stream = Stream { origin, dtype, shape, bytes };
+        let stream = Stream { origin, dtype, shape, bytes, siblings };
         match &self.way {
             Way::Direct(driver) => {
                 *lock(&self.inside) = Some(thread::current().id());
@@ -131,7 +131,18 @@ impl Subscription {
     }
 
     pub fn run_ended(&self, outcome: RunOutcome) {
+        let run = outcome.run;
         lock(&self.ending).runs.push(outcome);
+        if self.is_inside() {
+            return;
+        }
+        let chosen = lock(&self.chosen);
+        if !chosen.closed {
+            match &self.way {
+                Way::Direct(driver) => lock(driver).run_ended(run),
+                Way::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
+            }
+        }
     }
 
     /// Waits for the stream in flight, delivers what waits, and closes the sink. Nothing is called afterwards.
@@ -226,8 +237,8 @@ impl Subscription {
             given_up.is_none()
         });
         match (&given_up, ended) {
-            (Some(reason), _) => queue.broken(reason.clone()),
-            (None, Err(error)) => queue.broken(error.to_string()),
+            (Some(reason), _) => queue.tell(Message::Broken(reason.clone())),
+            (None, Err(error)) => queue.tell(Message::Broken(error.to_string())),
             (None, Ok(())) => {}
         }
         given_up

@@ -91,6 +91,7 @@ fn bring(queue: &Queue, driver: &mut Driver, told: &Told) {
                 }
             }
             (Message::Broken(reason), Some(stream)) => driver.broken(stream, reason),
+            (Message::RunEnded(run), _) => driver.run_ended(*run),
             (Message::Piece { .. } | Message::Broken(_), None) => unreachable!("a stream begins before its pieces"),
         }
         if let Some(reason) = driver.stopped() {

@@ -15,7 +15,7 @@ use opscope_trace::{
 
 use crate::recording::{
     Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
-    Records, SCHEMA,
+    Records, SCHEMA, remove,
 };
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
@@ -68,6 +68,15 @@ impl Profiler {
     /// When the directory exists, a file cannot be written, or there is no memory or thread for records.
     pub fn create(directory: &Path, subject: &Subject, options: &ProfilerOptions) -> Result<Self, ProfileError> {
         let (writer, records) = RecordingWriter::create(directory, manifest(subject, options))?;
+        Self::begin(writer, records, subject, options).inspect_err(|_| remove(directory))
+    }
+
+    fn begin(
+        writer: RecordingWriter,
+        records: Records,
+        subject: &Subject,
+        options: &ProfilerOptions,
+    ) -> Result<Self, ProfileError> {
         let records = Arc::new(Mutex::new(records));
         let buffer = buffer(options, Arc::clone(&records)).map_err(|error| ProfileError::Trace(error.to_string()))?;
         let mut known = Known::default();

@@ -13,13 +13,14 @@ use opscope_profile::{Format, ProfilerOptions};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
-/// Where the started process records to; only set in it.
+/// Where the started process records to, and how many runs it makes; only set in it.
 const DIRECTORY: &str = "OPSCOPE_TEST_RECORDING";
+const RUNS: &str = "OPSCOPE_TEST_RUNS";
 
-/// Not a test of its own: what the started process does. It records until it is killed.
+/// Not a test of its own: what the started process does. It ends as well when nobody reads its lines any more.
 #[test]
 fn process_that_records_until_it_ends() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let (Some(directory), Ok(runs)) = (std::env::var_os(DIRECTORY), std::env::var(RUNS)) else { return };
     let paper = Paper::new();
     let options = ProfilerOptions {
         buffer_size: Bytes::kib(64),
@@ -28,21 +29,21 @@ fn process_that_records_until_it_ends() {
         ..ProfilerOptions::default()
     };
     let profiler = paper.profiler(Path::new(&directory), &options);
-    for run in 0..20_000 {
+    for run in 0..runs.parse().expect("a number") {
         paper.run(&profiler, run);
-        if run == 10_000 {
-            println!("\nhalf way");
+        if run % 10_000 == 9_999 {
+            println!("\n10000 more runs");
         }
     }
     let manifest = profiler.finish().expect("a manifest");
     assert!(!manifest.complete, "this process is started to fail");
 }
 
-fn start(directory: &Path, before: &str) -> Child {
+fn start(directory: &Path, before: &str, runs: u64) -> Child {
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{before} exec \"$0\" --exact process_that_records_until_it_ends --nocapture"));
-    command.arg(program).env(DIRECTORY, directory).stdout(Stdio::piped());
+    command.arg(program).env(DIRECTORY, directory).env(RUNS, runs.to_string()).stdout(Stdio::piped());
     command.spawn().expect("a shell")
 }
 
@@ -50,10 +51,9 @@ fn start(directory: &Path, before: &str) -> Child {
 fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
     let root = tempfile::tempdir().expect("a directory");
     let directory = root.path().join("recording");
-    let mut child = start(&directory, "");
-    let output = BufReader::new(child.stdout.take().expect("a pipe"));
-    let half_way = output.lines().any(|line| line.expect("text") == "half way");
-    assert!(half_way);
+    let mut child = start(&directory, "", u64::MAX);
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(output.any(|line| line.expect("text") == "10000 more runs"));
     child.kill().expect("a process");
     let status = child.wait().expect("a status");
     assert_eq!(status.signal(), Some(9), "{status}");
@@ -63,10 +63,10 @@ fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
     assert!(recording.problems()[0].contains("not closed"), "{:?}", recording.problems());
     let (runs, dispatches) = counts(&recording);
     // At most the 64 KiB of the buffer were not written yet: less than 1000 records.
-    assert!(runs > 9_000 && dispatches > 18_000, "{runs} runs, {dispatches} dispatches");
+    assert!(runs > 9_500 && dispatches > 19_000, "{runs} runs, {dispatches} dispatches");
     assert!(recording.calibration().nanos_per_tick() > 0.01);
     let account = recording.account().expect("an account");
-    assert!(account.runs.measured > 9_000);
+    assert!(account.runs.measured > 9_500);
     for format in Format::ALL {
         recording.export(format, &directory).expect("an export");
     }
@@ -79,7 +79,7 @@ fn a_write_that_fails_ends_the_writing_and_the_recording_names_it() {
     let root = tempfile::tempdir().expect("a directory");
     let directory = root.path().join("recording");
     // No file may grow beyond 256 KiB, and the signal that tells so is ignored: the write fails, as on a full disk.
-    let child = start(&directory, "trap '' XFSZ; ulimit -f 512;");
+    let child = start(&directory, "trap '' XFSZ; ulimit -f 512;", 20_000);
     let output = child.wait_with_output().expect("a status");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::{Arc, Mutex};
 
 use opscope_clock::Ticks;
 use opscope_model::RunId;
@@ -19,11 +20,19 @@ fn a_finished_recording_is_complete_and_holds_every_run_and_dispatch() {
     assert!(!open(&directory).is_complete(), "it is still open");
     profiler.set_warm_up(true);
     paper.run(&profiler, 0);
+    let ticks = Ticks::now();
+    profiler.copied_out(RunId(0), 1_000_000, ticks, ticks);
     profiler.set_warm_up(false);
     for run in 1..=1000 {
+        // Copies may be told before their run or after it.
         let ticks = Ticks::now();
-        profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        if run % 2 == 0 {
+            profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        }
         paper.run(&profiler, run);
+        if run % 2 == 1 {
+            profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        }
         profiler.copied_out(RunId(run), 8, ticks, Ticks::now());
     }
     paper.fail(&profiler, 1001);
@@ -122,6 +131,15 @@ fn a_directory_that_exists_is_left_as_it_is() {
 }
 
 #[test]
+fn a_profiler_that_cannot_begin_leaves_nothing() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let options = ProfilerOptions { buffer_size: Bytes::new(0), ..ProfilerOptions::default() };
+    let refused = Profiler::create(&root.path().join("recording"), &paper.subject(), &options).err();
+    assert!(matches!(refused, Some(ProfileError::Trace(_))), "{refused:?}");
+    assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 0);
+}
+
+#[test]
 fn a_recording_that_was_interrupted_or_never_closed_says_so() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let (interrupted, dropped) = (root.path().join("interrupted"), root.path().join("dropped"));
@@ -168,19 +186,24 @@ fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
 }
 
 #[test]
-fn exports_leave_what_exists_alone() {
+fn exports_tell_their_progress_and_leave_what_exists_alone() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let directory = root.path().join("recording");
     let profiler = paper.profiler(&directory, &ProfilerOptions::default());
     paper.run(&profiler, 0);
     profiler.finish().expect("a manifest");
-    let recording = open(&directory);
+    let mut recording = open(&directory);
+    let read = Arc::new(Mutex::new((0, 0)));
+    let told = Arc::clone(&read);
+    recording.set_progress(move |bytes, all| *told.lock().expect("no panic") = (bytes, all));
     let format = "chrome".parse().expect("a format");
     let written = recording.export(format, &directory).expect("an export");
     assert!(recording.export(format, &directory).is_err());
     let events: serde_json::Value =
         serde_json::from_slice(&fs::read(&written[0]).expect("an export")).expect("a JSON array");
     assert!(events.as_array().is_some_and(|events| events.len() > 4));
+    let length = fs::metadata(directory.join("records.bin")).expect("a file").len();
+    assert_eq!(*read.lock().expect("no panic"), (length, length), "progress ends at the end");
 }
 
 #[test]

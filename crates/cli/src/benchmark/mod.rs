@@ -13,7 +13,9 @@ use opscope::onnx::Graph;
 use opscope::{Session, SessionError};
 
 use crate::exit::{Exit, Failure};
-use crate::options::{self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory};
+use crate::options::{
+    self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
+};
 use crate::terminal::{Messages, Progress, interrupt_flag, print};
 
 /// Benchmarks.
@@ -90,10 +92,8 @@ fn by_acl_json(
     tell(&notes, messages);
     job::watch(job, instrumentation);
     if let Instrumentation::Profiler { directory, .. } = &job.instrumentation {
-        messages.note(format!(
-            "only the raw recording is written; export it with: opscope export {}",
-            directory.display()
-        ));
+        messages
+            .note(format!("only the raw recording is written; export it with: opscope export {}", directory.display()));
     }
     Ok(graph)
 }

@@ -16,9 +16,7 @@ mod spellings;
 pub use arguments::BenchmarkArguments;
 pub use environment::Environment;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
-pub use request::{
-    BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData,
-};
+pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;
 pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;

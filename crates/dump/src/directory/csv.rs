@@ -4,6 +4,7 @@ use std::path::Path;
 
 use opscope_tensor::{DType, Statistics};
 
+use crate::table::quoted;
 use crate::{Io, Stream};
 
 /// `statistics.csv`: the columns of AscendCL's statistics between ours.
@@ -64,13 +65,5 @@ fn data_type(dtype: DType) -> String {
         DType::F64 => "DT_DOUBLE".into(),
         DType::Bf16 => "DT_BF16".into(),
         other => format!("DT_{}", other.name().to_ascii_uppercase()),
-    }
-}
-
-/// A field as RFC 4180 writes it.
-fn quoted(text: &str) -> String {
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.into(),
     }
 }

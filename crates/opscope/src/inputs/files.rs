@@ -233,7 +233,8 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let is_data = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
+        let is_data =
+            path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
         if is_data && path.is_file() {
             files.push(path);
         }

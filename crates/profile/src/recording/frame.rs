@@ -121,6 +121,16 @@ impl FrameReader {
         }))
     }
 
+    /// The bytes that were read so far.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// What was left out so far.
     pub(crate) fn damage(&self) -> Damage {
         self.damage

@@ -21,4 +21,4 @@ pub use reader::{Facts, Recording};
 pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
-pub(crate) use writer::{RecordingWriter, Records};
+pub(crate) use writer::{RecordingWriter, Records, remove};

@@ -1,27 +1,32 @@
+use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use opscope_clock::Calibration;
 
-use super::Fact;
 use super::frame::{Damage, FrameReader};
 use super::groups::{Groups, RunGroup};
 use super::manifest::Manifest;
 use super::names::{CounterNames, KernelNames, NAMES, Names};
 use super::record::StoredRecords;
 use super::writer::RECORDS;
+use super::{Fact, Span};
 use crate::ProfileError;
 
 /// A recording on disk: whole, or what a process left that was killed.
-#[derive(Debug)]
 pub struct Recording {
     directory: PathBuf,
     manifest: Manifest,
     names: Names,
     calibration: Calibration,
     problems: Vec<String>,
+    progress: Option<Progress>,
 }
+
+/// Is told how many bytes of the file of records were read, and how many there are.
+type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// Goes through what a recording holds, in the order in which it was written: each thread's records in their order, those
 /// of several threads in batches.
@@ -29,6 +34,7 @@ pub struct Facts {
     path: PathBuf,
     frames: FrameReader,
     records: StoredRecords,
+    progress: Option<Progress>,
 }
 
 impl Recording {
@@ -53,7 +59,13 @@ impl Recording {
         let start = manifest.clock.start.pair();
         let end = manifest.clock.end.map(|end| end.pair()).or(check.last_clock).unwrap_or(start);
         let calibration = Calibration::between(start, end);
-        Ok(Self { directory, manifest, names, calibration, problems })
+        Ok(Self { directory, manifest, names, calibration, problems, progress: None })
+    }
+
+    /// Calls `progress` with the bytes of records that were read and those that there are, from time to time, whenever
+    /// the recording is read from here on: once for each file of an export, once for an account.
+    pub fn set_progress(&mut self, progress: impl Fn(u64, u64) + Send + Sync + 'static) {
+        self.progress = Some(Arc::new(progress));
     }
 
     /// Where it lies.
@@ -81,6 +93,12 @@ impl Recording {
         &self.calibration
     }
 
+    /// Beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as every export gives them.
+    pub(crate) fn nanos_since_boot(&self, span: Span) -> (u64, u64) {
+        let nanos = |ticks| self.calibration.timestamp(ticks).as_nanos();
+        (nanos(span.start), nanos(span.end).max(nanos(span.start)))
+    }
+
     /// The kernels of every plan, in the order of execution.
     pub fn plans(&self) -> &[Vec<KernelNames>] {
         &self.names.plans
@@ -101,7 +119,7 @@ impl Recording {
     /// # Errors
     /// When the file of records cannot be read.
     pub fn facts(&self) -> Result<Facts, ProfileError> {
-        Facts::open(self.directory.join(RECORDS))
+        Facts::open(self.directory.join(RECORDS), self.progress.clone())
     }
 
     /// Everything in the recording, with dispatches put to their runs.
@@ -124,11 +142,20 @@ impl Recording {
     }
 }
 
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording")
+            .field("directory", &self.directory)
+            .field("problems", &self.problems)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Facts {
-    fn open(path: PathBuf) -> Result<Self, ProfileError> {
+    fn open(path: PathBuf, progress: Option<Progress>) -> Result<Self, ProfileError> {
         let file = File::open(&path).map_err(ProfileError::io("read", &path))?;
         let frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
-        Ok(Self { path, frames, records: StoredRecords::new(Vec::new()) })
+        Ok(Self { path, frames, records: StoredRecords::new(Vec::new()), progress })
     }
 }
 
@@ -140,7 +167,11 @@ impl Iterator for Facts {
             if let Some(fact) = self.records.next() {
                 return Some(Ok(fact));
             }
-            match self.frames.next() {
+            let read = self.frames.next();
+            if let Some(progress) = &self.progress {
+                progress(self.frames.position(), self.frames.length());
+            }
+            match read {
                 Ok(Some(frame)) => self.records = StoredRecords::new(frame.payload),
                 Ok(None) => return None,
                 Err(error) => return Some(Err(ProfileError::io("read", &self.path)(error))),

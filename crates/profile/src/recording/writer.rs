@@ -59,6 +59,10 @@ impl RecordingWriter {
         }
         manifest.complete = false;
         manifest.incomplete_because = vec![STILL_OPEN.to_owned()];
+        Self::begin(directory, manifest).inspect_err(|_| remove(directory))
+    }
+
+    fn begin(directory: &Path, manifest: Manifest) -> Result<(Self, Records), ProfileError> {
         manifest.write(directory)?;
         let names_path = directory.join(NAMES);
         let names = new_file(&names_path)?;
@@ -151,6 +155,12 @@ impl Records {
         }
         self.payload.clear();
     }
+}
+
+/// Takes back a directory that was just created, because what should go into it cannot.
+pub(crate) fn remove(directory: &Path) {
+    // The error that led here is the one to tell.
+    let _ = fs::remove_dir_all(directory);
 }
 
 fn new_file(path: &Path) -> Result<File, ProfileError> {

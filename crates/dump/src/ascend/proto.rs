@@ -1,0 +1,91 @@
+//! The messages in the header of a dump file. Field numbers are those that AscendCL's tools read and write.
+
+/// `toolkit.dumpdata.DumpData`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct DumpData {
+    #[prost(string, tag = "1")]
+    pub version: String,
+    /// Microseconds since 1970.
+    #[prost(uint64, tag = "2")]
+    pub dump_time: u64,
+    #[prost(message, repeated, tag = "3")]
+    pub output: Vec<OpOutput>,
+    #[prost(message, repeated, tag = "4")]
+    pub input: Vec<OpInput>,
+    #[prost(message, repeated, tag = "5")]
+    pub buffer: Vec<OpBuffer>,
+    #[prost(string, tag = "6")]
+    pub op_name: String,
+    #[prost(message, repeated, tag = "7")]
+    pub attr: Vec<OpAttr>,
+    #[prost(message, repeated, tag = "8")]
+    pub space: Vec<Workspace>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OpOutput {
+    #[prost(int32, tag = "1")]
+    pub data_type: i32,
+    #[prost(int32, tag = "2")]
+    pub format: i32,
+    #[prost(message, optional, tag = "3")]
+    pub shape: Option<Shape>,
+    #[prost(message, optional, tag = "4")]
+    pub original_op: Option<OriginalOp>,
+    #[prost(uint64, tag = "6")]
+    pub size: u64,
+    #[prost(message, optional, tag = "7")]
+    pub original_shape: Option<Shape>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OpInput {
+    #[prost(int32, tag = "1")]
+    pub data_type: i32,
+    #[prost(int32, tag = "2")]
+    pub format: i32,
+    #[prost(message, optional, tag = "3")]
+    pub shape: Option<Shape>,
+    #[prost(uint64, tag = "5")]
+    pub size: u64,
+    #[prost(message, optional, tag = "6")]
+    pub original_shape: Option<Shape>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OpBuffer {
+    #[prost(uint64, tag = "3")]
+    pub size: u64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Workspace {
+    #[prost(uint64, tag = "3")]
+    pub size: u64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Shape {
+    #[prost(uint64, repeated, tag = "1")]
+    pub dim: Vec<u64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OriginalOp {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(uint32, tag = "2")]
+    pub output_index: u32,
+    #[prost(int32, tag = "3")]
+    pub data_type: i32,
+    #[prost(int32, tag = "4")]
+    pub format: i32,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct OpAttr {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "2")]
+    pub value: String,
+}

@@ -1,0 +1,350 @@
+//! How streams reach sinks: pieces, answers, full queues, and sinks that stall, are slow, fail or panic.
+
+mod fake;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use fake::Chain;
+use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
+use proptest::prelude::*;
+
+/// What a recording sink saw.
+#[derive(Default)]
+struct Seen {
+    streams: Vec<(String, u64, Vec<(u64, usize, bool)>)>,
+    broken: usize,
+    closed: bool,
+}
+
+/// Keeps what it sees, after doing something at every piece.
+struct Recorder<F> {
+    seen: Arc<Mutex<Seen>>,
+    at_piece: F,
+}
+
+impl<F: FnMut(&Stream) -> Answer + Send> Sink for Recorder<F> {
+    fn begin(&mut self, stream: &Stream) -> Answer {
+        let name = stream.origin.operator().name.clone();
+        self.seen.lock().unwrap().streams.push((name, stream.bytes, Vec::new()));
+        Answer::Continue
+    }
+
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        let answer = (self.at_piece)(stream);
+        if answer != Answer::Again {
+            let mut seen = self.seen.lock().unwrap();
+            assert!(!seen.closed, "a piece after the end");
+            let pieces = &mut seen.streams.last_mut().unwrap().2;
+            pieces.push((piece.offset, piece.bytes.len(), piece.last));
+        }
+        answer
+    }
+
+    fn broken(&mut self, _stream: &Stream, _reason: &str) {
+        self.seen.lock().unwrap().broken += 1;
+    }
+
+    fn close(&mut self, _ending: &Ending) -> opscope_dump::Closed {
+        self.seen.lock().unwrap().closed = true;
+        Default::default()
+    }
+}
+
+fn subscribe(
+    dumper: &Dumper,
+    delivery: Delivery,
+    at_piece: impl FnMut(&Stream) -> Answer + Send + 'static,
+) -> (Handle, Arc<Mutex<Seen>>) {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let sink = Recorder { seen: Arc::clone(&seen), at_piece };
+    let handle = dumper.subscribe(Box::new(sink), Request { delivery, ..Request::default() }).unwrap();
+    (handle, seen)
+}
+
+fn queued(cap: usize, policy: Policy) -> Delivery {
+    Delivery::Queued(Flow { cap, policy })
+}
+
+fn patient() -> Policy {
+    Policy::Block { patience: Duration::from_secs(60) }
+}
+
+/// A sink that waits at every piece until it is told to go on.
+fn gate() -> (Sender<()>, impl FnMut(&Stream) -> Answer + Send) {
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    // A gate that was dropped is open.
+    (open, move |_: &Stream| {
+        let _ = gate.recv();
+        Answer::Continue
+    })
+}
+
+const NAMES: &[&str] = &["a", "b", "c", "d", "e", "f", "last"];
+
+#[test]
+fn two_subscribers_each_get_every_stream_whole_and_in_order() {
+    let chain = Chain::new(NAMES, &[100, 100]);
+    let dumper = Dumper::new();
+    let (_, direct) = subscribe(&dumper, Delivery::Direct, |_| Answer::Continue);
+    let (_, queued) = subscribe(&dumper, Delivery::default(), |_| Answer::Continue);
+    dumper.add_plan(&chain, &chain).unwrap();
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(dumper.finish().unwrap().is_complete());
+    for seen in [direct, queued] {
+        let seen = seen.lock().unwrap();
+        let names: Vec<_> = seen.streams.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["last", "a", "b", "c", "d", "e", "f"]);
+        assert!(seen.streams.iter().all(|(_, bytes, pieces)| *pieces == [(0, *bytes as usize, true)]));
+    }
+}
+
+#[test]
+fn a_slow_sink_with_a_small_queue_gets_everything_while_the_run_waits() {
+    let chain = Chain::new(NAMES, &[64, 1024]);
+    let dumper = Dumper::new();
+    let (open, at_piece) = gate();
+    let (_, seen) = subscribe(&dumper, queued(Flow::SMALLEST_CAP, patient()), at_piece);
+    let opener = thread::spawn(move || while open.send(()).is_ok() {});
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(dumper.finish().unwrap().is_complete());
+    opener.join().unwrap();
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.streams.len(), 6);
+    for (_, bytes, pieces) in &seen.streams {
+        assert!(pieces.len() > 10, "a queue of 64 KiB takes a tensor of 256 KiB only in pieces");
+        assert_eq!(pieces.iter().map(|piece| piece.1 as u64).sum::<u64>(), *bytes);
+    }
+}
+
+#[test]
+fn a_sink_that_hangs_is_given_up_and_the_run_goes_on() {
+    let chain = Chain::new(NAMES, &[64, 1024]);
+    let dumper = Dumper::new();
+    let (open, at_piece) = gate();
+    let policy = Policy::Block { patience: Duration::from_millis(1) };
+    subscribe(&dumper, queued(Flow::SMALLEST_CAP, policy), at_piece);
+    chain.run_with(&dumper, 0).unwrap();
+    let report = dumper.finish().unwrap();
+    drop(open);
+    let report = &report.subscriptions[0];
+    assert!(report.errors.iter().any(|error| error.contains("too long")), "{report:?}");
+    assert!(report.losses.named().iter().any(|missing| missing.reason.contains("took nothing")));
+}
+
+#[test]
+fn under_drop_a_stalled_sink_costs_named_tensors_and_no_waiting() {
+    let chain = Chain::new(NAMES, &[4, 1024]);
+    let dumper = Dumper::new();
+    let (open, at_piece) = gate();
+    let (_, seen) = subscribe(&dumper, queued(Flow::SMALLEST_CAP, Policy::Drop), at_piece);
+    for run in 0..3 {
+        chain.run_with(&dumper, run).unwrap();
+    }
+    drop(open);
+    let report = dumper.finish().unwrap();
+    let losses = &report.subscriptions[0].losses;
+    let delivered = report.subscriptions[0].delivered.tensors;
+    assert!(delivered >= 2 && losses.count() > 0, "{delivered} delivered, {} lost", losses.count());
+    assert_eq!(delivered + losses.count(), 18);
+    assert_eq!(seen.lock().unwrap().streams.len() as u64, delivered);
+    assert!(losses.named().iter().all(|missing| missing.reason.contains("drop")));
+}
+
+#[test]
+fn under_spill_a_stalled_sink_loses_nothing_and_the_run_does_not_wait() {
+    let chain = Chain::new(NAMES, &[64, 8192]);
+    let dumper = Dumper::new();
+    let (open, at_piece) = gate();
+    let directory = tempfile::tempdir().unwrap();
+    let policy = Policy::Spill { directory: directory.path().into() };
+    let (_, seen) = subscribe(&dumper, queued(1 << 20, policy), at_piece);
+    // Returns although the sink has not taken a single piece.
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(seen.lock().unwrap().streams.iter().all(|(.., pieces)| pieces.is_empty()));
+    drop(open);
+    assert!(dumper.finish().unwrap().is_complete());
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.streams.len(), 6);
+    for (_, bytes, pieces) in &seen.streams {
+        assert_eq!(pieces.iter().map(|piece| piece.1 as u64).sum::<u64>(), *bytes);
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "what was spilled has no name");
+}
+
+#[test]
+fn a_panic_of_a_sink_ends_its_subscription_and_nothing_else() {
+    for delivery in [Delivery::Direct, Delivery::default()] {
+        let chain = Chain::new(NAMES, &[4]);
+        let dumper = Dumper::new();
+        let mut pieces = 0;
+        subscribe(&dumper, delivery, move |_| {
+            pieces += 1;
+            assert!(pieces < 3, "the third piece is too much");
+            Answer::Continue
+        });
+        let (_, other) = subscribe(&dumper, Delivery::Direct, |_| Answer::Continue);
+        chain.run_with(&dumper, 0).unwrap();
+        let report = dumper.finish().unwrap();
+        assert!(report.subscriptions[0].errors[0].contains("the third piece is too much"));
+        assert_eq!((report.subscriptions[0].delivered.tensors, report.subscriptions[0].losses.count()), (2, 4));
+        assert!(report.subscriptions[1].is_complete());
+        assert_eq!(other.lock().unwrap().streams.len(), 6);
+    }
+}
+
+#[test]
+fn a_sink_can_skip_a_stream_ask_again_and_stop() {
+    for delivery in [Delivery::Direct, Delivery::default()] {
+        let chain = Chain::new(NAMES, &[64, 1024]);
+        let dumper = Dumper::new();
+        let mut asked = 0;
+        let sink = move |stream: &Stream| match stream.origin.operator().name.as_str() {
+            "a" => Answer::Skip,
+            "b" => {
+                asked += 1;
+                if asked % 3 == 0 { Answer::Continue } else { Answer::Again }
+            }
+            "d" => Answer::Stop("enough".into()),
+            _ => Answer::Continue,
+        };
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let sink = Recorder { seen: Arc::clone(&seen), at_piece: sink };
+        let request = Request { delivery, piece_size: 65536, ..Request::default() };
+        dumper.subscribe(Box::new(sink), request).unwrap();
+        chain.run_with(&dumper, 0).unwrap();
+        let report = dumper.finish().unwrap();
+        let seen = seen.lock().unwrap();
+        let pieces: Vec<_> = seen.streams.iter().map(|(name, _, pieces)| (name.as_str(), pieces.len())).collect();
+        assert_eq!(pieces, [("a", 1), ("b", 4), ("c", 4), ("d", 1)]);
+        assert_eq!(report.subscriptions[0].delivered.tensors, 2);
+        let lost: Vec<_> = report.subscriptions[0].losses.named().iter().map(|m| &*m.origin.operator().name).collect();
+        assert_eq!(lost, ["d", "e", "f"]);
+    }
+}
+
+#[test]
+fn a_sink_that_asks_again_for_ever_is_stopped() {
+    let chain = Chain::new(NAMES, &[4]);
+    let dumper = Dumper::new();
+    subscribe(&dumper, Delivery::Direct, |_| Answer::Again);
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(dumper.finish().unwrap().subscriptions[0].errors[0].contains("1000 times"));
+}
+
+#[test]
+fn a_stop_ends_the_run_where_that_was_asked_for() {
+    let chain = Chain::new(NAMES, &[4]);
+    let dumper = Dumper::new();
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let sink = Recorder { seen, at_piece: |_: &Stream| Answer::Stop("enough".into()) };
+    let request = Request { delivery: Delivery::Direct, stops_run: true, ..Request::default() };
+    dumper.subscribe(Box::new(sink), request).unwrap();
+    assert!(chain.run_with(&dumper, 0).unwrap_err().to_string().contains("enough"));
+}
+
+#[test]
+fn unsubscribing_delivers_what_waits_and_nothing_is_called_afterwards() {
+    let chain = Chain::new(NAMES, &[64, 1024]);
+    let dumper = Dumper::new();
+    let (open, at_piece) = gate();
+    let (handle, seen) = subscribe(&dumper, Delivery::default(), at_piece);
+    chain.run_with(&dumper, 0).unwrap();
+    drop(open);
+    let report = dumper.unsubscribe(handle).unwrap().unwrap();
+    assert_eq!(report.delivered.tensors, 6);
+    assert!(seen.lock().unwrap().closed);
+    chain.run_with(&dumper, 1).unwrap();
+    assert_eq!(seen.lock().unwrap().streams.len(), 6);
+    assert!(dumper.unsubscribe(handle).unwrap().is_none());
+    assert!(dumper.finish().unwrap().subscriptions.is_empty());
+}
+
+#[test]
+fn a_sink_that_would_wait_for_itself_is_told_so() {
+    for delivery in [Delivery::Direct, Delivery::default()] {
+        let chain = Chain::new(&["a", "last"], &[4]);
+        let dumper = Arc::new(Dumper::new());
+        let (told, answer) = channel();
+        let inner = Arc::downgrade(&dumper);
+        subscribe(&dumper, delivery, move |_| {
+            let dumper = inner.upgrade().expect("the test holds the dumper");
+            told.send(dumper.finish().map(drop)).expect("the test listens");
+            Answer::Continue
+        });
+        chain.run_with(&*dumper, 0).unwrap();
+        assert!(matches!(answer.recv().unwrap(), Err(DumpError::FromWithin)));
+        assert!(dumper.finish().unwrap().is_complete());
+    }
+}
+
+#[test]
+fn runs_on_several_threads_do_not_mix_their_streams() {
+    let chain = Chain::new(NAMES, &[64, 1024]);
+    let dumper = Dumper::new();
+    let (_, seen) = subscribe(&dumper, queued(1 << 20, patient()), |_| Answer::Continue);
+    thread::scope(|scope| {
+        for run in 0..4 {
+            let (chain, dumper) = (&chain, &dumper);
+            scope.spawn(move || chain.run_with(dumper, run).unwrap());
+        }
+    });
+    assert!(dumper.finish().unwrap().is_complete());
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.streams.len(), 24);
+    for (_, bytes, pieces) in &seen.streams {
+        let mut next = 0;
+        for &(offset, length, last) in pieces {
+            assert_eq!(offset, next);
+            next += length as u64;
+            assert_eq!(last, next == *bytes);
+        }
+    }
+}
+
+#[test]
+fn two_models_under_one_registration_are_told_apart() {
+    let (small, large) = (Chain::new(&["a", "last"], &[4]), Chain::new(&["a", "b", "last"], &[8]));
+    let dumper = Dumper::new();
+    let models = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&models);
+    subscribe(&dumper, Delivery::default(), move |stream| {
+        kept.lock().unwrap().push((stream.origin.plan, stream.origin.graph.source.xxh3, stream.shape.clone()));
+        Answer::Continue
+    });
+    small.run_with(&dumper, 0).unwrap();
+    large.run_with(&dumper, 1).unwrap();
+    dumper.finish().unwrap();
+    assert_eq!(*models.lock().unwrap(), [(0, 2, vec![4]), (1, 3, vec![8]), (1, 3, vec![8])]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn pieces_are_of_the_chosen_size_in_order_and_the_last_one_comes_once(
+        elements in 0usize..3000, piece_size in 1usize..5000, direct: bool,
+    ) {
+        let chain = Chain::new(&["a", "last"], &[elements]);
+        let dumper = Dumper::new();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let sink = Recorder { seen: Arc::clone(&seen), at_piece: |_: &Stream| Answer::Continue };
+        let delivery = if direct { Delivery::Direct } else { Delivery::default() };
+        dumper.subscribe(Box::new(sink), Request { delivery, piece_size, ..Request::default() }).unwrap();
+        chain.run_with(&dumper, 0).unwrap();
+        prop_assert!(dumper.finish().unwrap().is_complete());
+        let seen = seen.lock().unwrap();
+        let (_, bytes, pieces) = &seen.streams[0];
+        prop_assert_eq!(*bytes, elements as u64 * 4);
+        let mut next = 0;
+        for (index, &(offset, length, last)) in pieces.iter().enumerate() {
+            prop_assert_eq!(offset, next);
+            prop_assert!(length <= piece_size.max(64) && length % 4 == 0);
+            prop_assert_eq!(last, index + 1 == pieces.len());
+            next += length as u64;
+        }
+        prop_assert_eq!(next, *bytes);
+        prop_assert!(!pieces.is_empty());
+    }
+}
