@@ -191,6 +191,26 @@ fn switches_of_units_that_are_not_here_are_taken_with_a_note() {
 }
 
 #[test]
+fn the_full_set_of_switches_with_their_values_is_one_command_line() {
+    let switches = [
+        "model-execution=on",
+        "sys-hardware-mem=on",
+        "sys-cpu-profiling=off",
+        "sys-profiling=off",
+        "sys-pid-profiling=off",
+        "dvpp-profiling=on",
+        "runtime-api=on",
+        "task-time=on",
+        "aicpu=on",
+    ];
+    let options = switches.map(|switch| ["--profiler-option", switch]).concat();
+    let (place, _) = profiled(&options);
+    let (default, _) = profiled(&[]);
+    let switches = |place: &Workplace| place.json("out/profiler/run/manifest.json")["switches"].clone();
+    assert_eq!(switches(&place), switches(&default), "they are the defaults");
+}
+
+#[test]
 fn a_switch_that_does_not_exist_is_refused_with_those_that_do() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
@@ -240,6 +260,22 @@ fn each_name_of_the_switch_for_raw_recordings_leaves_out_the_exports_and_says_ho
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(place.path("other/profiler/run/timeline.json").is_file(), "{name}=0 is off");
     }
+}
+
+#[test]
+fn a_recording_left_raw_exports_to_what_is_made_at_once() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+    let ended = end(place.command(&arguments).env(RAW_ONLY[0], "1"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = place.export(&["out/profiler/run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(EXPORTS.iter().all(|name| place.path("out/profiler/run").join(name).is_file()));
+    let operators = categories(&place)["operator"];
+    assert_eq!(csv(&place.text("out/profiler/run/op_summary.csv")).len(), operators + 1);
+    let (at_once, _) = profiled(&[]);
+    assert_eq!(categories(&at_once)["operator"], operators);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub struct Repetition {
     pub concurrent: NonZeroUsize,
 }
 
+/// Takes the outputs of a run, with the number of its set of inputs; none for those that have no form as bytes.
+pub type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> std::io::Result<()> + Sync + 'a;
+
 /// What happens beside a measurement.
 pub struct Progress<'a> {
     /// What watches the runs.
@@ -35,8 +38,8 @@ pub struct Progress<'a> {
     pub cancel: &'a AtomicBool,
     /// Called after every run with the number of runs so far and of those that are planned.
     pub advanced: &'a (dyn Fn(u64, u64) + Sync),
-    /// Called with the outputs of the first run of each set of inputs; none for those that have no form as bytes.
-    pub outputs: &'a (dyn Fn(usize, &Batch, &[Option<Tensor>]) -> std::io::Result<()> + Sync),
+    /// Called with the outputs of the first run of each set of inputs.
+    pub outputs: &'a TakeOutputs<'a>,
     /// The number of the first run.
     pub first_run: u64,
 }
