@@ -49,7 +49,6 @@ fn every_applied_key_becomes_a_value() {
         "host_sys_usage": "cpu,mem", "host_sys_usage_freq": 10}}"#;
     let expected = ProfilerSection {
         output: "/nowhere/out".into(),
-        storage_limit: Some(Megabytes(300)),
         task_time: TaskTime::Off,
         runtime_api: false,
         hardware_memory: Some(SampleRate(100)),
