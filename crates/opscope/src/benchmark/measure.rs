@@ -27,6 +27,9 @@ pub struct Repetition {
     pub concurrent: NonZeroUsize,
 }
 
+/// Takes the outputs of a run, with the number of its set of inputs; none for those that have no form as bytes.
+pub type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> std::io::Result<()> + Sync + 'a;
+
 /// What happens beside a measurement.
 pub struct Progress<'a> {
     /// What watches the runs.
@@ -36,7 +39,7 @@ pub struct Progress<'a> {
     /// Called after every run with the number of runs so far and of those that are planned.
     pub advanced: &'a (dyn Fn(u64, u64) + Sync),
     /// Called with the outputs of the first run of each set of inputs.
-    pub outputs: &'a (dyn Fn(usize, &Batch, &[Tensor]) -> std::io::Result<()> + Sync),
+    pub outputs: &'a TakeOutputs<'a>,
     /// The number of the first run.
     pub first_run: u64,
 }
@@ -257,12 +260,17 @@ impl Bench<'_> {
         let mut host = Vec::with_capacity(outputs.len());
         for slot in 0..outputs.len() {
             let name = || graph.value(graph.outputs[slot]).name.clone();
-            let tensor = outputs.view(slot).to_tensor();
-            host.push(tensor.map_err(|source| MeasureError::Output { name: name(), source })?);
+            host.push(match outputs.view(slot).to_tensor() {
+                Ok(tensor) => Some(tensor),
+                // Strings. They are no reason not to measure.
+                Err(TensorError::NoBytes(_)) => None,
+                Err(source) => return Err(MeasureError::Output { name: name(), source }),
+            });
         }
         let download = Ticks::now();
-        let bytes = |tensors: &[Tensor]| tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
-        watch.ran(run, [upload, start, end, download], bytes(&batch.tensors), bytes(&host));
+        let bytes_in = batch.tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
+        let bytes_out = host.iter().flatten().map(|tensor| tensor.bytes().len() as u64).sum();
+        watch.ran(run, [upload, start, end, download], bytes_in, bytes_out);
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
             let sample = Sample { upload, start, end, download, batch: size };

@@ -206,7 +206,7 @@ fn assign(graph: &Graph, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, InputEr
         return Err(InputError::Mixed);
     }
     let what = if directories > 0 { "directories" } else { "files" };
-    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len() % inputs == 0 };
+    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len().is_multiple_of(inputs) };
     if !fits || given.is_empty() {
         let names = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(InputError::Count { inputs, names, given: given.len(), what });
