@@ -20,13 +20,13 @@ mod sampler;
 mod snapshots;
 mod spread;
 
-pub use account::{Account, CopyTimes, OperatorTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
+pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
 pub use export::Format;
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, Subject};
 pub use recording::{
     Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact, EngineInfo, Fact, Facts,
-    FusedOperator, HostInfo, KernelNames, Manifest, ModelInfo, ProcessInfo, RecordCounts, Recording, RunFact,
-    SampleFact, Span, TensorKind,
+    FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
+    RunFact, SampleFact, Span, TensorKind,
 };

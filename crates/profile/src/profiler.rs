@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +10,14 @@ use opscope_model::{
 use opscope_onnx::Graph;
 use opscope_trace::records::{CopyOperation, EngineCallOperation};
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, CopyRecord, Correlation, DispatchRecord, EngineCallRecord, KernelIndex,
-    MemoryId, ModelId, Operation, Record, RunRecord, TraceError, current_correlation, current_thread,
+    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord,
+    KernelIndex, Kind, MemoryId, ModelId, Operation, Operations, Record, RunRecord, ThreadId, TraceError,
+    current_correlation, current_thread,
 };
 
 use crate::recording::{
     Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
-    Records, SCHEMA, remove,
+    Records, SCHEMA, name_of_this_thread, remove,
 };
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
@@ -39,10 +41,45 @@ pub struct Subject {
 
 /// The instrument that records what ran and when.
 ///
+/// It also records what code of the user's own marks with [`opscope_trace::range`], [`opscope_trace::mark`] and
+/// [`opscope_trace::counter`], on any thread of the process, until it is finished.
+///
 /// A dispatch costs one record into memory that belongs to the calling thread: no name is looked up, nothing is
 /// allocated. A thread of the profiler writes the records to the recording's directory as they come.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use opscope_model::Fidelity;
+/// use opscope_onnx::Graph;
+/// use opscope_profile::{Profiler, ProfilerOptions, Recording, Subject};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let root = tempfile::tempdir()?;
+/// # let directory = root.path().join("recording");
+/// let subject = Subject {
+///     graph: Arc::new(Graph::load("../../models/digits_cnn.onnx".as_ref())?),
+///     engine: "tract".to_owned(),
+///     engine_version: "0.23".to_owned(),
+///     fidelity: Fidelity::Optimised,
+///     engine_threads: 1,
+///     concurrent_runs: 1,
+/// };
+/// let profiler = Profiler::create(&directory, &subject, &ProfilerOptions::default())?;
+/// {
+///     let _range = opscope_trace::range("decode");
+///     // Here the engine runs the model, with the profiler as its instrument.
+/// }
+/// profiler.finish()?;
+/// let account = Recording::open(&directory)?.account()?;
+/// assert_eq!(account.ranges[0].range, "decode");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Profiler {
     switches: Switches,
+    /// What the user's code marks and counts, for as long as this records.
+    user: Context,
     buffer: Buffer,
     records: Arc<Mutex<Records>>,
     writer: RecordingWriter,
@@ -53,11 +90,12 @@ pub struct Profiler {
     sampler: Option<Sampler>,
 }
 
-/// The graphs and plans whose names are written. Holding them keeps their addresses theirs.
+/// The graphs, plans and threads whose names are written. Holding them keeps their addresses theirs.
 #[derive(Default)]
 struct Known {
     graphs: Vec<Arc<Graph>>,
     plans: Vec<Arc<[Kernel]>>,
+    threads: HashSet<ThreadId>,
 }
 
 impl Profiler {
@@ -78,12 +116,15 @@ impl Profiler {
         options: &ProfilerOptions,
     ) -> Result<Self, ProfileError> {
         let records = Arc::new(Mutex::new(records));
-        let buffer = buffer(options, Arc::clone(&records)).map_err(|error| ProfileError::Trace(error.to_string()))?;
+        let refused = |error: TraceError| ProfileError::Trace(error.to_string());
+        let buffer = buffer(options, Arc::clone(&records)).map_err(refused)?;
         let mut known = Known::default();
         known.graph(&subject.graph, &writer);
-        let sampler = Sampler::start(options, &buffer, &writer)?;
+        let sampler = Sampler::start(options, &buffer)?;
+        let user = user_context(&buffer).map_err(refused)?;
         Ok(Self {
             switches: options.switches,
+            user,
             buffer,
             records,
             writer,
@@ -148,6 +189,8 @@ impl Profiler {
     /// When the manifest cannot be written. Records that could not be written are no error: the manifest names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
+        // It is stopped already where all tracing was shut down.
+        let _ = self.user.stop();
         let flushed = self.buffer.flush();
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
@@ -207,7 +250,11 @@ impl Instrument for Profiler {
     }
 
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
-        let plan = self.known().plan(run, &self.writer);
+        let plan = {
+            let mut known = self.known();
+            known.thread(&self.writer);
+            known.plan(run, &self.writer)
+        };
         let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
         Box::new(ProfiledRun {
             profiler: self,
@@ -277,20 +324,38 @@ impl Known {
         let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
         let number = met.unwrap_or_else(|| {
             let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
-            writer.name(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
+            writer.names().add(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
             self.plans.push(Arc::clone(run.kernels));
             plan
         });
         ModelId(number as u64)
     }
 
+    /// Writes the name of the calling thread when it is met first: it knows more of its name than others do.
+    fn thread(&mut self, writer: &RecordingWriter) {
+        let thread = current_thread();
+        if self.threads.insert(thread) {
+            writer.names().thread(thread, name_of_this_thread);
+        }
+    }
+
     fn graph(&mut self, graph: &Arc<Graph>, writer: &RecordingWriter) -> usize {
         self.graphs.iter().position(|known| Arc::ptr_eq(known, graph)).unwrap_or_else(|| {
-            writer.name(&NamesLine::graph(self.graphs.len(), graph));
+            writer.names().add(&NamesLine::graph(self.graphs.len(), graph));
             self.graphs.push(Arc::clone(graph));
             self.graphs.len() - 1
         })
     }
+}
+
+/// Brings the user's markers and counters into the profiler's buffer.
+fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
+    let context = Context::create();
+    for kind in [Kind::Marker, Kind::Counter] {
+        context.configure(kind, Operations::All, buffer)?;
+    }
+    context.start()?;
+    Ok(context)
 }
 
 fn trace_run(run: RunId) -> opscope_trace::RunId {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use opscope_clock::Ticks;
 use opscope_trace::{Buffer, CounterRecord, NameId, current_thread, intern};
 
-use crate::recording::{NamesLine, RecordingWriter};
 use crate::{ProfileError, ProfilerOptions};
 use proc::{Counters, Reading};
 
@@ -31,11 +30,7 @@ struct Named {
 
 impl Sampler {
     /// Begins to sample the counters that are switched on; none where there are none.
-    pub(crate) fn start(
-        options: &ProfilerOptions,
-        buffer: &Buffer,
-        writer: &RecordingWriter,
-    ) -> Result<Option<Self>, ProfileError> {
+    pub(crate) fn start(options: &ProfilerOptions, buffer: &Buffer) -> Result<Option<Self>, ProfileError> {
         if !options.switches.any_counter() {
             return Ok(None);
         }
@@ -43,12 +38,7 @@ impl Sampler {
         let named: Vec<Named> = counters
             .readings()
             .into_iter()
-            .map(|reading| {
-                let (title, unit) = (reading.title(), reading.unit().to_owned());
-                let name = intern(&format!("{title} [{unit}]"));
-                writer.name(&NamesLine::Counter { counter: name.0, name: title, unit });
-                Named { reading, name }
-            })
+            .map(|reading| Named { reading, name: intern(&format!("{} [{}]", reading.title(), reading.unit())) })
             .collect();
         let stop = Arc::new(Stop::default());
         let (asked, buffer, interval) = (Arc::clone(&stop), buffer.clone(), options.sample_interval);

@@ -37,7 +37,7 @@ fn every_export_of_a_recording_is_as_it_was() {
         }
     }
     let left = fs::read_dir(directory.path()).expect("a directory").count();
-    assert_eq!(left, 3 + 5, "no part of an export stays behind");
+    assert_eq!(left, 3 + 6, "no part of an export stays behind");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use opscope_profile::{Format, ProfilerOptions};
+use opscope_profile::{Fact, Format, ProfilerOptions};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
@@ -30,7 +30,9 @@ fn process_that_records_until_it_ends() {
     };
     let profiler = paper.profiler(Path::new(&directory), &options);
     for run in 0..runs.parse().expect("a number") {
+        let around = opscope_trace::range("a request");
         paper.run(&profiler, run);
+        drop(around);
         if run % 10_000 == 9_999 {
             println!("\n10000 more runs");
         }
@@ -67,6 +69,14 @@ fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
     assert!(recording.calibration().nanos_per_tick() > 0.01);
     let account = recording.account().expect("an account");
     assert!(account.runs.measured > 9_500);
+    let [requests] = &account.ranges[..] else { panic!("{:?}", account.ranges) };
+    assert!(requests.range == "a request" && requests.count > 9_500, "{requests:?}");
+    let thread = recording.facts().expect("records").find_map(|fact| match fact {
+        Ok(Fact::Run(run)) => Some(run.thread),
+        _ => None,
+    });
+    let name = recording.thread_name(thread.expect("a run"));
+    assert_eq!(name, Some("process_that_records_until_it_ends"), "the thread of a test is called as the test");
     for format in Format::ALL {
         recording.export(format, &directory).expect("an export");
     }

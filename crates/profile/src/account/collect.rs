@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use super::ranges::Ranges;
 use super::rows::{Rows, percent};
 use super::{Account, CopyTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
 use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
@@ -17,6 +18,7 @@ impl Recording {
             match item? {
                 Item::Run(group) => collector.run(&group),
                 Item::Other(Fact::Copy(copy)) => collector.copy(&copy),
+                Item::Other(Fact::Marker(marker)) => collector.ranges.add(self, &marker),
                 Item::Other(_) => {}
             }
         }
@@ -31,6 +33,7 @@ struct Collector<'a> {
     runs: Vec<RunParts>,
     dispatches: u64,
     rows: Rows,
+    ranges: Ranges,
     /// Whether a run counts, for every run that ended.
     ended: HashMap<u64, bool>,
     /// Copies of runs that did not end yet.
@@ -63,6 +66,7 @@ impl<'a> Collector<'a> {
             runs: Vec::new(),
             dispatches: 0,
             rows: Rows::default(),
+            ranges: Ranges::default(),
             ended: HashMap::new(),
             copies: HashMap::new(),
             copied_in: Copied::default(),
@@ -166,6 +170,7 @@ impl Collector<'_> {
             copies: self.copy_times(),
             operators,
             op_types,
+            ranges: std::mem::take(&mut self.ranges).finish(self.recording),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod collect;
 mod histogram;
+mod ranges;
 mod rows;
 mod text;
 
@@ -36,6 +37,8 @@ pub struct Account {
     pub operators: Vec<OperatorTimes>,
     /// Operator types, by time.
     pub op_types: Vec<TypeTimes>,
+    /// The ranges of the user's code by name, by time; those around runs that do not count among them.
+    pub ranges: Vec<RangeTimes>,
 }
 
 /// How many runs there were.
@@ -153,4 +156,19 @@ pub struct TypeTimes {
     pub median_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
+}
+
+/// The times of all ranges that the user's code gave the same name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RangeTimes {
+    /// The name.
+    pub range: String,
+    /// How many.
+    pub count: u64,
+    /// Of all together.
+    pub total_ns: f64,
+    /// Of one, the mean.
+    pub mean_ns: f64,
+    /// Of one, the median, to within 1 %.
+    pub median_ns: f64,
 }

@@ -10,13 +10,17 @@ use crate::recording::Direction;
 const HELD_UP: f64 = 1.25;
 
 impl Account {
-    /// The account as text for a terminal: where the time of a run goes, and the `top` operators and types by time.
+    /// The account as text for a terminal: where the time of a run goes, and the `top` operators, types and ranges of the
+    /// user by time.
     pub fn to_text(&self, top: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);
         if !self.op_types.is_empty() {
             self.write_types(&mut text, top);
             self.write_operators(&mut text, top);
+        }
+        if !self.ranges.is_empty() {
+            self.write_ranges(&mut text, top);
         }
         text
     }
@@ -100,6 +104,20 @@ impl Account {
             ]);
         }
         let _ = writeln!(text, "\nOperators by time{}\n{table}", shown(top, self.operators.len()));
+    }
+
+    fn write_ranges(&self, text: &mut String, top: usize) {
+        let mut table = table(&["range", "count", "mean", "median", "total"], &[1, 2, 3, 4]);
+        for row in self.ranges.iter().take(top) {
+            table.add_row([
+                last(&printable(&row.range), 60),
+                row.count.to_string(),
+                duration(row.mean_ns),
+                duration(row.median_ns),
+                duration(row.total_ns),
+            ]);
+        }
+        let _ = writeln!(text, "\nUser ranges by time{}\n{table}", shown(top, self.ranges.len()));
     }
 }
 

@@ -5,9 +5,10 @@ use opscope_clock::Ticks;
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::labels::LabelTable;
+use super::labels::{LabelTable, counter_title, side_title, thread_title};
+use super::nesting::Nesting;
 use crate::Recording;
-use crate::recording::{Fact, Item, RunGroup, Span};
+use crate::recording::{Fact, Item, MarkerFact, RunGroup, Span};
 
 /// What this version writes.
 const SCHEMA: &str = "opscope.timeline/1";
@@ -19,7 +20,9 @@ const COPIES: u64 = 2 << 24;
 
 /// Writes an array of trace events: times are microseconds since boot with three decimals.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut events = Events { into, pid: recording.manifest().process.pid, recording, rows: BTreeMap::new() };
+    let mut events =
+        Events { into, pid: recording.manifest().process.pid, recording, rows: BTreeMap::new(), crossing: 0 };
+    let mut nesting = Nesting::default();
     let mut labels = LabelTable::new(recording.names());
     let mut notes: HashMap<(u64, u32), String> = HashMap::new();
     events.begin()?;
@@ -28,29 +31,32 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             Item::Run(group) => {
                 if let Some(run) = group.record {
                     let name = format!("{} {}", if run.warm_up { "warm-up run" } else { "run" }, run.run);
-                    let row = events.row(u64::from(run.thread), || format!("thread {}", run.thread));
+                    nesting.fits(run.thread, run.span);
+                    let row = events.thread(run.thread);
                     let args = json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
                     events.slice(row, "run", &name, run.span, &args.to_string())?;
                 }
                 write_dispatches(&group, &mut events, &mut labels, &mut notes)?;
             }
             Item::Other(Fact::Call(call)) => {
-                let row =
-                    events.row(CALLS + u64::from(call.thread), || format!("engine calls of thread {}", call.thread));
+                let row = events.side(CALLS, "engine calls", call.thread);
                 events.slice(row, "engine_call", call.call.name(), call.span, &json!({"run": call.run}).to_string())?;
             }
             Item::Other(Fact::Copy(copy)) => {
-                let row = events.row(COPIES + u64::from(copy.thread), || format!("copies of thread {}", copy.thread));
+                let row = events.side(COPIES, "copies", copy.thread);
                 let args = json!({"run": copy.run, "bytes": copy.bytes});
                 events.slice(row, "copy", copy.direction.name(), copy.span, &args.to_string())?;
             }
             Item::Other(Fact::Sample(sample)) => {
-                let unknown = format!("counter {}", sample.counter);
-                let (name, unit) = recording
-                    .counter(sample.counter)
-                    .map_or((unknown.as_str(), "value"), |counter| (&counter.name, &counter.unit));
-                events.counter(name, unit, sample.at, sample.value)?;
+                let (name, unit) = counter_title(recording, sample.counter);
+                events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
             }
+            Item::Other(Fact::Marker(marker)) if !marker.is_range => events.mark(&marker)?,
+            Item::Other(Fact::Marker(marker)) if nesting.fits(marker.thread, marker.span) => {
+                let row = events.thread(marker.thread);
+                events.slice(row, "marker", &recording.marker_name(marker.name), marker.span, "{}")?;
+            }
+            Item::Other(Fact::Marker(marker)) => events.crossing_range(&marker)?,
             Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
         }
     }
@@ -72,7 +78,7 @@ fn write_dispatches(
             // The closing brace goes, because the run's number follows.
             text.strip_suffix('}').unwrap_or_default().to_owned()
         });
-        let row = events.row(u64::from(dispatch.thread), || format!("thread {}", dispatch.thread));
+        let row = events.thread(dispatch.thread);
         let args = format!("{kept},\"run\":{}}}", dispatch.run);
         events.slice(row, "operator", &label.title, dispatch.span, &args)?;
     }
@@ -84,6 +90,8 @@ struct Events<'a> {
     pid: u32,
     recording: &'a Recording,
     rows: BTreeMap<u64, String>,
+    /// How many ranges crossed others.
+    crossing: u64,
 }
 
 impl Events<'_> {
@@ -97,9 +105,17 @@ impl Events<'_> {
         write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
     }
 
-    /// The number of a row, named when it is first used.
-    fn row(&mut self, row: u64, name: impl FnOnce() -> String) -> u64 {
-        self.rows.entry(row).or_insert_with(name);
+    /// The number of a thread's row. It is named when it is first used.
+    fn thread(&mut self, thread: u32) -> u64 {
+        let row = u64::from(thread);
+        self.rows.entry(row).or_insert_with(|| thread_title(self.recording, thread));
+        row
+    }
+
+    /// The number of a row of its own, for what overlaps with runs.
+    fn side(&mut self, rows: u64, what: &str, thread: u32) -> u64 {
+        let row = rows + u64::from(thread);
+        self.rows.entry(row).or_insert_with(|| side_title(self.recording, what, thread));
         row
     }
 
@@ -112,6 +128,33 @@ impl Events<'_> {
             ",\n{{\"ph\":\"X\",\"cat\":\"{category}\",\"name\":{name},\"pid\":{},\"tid\":{row},\"ts\":{ts},\"dur\":{dur},\"args\":{args}}}",
             self.pid
         )
+    }
+
+    fn mark(&mut self, marker: &MarkerFact) -> io::Result<()> {
+        let row = self.thread(marker.thread);
+        let name = Value::from(self.recording.marker_name(marker.name));
+        let ts = micros(self.recording.nanos_since_boot(marker.span).0);
+        write!(
+            self.into,
+            ",\n{{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"marker\",\"name\":{name},\"pid\":{},\"tid\":{row},\"ts\":{ts}}}",
+            self.pid
+        )
+    }
+
+    /// An asynchronous event, because slices of one row must not cross.
+    fn crossing_range(&mut self, marker: &MarkerFact) -> io::Result<()> {
+        let row = self.thread(marker.thread);
+        let name = Value::from(self.recording.marker_name(marker.name));
+        let (start, end) = self.recording.nanos_since_boot(marker.span);
+        self.crossing += 1;
+        for (phase, nanos) in [("b", start), ("e", end)] {
+            let (ts, pid, id) = (micros(nanos), self.pid, self.crossing);
+            write!(
+                self.into,
+                ",\n{{\"ph\":\"{phase}\",\"id\":{id},\"cat\":\"marker\",\"name\":{name},\"pid\":{pid},\"tid\":{row},\"ts\":{ts}}}"
+            )?;
+        }
+        Ok(())
     }
 
     fn counter(&mut self, name: &str, unit: &str, at: Ticks, value: f64) -> io::Result<()> {

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::Recording;
 use crate::recording::{KernelNames, Names, TensorKind};
 
 /// What exports say of a kernel, made once.
@@ -107,8 +108,26 @@ fn types(tensors: &[TensorKind]) -> Option<String> {
 }
 
 /// The model's name: that of its file, without the ending.
-pub(crate) fn model_name(recording: &crate::Recording) -> String {
+pub(crate) fn model_name(recording: &Recording) -> String {
     let path = std::path::Path::new(&recording.manifest().model.path);
     path.file_stem()
         .map_or_else(|| recording.manifest().model.graph.clone(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// What a thread's own track is called. Viewers show its number beside.
+pub(crate) fn thread_title(recording: &Recording, thread: u32) -> String {
+    recording.thread_name(thread).map_or_else(|| format!("thread {thread}"), str::to_owned)
+}
+
+/// What a track beside a thread's own is called: `copies of main 77`.
+pub(crate) fn side_title(recording: &Recording, what: &str, thread: u32) -> String {
+    format!("{what} of {} {thread}", recording.thread_name(thread).unwrap_or("thread"))
+}
+
+/// A counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+pub(crate) fn counter_title(recording: &Recording, counter: u32) -> (String, &str) {
+    match recording.counter(counter) {
+        Some(known) => (known.name.clone(), &known.unit),
+        None => (format!("counter {counter}"), ""),
+    }
 }

@@ -4,6 +4,8 @@ mod api_statistic;
 mod chrome;
 mod csv;
 mod labels;
+mod msprof_tx;
+mod nesting;
 mod op_statistic;
 mod op_summary;
 mod perfetto;
@@ -24,9 +26,12 @@ pub enum Format {
     Perfetto,
     /// `timeline.json`: an array of Chrome's trace events.
     Chrome,
-    /// `op_summary.csv`, `op_statistic.csv` and `api_statistic.csv`.
+    /// `op_summary.csv`, `op_statistic.csv`, `api_statistic.csv`, and `msprof_tx.csv` where the user's code marked something.
     Csv,
 }
+
+/// The one file that is written only where there is something to write.
+const MARKERS: &str = "msprof_tx.csv";
 
 type Writer = fn(&Recording, &mut dyn Write) -> Result<(), ExportError>;
 
@@ -59,6 +64,7 @@ impl Format {
                 ("op_summary.csv", op_summary::write),
                 ("op_statistic.csv", op_statistic::write),
                 ("api_statistic.csv", api_statistic::write),
+                (MARKERS, msprof_tx::write),
             ],
         }
     }
@@ -71,7 +77,8 @@ impl Recording {
     /// # Errors
     /// When the recording cannot be read, a file exists already, or one cannot be written.
     pub fn export(&self, format: Format, into: &Path) -> Result<Vec<PathBuf>, ProfileError> {
-        format.files().iter().map(|(name, writer)| write_file(self, &into.join(name), *writer)).collect()
+        let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());
+        files.map(|(name, writer)| write_file(self, &into.join(name), *writer)).collect()
     }
 }
 

@@ -56,13 +56,11 @@ fn write_run<W: Write>(
     labels: &mut LabelTable<'_>,
     table: &mut CsvWriter<W>,
 ) -> Result<(), ExportError> {
-    let clock = &recording.manifest().clock;
     let mut idle_since = group.record.map(|run| recording.nanos_since_boot(run.span).0);
     let warm_up = group.record.map_or(MISSING, |run| if run.warm_up { "yes" } else { "no" });
     for dispatch in &group.dispatches {
         let label = labels.get(dispatch.plan, dispatch.kernel);
         let (start, end) = recording.nanos_since_boot(dispatch.span);
-        let unix = (clock.start_unix_ns + start).saturating_sub(clock.start.boottime_ns);
         let wait = idle_since.map_or(MISSING.to_owned(), |since| micros(start.saturating_sub(since)));
         idle_since = Some(end.max(idle_since.unwrap_or(0)));
         let known = |text: &Option<String>| text.clone().unwrap_or_else(|| MISSING.to_owned());
@@ -76,7 +74,7 @@ fn write_run<W: Write>(
             &label.op_type,
             MISSING,
             "CPU",
-            &format!("{}\t", micros(unix)),
+            &format!("{}\t", micros(recording.nanos_since_1970(start))),
             &micros(end - start),
             &wait,
             MISSING,

@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use opscope_clock::{Calibration, Ticks};
 
 use super::ExportError;
-use super::labels::{KernelLabels, LabelTable};
+use super::labels::{KernelLabels, LabelTable, counter_title, side_title, thread_title};
+use super::nesting::Nesting;
 use super::protobuf::Message;
 use crate::Recording;
-use crate::recording::{CallFact, CopyFact, Fact, Item, RunFact, RunGroup, SampleFact, Span};
+use crate::recording::{CallFact, CopyFact, Fact, Item, MarkerFact, RunFact, RunGroup, SampleFact, Span};
 
 /// `Trace`.
 const PACKET: u64 = 1;
@@ -34,6 +35,7 @@ mod event {
     pub const DOUBLE_COUNTER_VALUE: u64 = 44;
     pub const SLICE_BEGIN: u64 = 1;
     pub const SLICE_END: u64 = 2;
+    pub const INSTANT: u64 = 3;
     pub const COUNTER: u64 = 4;
 }
 
@@ -92,6 +94,7 @@ const THREAD_TRACKS: u64 = 1 << 32;
 const CALL_TRACKS: u64 = 2 << 32;
 const COPY_TRACKS: u64 = 3 << 32;
 const COUNTER_TRACKS: u64 = 4 << 32;
+const CROSSING_TRACKS: u64 = 5 << 32;
 
 /// Writes the packets. Dispatches are slices within their run's slice.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
@@ -104,6 +107,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             Item::Other(Fact::Call(call)) => trace.call(&call)?,
             Item::Other(Fact::Copy(copy)) => trace.copy(&copy)?,
             Item::Other(Fact::Sample(sample)) => trace.sample(&sample)?,
+            Item::Other(Fact::Marker(marker)) => trace.marker(&marker)?,
             Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
         }
     }
@@ -118,6 +122,9 @@ struct Trace<'a> {
     texts: HashMap<(u64, String), u64>,
     /// The part of a dispatch's event that is the same in every run.
     kernels: HashMap<(u64, u32), Message>,
+    nesting: Nesting,
+    /// How many ranges crossed others.
+    crossing: u64,
 }
 
 impl<'a> Trace<'a> {
@@ -129,6 +136,8 @@ impl<'a> Trace<'a> {
             tracks: HashSet::new(),
             texts: HashMap::new(),
             kernels: HashMap::new(),
+            nesting: Nesting::default(),
+            crossing: 0,
         }
     }
 
@@ -192,6 +201,7 @@ impl<'a> Trace<'a> {
     }
 
     fn begin_run(&mut self, run: &RunFact) -> io::Result<u64> {
+        self.nesting.fits(run.thread, run.span);
         let track = self.thread_track(run.thread)?;
         let mut fields = self.title("run", if run.warm_up { "warm-up run" } else { "run" })?;
         fields
@@ -214,7 +224,7 @@ impl<'a> Trace<'a> {
     }
 
     fn call(&mut self, call: &CallFact) -> io::Result<()> {
-        let track = self.side_track(CALL_TRACKS, call.thread, "engine calls")?;
+        let track = self.side_track(CALL_TRACKS | u64::from(call.thread), call.thread, "engine calls")?;
         let mut fields = self.title("engine_call", call.call.name())?;
         if let Some(run) = call.run {
             fields.message(event::DEBUG_ANNOTATIONS, &self.uint_note("run", run)?);
@@ -223,7 +233,7 @@ impl<'a> Trace<'a> {
     }
 
     fn copy(&mut self, copy: &CopyFact) -> io::Result<()> {
-        let track = self.side_track(COPY_TRACKS, copy.thread, "copies")?;
+        let track = self.side_track(COPY_TRACKS | u64::from(copy.thread), copy.thread, "copies")?;
         let mut fields = self.title("copy", copy.direction.name())?;
         fields
             .message(event::DEBUG_ANNOTATIONS, &self.uint_note("run", copy.run)?)
@@ -234,14 +244,11 @@ impl<'a> Trace<'a> {
     fn sample(&mut self, sample: &SampleFact) -> io::Result<()> {
         let uuid = COUNTER_TRACKS | u64::from(sample.counter);
         if self.tracks.insert(uuid) {
+            let (name, unit) = counter_title(self.recording, sample.counter);
             let mut counter = Message::default();
-            let name = match self.recording.counter(sample.counter) {
-                Some(known) => {
-                    counter.text(track::COUNTER_UNIT_NAME, &known.unit);
-                    known.name.clone()
-                }
-                None => format!("counter {}", sample.counter),
-            };
+            if !unit.is_empty() {
+                counter.text(track::COUNTER_UNIT_NAME, unit);
+            }
             let mut descriptor = Message::default();
             descriptor
                 .uint(track::UUID, uuid)
@@ -255,6 +262,22 @@ impl<'a> Trace<'a> {
         self.event(sample.at, event::COUNTER, uuid, &fields)
     }
 
+    /// A range lies on its thread's track; one that crosses another there has a track of its own.
+    fn marker(&mut self, marker: &MarkerFact) -> io::Result<()> {
+        let fields = self.title("marker", &self.recording.marker_name(marker.name))?;
+        if !marker.is_range {
+            let track = self.thread_track(marker.thread)?;
+            return self.event(marker.span.start, event::INSTANT, track, &fields);
+        }
+        let track = if self.nesting.fits(marker.thread, marker.span) {
+            self.thread_track(marker.thread)?
+        } else {
+            self.crossing += 1;
+            self.side_track(CROSSING_TRACKS | self.crossing, marker.thread, "crossing ranges")?
+        };
+        self.slice(track, marker.span, &fields)
+    }
+
     fn thread_track(&mut self, tid: u32) -> io::Result<u64> {
         let uuid = THREAD_TRACKS | u64::from(tid);
         if self.tracks.insert(uuid) {
@@ -262,7 +285,7 @@ impl<'a> Trace<'a> {
             thread
                 .uint(track::THREAD_PID, u64::from(self.recording.manifest().process.pid))
                 .uint(track::THREAD_TID, u64::from(tid))
-                .text(track::THREAD_NAME, format!("thread {tid}"));
+                .text(track::THREAD_NAME, thread_title(self.recording, tid));
             let mut descriptor = Message::default();
             descriptor.uint(track::UUID, uuid).uint(track::PARENT_UUID, PROCESS_TRACK).message(track::THREAD, &thread);
             self.descriptor(&descriptor)?;
@@ -271,13 +294,12 @@ impl<'a> Trace<'a> {
     }
 
     /// A track of its own, because what it shows overlaps with runs.
-    fn side_track(&mut self, tracks: u64, tid: u32, what: &str) -> io::Result<u64> {
-        let uuid = tracks | u64::from(tid);
+    fn side_track(&mut self, uuid: u64, tid: u32, what: &str) -> io::Result<u64> {
         if self.tracks.insert(uuid) {
             let mut descriptor = Message::default();
             descriptor
                 .uint(track::UUID, uuid)
-                .text(track::NAME, format!("{what} of thread {tid}"))
+                .text(track::NAME, side_title(self.recording, what, tid))
                 .uint(track::PARENT_UUID, PROCESS_TRACK);
             self.descriptor(&descriptor)?;
         }

@@ -104,7 +104,7 @@ proptest! {
         }
         let recording = Recording::open(directory.path()).expect("the manifest is whole");
         let facts: Vec<Fact> = recording.facts().expect("a file").map(|fact| fact.expect("a file")).collect();
-        prop_assert!(facts.len() <= 40);
+        prop_assert!(facts.len() <= 45);
         let account = recording.account().expect("a file");
         prop_assert!(!account.to_text(5).is_empty());
         for format in crate::Format::ALL {

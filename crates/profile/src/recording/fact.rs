@@ -15,6 +15,8 @@ pub enum Fact {
     Call(CallFact),
     /// A counter was read.
     Sample(SampleFact),
+    /// The user's code marked something.
+    Marker(MarkerFact),
 }
 
 /// From when to when.
@@ -119,6 +121,19 @@ pub struct SampleFact {
     pub at: Ticks,
     /// What it said, in the counter's unit.
     pub value: f64,
+}
+
+/// A range or a moment that the user's code named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkerFact {
+    /// The number of its name.
+    pub name: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// When; for a moment, beginning and end are the same.
+    pub span: Span,
+    /// Whether it is a range; otherwise a moment.
+    pub is_range: bool,
 }
 
 impl Call {

@@ -7,13 +7,15 @@ mod frame;
 mod groups;
 mod manifest;
 mod names;
+mod names_file;
 mod reader;
 mod record;
 #[cfg(test)]
 pub(crate) mod sample;
+mod threads;
 mod writer;
 
-pub use fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, RunFact, SampleFact, Span};
+pub use fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
@@ -21,4 +23,5 @@ pub use reader::{Facts, Recording};
 pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
+pub(crate) use threads::name_of_this_thread;
 pub(crate) use writer::{RecordingWriter, Records, remove};

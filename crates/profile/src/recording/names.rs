@@ -3,6 +3,7 @@ use std::io::{self, BufRead, Write};
 
 use opscope_model::{Fidelity, Kernel, TensorType};
 use opscope_onnx::{Dim, Graph, Value, ValueId};
+use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
 /// What this version writes and reads.
@@ -20,8 +21,12 @@ pub(crate) enum NamesLine {
     Graph { graph: usize, operators: Vec<NamedOperator> },
     /// The kernels of a plan, in the order of execution.
     Plan { plan: usize, graph: usize, fidelity: String, kernels: Vec<NamedKernel> },
-    /// A counter: its name and the unit of its values (`%`, `bytes`, ...).
+    /// A counter: its name and the unit of its values (`%`, `bytes`, ...), empty where it has none.
     Counter { counter: u32, name: String, unit: String },
+    /// A marker of the user's.
+    Marker { marker: u32, name: String },
+    /// A thread.
+    Thread { thread: u32, name: String },
 }
 
 /// An operator of the file.
@@ -119,15 +124,17 @@ pub struct FusedOperator {
 pub struct CounterNames {
     /// Its name.
     pub name: String,
-    /// The unit of its values.
+    /// The unit of its values; empty where it has none.
     pub unit: String,
 }
 
-/// The names of a recording: the kernels of every plan, and the counters.
+/// The names of a recording: the kernels of every plan, counters, markers and threads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
     pub counters: BTreeMap<u32, CounterNames>,
+    pub markers: BTreeMap<u32, String>,
+    pub threads: BTreeMap<u32, String>,
     /// Lines that could not be read.
     pub damaged_lines: usize,
 }
@@ -164,6 +171,17 @@ impl NamesLine {
         Self::Plan { plan, graph, fidelity: fidelity.to_string(), kernels: kernels.collect() }
     }
 
+    /// A counter: its text may end with the unit of its values, as in `queue [requests]`.
+    pub(crate) fn counter(id: NameId, text: &str) -> Self {
+        let parts = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
+        let (name, unit) = parts.unwrap_or((text, ""));
+        Self::Counter { counter: id.0, name: name.to_owned(), unit: unit.to_owned() }
+    }
+
+    pub(crate) fn marker(id: NameId, text: &str) -> Self {
+        Self::Marker { marker: id.0, name: text.to_owned() }
+    }
+
     /// Writes the line with one call, so that a reader finds whole lines.
     pub(crate) fn write(&self, mut into: impl Write) -> io::Result<()> {
         let mut text = serde_json::to_vec(self)?;
@@ -194,6 +212,12 @@ impl Names {
                 }
                 Ok(NamesLine::Counter { counter, name, unit }) => {
                     names.counters.insert(counter, CounterNames { name, unit });
+                }
+                Ok(NamesLine::Marker { marker, name }) => {
+                    names.markers.insert(marker, name);
+                }
+                Ok(NamesLine::Thread { thread, name }) => {
+                    names.threads.insert(thread, name);
                 }
                 Ok(_) | Err(_) => names.damaged_lines += 1,
             }
@@ -278,5 +302,22 @@ impl NamedValue {
 impl TensorKind {
     fn of(kind: &TensorType) -> Self {
         Self { dtype: kind.dtype.map(|dtype| dtype.to_string()), shape: kind.shape.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_of_a_counter_stands_in_brackets_at_the_end_of_its_text() {
+        let parts = |text: &str| match NamesLine::counter(NameId(1), text) {
+            NamesLine::Counter { name, unit, .. } => (name, unit),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(parts("queue [requests]"), ("queue".to_owned(), "requests".to_owned()));
+        assert_eq!(parts("queue [0] [%]"), ("queue [0]".to_owned(), "%".to_owned()));
+        assert_eq!(parts("queue[0]"), ("queue[0]".to_owned(), String::new()));
+        assert_eq!(parts("queue"), ("queue".to_owned(), String::new()));
     }
 }

@@ -99,6 +99,12 @@ impl Recording {
         (nanos(span.start), nanos(span.end).max(nanos(span.start)))
     }
 
+    /// A moment, given in nanoseconds of `CLOCK_BOOTTIME`, in nanoseconds since 1970.
+    pub(crate) fn nanos_since_1970(&self, since_boot: u64) -> u64 {
+        let clock = &self.manifest.clock;
+        (clock.start_unix_ns + since_boot).saturating_sub(clock.start.boottime_ns)
+    }
+
     /// The kernels of every plan, in the order of execution.
     pub fn plans(&self) -> &[Vec<KernelNames>] {
         &self.names.plans
@@ -112,6 +118,26 @@ impl Recording {
     /// A counter's name and unit; none where they were lost.
     pub fn counter(&self, counter: u32) -> Option<&CounterNames> {
         self.names.counters.get(&counter)
+    }
+
+    /// A marker's name; none where it was lost.
+    pub fn marker(&self, name: u32) -> Option<&str> {
+        self.names.markers.get(&name).map(String::as_str)
+    }
+
+    /// A marker's name; where it was lost, its number.
+    pub(crate) fn marker_name(&self, name: u32) -> String {
+        self.marker(name).map_or_else(|| format!("marker {name}"), str::to_owned)
+    }
+
+    /// Whether the user's code marked anything.
+    pub(crate) fn has_markers(&self) -> bool {
+        !self.names.markers.is_empty()
+    }
+
+    /// A thread's name; none where it has none.
+    pub fn thread_name(&self, thread: u32) -> Option<&str> {
+        self.names.threads.get(&thread).map(String::as_str)
     }
 
     /// Everything in the recording, one after the other. Memory for one frame is needed.

@@ -1,13 +1,14 @@
 //! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
 //! filled up to a multiple of 8.
 
-use opscope_trace::records::{CopyOperation, EngineCallOperation};
+use opscope_trace::records::{CopyOperation, EngineCallOperation, MarkerOperation};
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, Record, RunRecord,
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, MarkerRecord, Record,
+    RunRecord,
 };
 use zerocopy::FromBytes;
 
-use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, RunFact, SampleFact, Span};
+use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};
 
 const HEAD: usize = 8;
 
@@ -105,6 +106,19 @@ fn read(kind: Kind, payload: &[u8]) -> Option<Fact> {
         CounterRecord::KIND => CounterRecord::read_from_bytes(payload)
             .ok()
             .map(|record| Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })),
+        MarkerRecord::KIND => MarkerRecord::read_from_bytes(payload).ok().and_then(|record| {
+            let is_range = match record.operation {
+                operation if operation == MarkerOperation::Mark as u32 => false,
+                operation if operation == MarkerOperation::Range as u32 => true,
+                _ => return None,
+            };
+            Some(Fact::Marker(MarkerFact {
+                name: record.name.0,
+                thread: record.thread.0,
+                span: Span { start: record.start, end: record.end },
+                is_range,
+            }))
+        }),
         _ => None,
     }
 }

@@ -9,9 +9,10 @@ use opscope_clock::{ClockPair, Ticks, Timestamp};
 use opscope_model::{Attribution, Fidelity, Kernel, KernelId, TensorType};
 use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::DType;
+use opscope_trace::records::MarkerOperation;
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, ModelId, NameId,
-    Record, RunId, RunRecord, ThreadId,
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, ModelId,
+    NameId, Record, RunId, RunRecord, ThreadId,
 };
 
 use super::frame::FrameWriter;
@@ -23,8 +24,13 @@ use super::{ClockInfo, ClockReading, EngineInfo, HostInfo, ModelInfo, ProcessInf
 
 const THREAD: ThreadId = ThreadId(77);
 const COUNTER: NameId = NameId(1);
+const USERS_COUNTER: NameId = NameId(2);
+const DECODE: NameId = NameId(3);
+const TOKEN: NameId = NameId(4);
+const LATE: NameId = NameId(5);
 
-/// Writes the recording: a run that warms up, two runs that count, one that fails, one that was cut off.
+/// Writes the recording: a run that warms up, two runs that count, one that fails, one that was cut off. The user's code
+/// marks a range around the two, a moment in it, and a range that begins in it and ends after it.
 pub(crate) fn write(directory: &Path) {
     let names = File::create_new(directory.join(NAMES)).expect("a new file");
     for line in names_lines() {
@@ -52,8 +58,12 @@ pub(crate) fn frames() -> Vec<Vec<u8>> {
         put(&call(3, run, start + 800, start + 7_400), &mut first);
         put(&copy(run, 2, start + 7_500, start + 7_700), &mut first);
         put(&call(4, run, start + 7_500, start + 7_700), &mut first);
-        put(&sample(start, 1024.0 + run as f64), &mut first);
+        put(&sample(COUNTER, start, 1024.0 + run as f64), &mut first);
     }
+    put(&marker(MarkerOperation::Mark, TOKEN, 28_000, 28_000), &mut first);
+    put(&sample(USERS_COUNTER, 28_100, 0.5), &mut first);
+    put(&marker(MarkerOperation::Range, DECODE, 19_800, 38_000), &mut first);
+    put(&marker(MarkerOperation::Range, LATE, 37_900, 39_000), &mut first);
     let mut second = Vec::new();
     put(&dispatch(3, 0, 41_000, 43_000), &mut second);
     put(&run_record(3, 40_900, 44_000, 1, 1), &mut second);
@@ -121,8 +131,19 @@ fn call(operation: u32, run: u64, start: u64, end: u64) -> EngineCallRecord {
     }
 }
 
-fn sample(time: u64, value: f64) -> CounterRecord {
-    CounterRecord { time: Ticks::from_raw(time), value, name: COUNTER, thread: THREAD, ..CounterRecord::default() }
+fn sample(name: NameId, time: u64, value: f64) -> CounterRecord {
+    CounterRecord { time: Ticks::from_raw(time), value, name, thread: THREAD, ..CounterRecord::default() }
+}
+
+fn marker(operation: MarkerOperation, name: NameId, start: u64, end: u64) -> MarkerRecord {
+    MarkerRecord {
+        start: Ticks::from_raw(start),
+        end: Ticks::from_raw(end),
+        name,
+        operation: operation as u32,
+        thread: THREAD,
+        ..MarkerRecord::default()
+    }
 }
 
 /// The moment when this many nanoseconds had passed.
@@ -158,7 +179,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         },
         switches: BTreeMap::from([("task-time".to_owned(), true)]),
         sample_interval_ns: 0,
-        records: Some(RecordCounts { emitted: 35, delivered: 35, bytes, frames, ..RecordCounts::default() }),
+        records: Some(RecordCounts { emitted: 39, delivered: 39, bytes, frames, ..RecordCounts::default() }),
     }
 }
 
@@ -168,7 +189,12 @@ fn names_lines() -> Vec<NamesLine> {
         NamesLine::header(),
         NamesLine::graph(0, &graph),
         NamesLine::plan(0, 0, Fidelity::Optimised, &kernels()),
-        NamesLine::Counter { counter: COUNTER.0, name: "memory used".to_owned(), unit: "bytes".to_owned() },
+        NamesLine::counter(COUNTER, "memory used [bytes]"),
+        NamesLine::counter(USERS_COUNTER, "tokens per second"),
+        NamesLine::marker(DECODE, "decode"),
+        NamesLine::marker(TOKEN, "first token, \"hello\""),
+        NamesLine::marker(LATE, "late"),
+        NamesLine::Thread { thread: THREAD.0, name: "main".to_owned() },
     ]
 }
 

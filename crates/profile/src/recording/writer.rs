@@ -1,14 +1,14 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use opscope_clock::ClockPair;
 use opscope_trace::{Batch, KindStatistics, Statistics};
 
 use super::frame::{FRAME_MAX, FrameWriter};
 use super::manifest::Manifest;
-use super::names::{NAMES, NamesLine};
+use super::names_file::{Mentions, NamesFile};
 use super::record::{store, stored_length};
 use crate::ProfileError;
 
@@ -22,18 +22,14 @@ const STILL_OPEN: &str = "it was not closed: the process was killed, or still wr
 pub(crate) struct RecordingWriter {
     directory: PathBuf,
     manifest: Manifest,
-    names: Mutex<Names>,
-}
-
-struct Names {
-    file: File,
-    failure: Option<String>,
+    names: Arc<NamesFile>,
 }
 
 /// The file of records, written from batches as they come. A write that fails ends the writing; what was whole stays.
 pub(crate) struct Records {
     frames: FrameWriter<File>,
     payload: Vec<u8>,
+    mentions: Mentions,
     delivered: u64,
     failure: Option<String>,
 }
@@ -64,24 +60,17 @@ impl RecordingWriter {
 
     fn begin(directory: &Path, manifest: Manifest) -> Result<(Self, Records), ProfileError> {
         manifest.write(directory)?;
-        let names_path = directory.join(NAMES);
-        let names = new_file(&names_path)?;
-        NamesLine::header().write(&names).map_err(ProfileError::io("write", &names_path))?;
+        let names = Arc::new(NamesFile::create(directory)?);
         let records_path = directory.join(RECORDS);
         let frames = FrameWriter::new(new_file(&records_path)?).map_err(ProfileError::io("write", &records_path))?;
-        let records = Records { frames, payload: Vec::with_capacity(FRAME_MAX), delivered: 0, failure: None };
-        let names = Mutex::new(Names { file: names, failure: None });
+        let (payload, mentions) = (Vec::with_capacity(FRAME_MAX), Mentions::new(Arc::clone(&names)));
+        let records = Records { frames, payload, mentions, delivered: 0, failure: None };
         Ok((Self { directory: directory.to_owned(), manifest, names }, records))
     }
 
-    /// Adds a line of names. After a failure nothing more is written; closing reports it.
-    pub(crate) fn name(&self, line: &NamesLine) {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        if names.failure.is_none()
-            && let Err(error) = line.write(&names.file)
-        {
-            names.failure = Some(format!("{NAMES} could not be written: {error}"));
-        }
+    /// The file of names.
+    pub(crate) fn names(&self) -> &NamesFile {
+        &self.names
     }
 
     /// Writes the last manifest: complete, where nothing is missing.
@@ -92,12 +81,11 @@ impl RecordingWriter {
         end: RecordsEnd,
         shortfalls: Vec<String>,
     ) -> Result<Manifest, ProfileError> {
-        let names = self.names.into_inner().unwrap_or_else(PoisonError::into_inner);
         let KindStatistics { emitted, dropped, .. } = statistics.total();
         let (emitted, dropped) = (emitted + refused, dropped + refused);
         let lost = emitted.saturating_sub(end.delivered + dropped);
         let mut reasons = shortfalls;
-        reasons.extend(names.failure.into_iter().chain(end.failure));
+        reasons.extend(self.names.failure().into_iter().chain(end.failure));
         if dropped > 0 {
             reasons.push(format!("{dropped} records were dropped because the memory for records was full"));
         }
@@ -130,6 +118,7 @@ impl Records {
                 self.write_frame(pending, batch.dropped());
                 pending = 0;
             }
+            self.mentions.record(&record);
             store(record.header(), record.payload(), &mut self.payload);
             pending += 1;
         }
@@ -163,6 +152,6 @@ pub(crate) fn remove(directory: &Path) {
     let _ = fs::remove_dir_all(directory);
 }
 
-fn new_file(path: &Path) -> Result<File, ProfileError> {
+pub(super) fn new_file(path: &Path) -> Result<File, ProfileError> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(ProfileError::io("create", path))
 }

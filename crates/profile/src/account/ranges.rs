@@ -1,0 +1,38 @@
+use std::collections::HashMap;
+
+use super::RangeTimes;
+use super::histogram::Histogram;
+use crate::Recording;
+use crate::recording::MarkerFact;
+use crate::spread::Spread;
+
+/// The user's ranges while they are added up, by the numbers of their names.
+#[derive(Default)]
+pub(super) struct Ranges {
+    by_name: HashMap<u32, (Spread, Histogram)>,
+}
+
+impl Ranges {
+    pub(super) fn add(&mut self, recording: &Recording, marker: &MarkerFact) {
+        if marker.is_range {
+            let nanos = recording.calibration().nanos(marker.span.start, marker.span.end);
+            let (spread, histogram) = self.by_name.entry(marker.name).or_default();
+            spread.add(nanos);
+            histogram.add(nanos);
+        }
+    }
+
+    /// The table, by time.
+    pub(super) fn finish(self, recording: &Recording) -> Vec<RangeTimes> {
+        let row = |(name, (spread, histogram)): (u32, (Spread, Histogram))| RangeTimes {
+            range: recording.marker_name(name),
+            count: spread.count,
+            total_ns: spread.total,
+            mean_ns: spread.mean(),
+            median_ns: histogram.median().clamp(spread.min, spread.max),
+        };
+        let mut rows: Vec<_> = self.by_name.into_iter().map(row).collect();
+        rows.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns).then_with(|| a.range.cmp(&b.range)));
+        rows
+    }
+}

@@ -1,0 +1,119 @@
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_trace::{
+    CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Kind, MarkerRecord, NameId, RecordRef, RunRecord,
+    ThreadId, name_text,
+};
+
+use super::names::{NAMES, NamesLine};
+use super::threads::name_of_thread;
+use super::writer::new_file;
+use crate::ProfileError;
+
+/// The file of names while it grows. A write that fails ends the writing; what was whole stays.
+pub(crate) struct NamesFile(Mutex<State>);
+
+struct State {
+    file: File,
+    failure: Option<String>,
+    /// The threads that were met, also those without a name.
+    threads: HashSet<ThreadId>,
+}
+
+/// Names what records refer to by number, before the records themselves are written: a reader of a recording that was cut
+/// off finds the name of everything that it finds.
+pub(crate) struct Mentions {
+    names: Arc<NamesFile>,
+    /// The thread of the last record, which is likely that of the next one.
+    thread: ThreadId,
+    texts: HashSet<(Kind, NameId)>,
+}
+
+impl NamesFile {
+    /// Makes the file, with its first line.
+    pub(crate) fn create(directory: &Path) -> Result<Self, ProfileError> {
+        let path = directory.join(NAMES);
+        let file = new_file(&path)?;
+        NamesLine::header().write(&file).map_err(ProfileError::io("write", &path))?;
+        Ok(Self(Mutex::new(State { file, failure: None, threads: HashSet::new() })))
+    }
+
+    /// Adds a line.
+    pub(crate) fn add(&self, line: &NamesLine) {
+        self.lock().add(line);
+    }
+
+    /// Adds the name of a thread, where the thread is new and has one.
+    pub(crate) fn thread(&self, thread: ThreadId, name: impl FnOnce() -> Option<String>) {
+        let mut state = self.lock();
+        if state.threads.insert(thread)
+            && let Some(name) = name()
+        {
+            state.add(&NamesLine::Thread { thread: thread.0, name });
+        }
+    }
+
+    /// Why lines are missing.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.lock().failure.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn add(&mut self, line: &NamesLine) {
+        if self.failure.is_none()
+            && let Err(error) = line.write(&self.file)
+        {
+            self.failure = Some(format!("{NAMES} could not be written: {error}"));
+        }
+    }
+}
+
+impl Mentions {
+    pub(crate) fn new(names: Arc<NamesFile>) -> Self {
+        Self { names, thread: ThreadId(0), texts: HashSet::new() }
+    }
+
+    /// Names what this record refers to, where that is new.
+    pub(crate) fn record(&mut self, record: &RecordRef<'_>) {
+        let thread = match record.kind() {
+            Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|record| record.thread),
+            Some(Kind::Run) => record.get::<RunRecord>().map(|record| record.thread),
+            Some(Kind::TensorCopy) => record.get::<CopyRecord>().map(|record| record.thread),
+            Some(Kind::EngineCall) => record.get::<EngineCallRecord>().map(|record| record.thread),
+            Some(Kind::Marker) => record.get::<MarkerRecord>().map(|record| {
+                self.text(Kind::Marker, record.name, |name| NamesLine::marker(record.name, name));
+                record.thread
+            }),
+            // A counter belongs to the process, whichever thread reads it.
+            Some(Kind::Counter) => {
+                if let Some(record) = record.get::<CounterRecord>() {
+                    self.text(Kind::Counter, record.name, |name| NamesLine::counter(record.name, name));
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(thread) = thread
+            && thread != self.thread
+        {
+            self.thread = thread;
+            self.names.thread(thread, || name_of_thread(thread));
+        }
+    }
+
+    fn text(&mut self, kind: Kind, name: NameId, line: impl FnOnce(&str) -> NamesLine) {
+        if self.texts.insert((kind, name))
+            && let Some(text) = name_text(name)
+        {
+            self.names.add(&line(&text));
+        }
+    }
+}

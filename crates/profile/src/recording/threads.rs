@@ -1,0 +1,48 @@
+//! What threads are called.
+
+use std::fs;
+
+use opscope_trace::{ThreadId, current_thread};
+
+/// The name of the calling thread: the one that it was started with, `main` for a process's first thread, or what the
+/// system calls it. None where nobody named it.
+pub(crate) fn name_of_this_thread() -> Option<String> {
+    match std::thread::current().name() {
+        Some(name) => Some(name.to_owned()),
+        None => name_of_thread(current_thread()),
+    }
+}
+
+/// The name of a thread of this process, as long as it lives.
+pub(crate) fn name_of_thread(thread: ThreadId) -> Option<String> {
+    if thread.0 == std::process::id() {
+        return Some("main".to_owned());
+    }
+    let name = fs::read_to_string(format!("/proc/self/task/{}/comm", thread.0)).ok()?;
+    // A thread that nobody named has the name of the process.
+    let of_process = fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    (name != of_process).then(|| name.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_the_names_that_they_were_started_with() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let worker = std::thread::Builder::new().name("a worker with a long name".to_owned()).spawn(move || {
+            sender.send((current_thread(), name_of_this_thread())).expect("somebody listens");
+            // Ends when the other side is dropped.
+            let _ = held.recv();
+        });
+        let (thread, own) = receiver.recv().expect("a thread");
+        assert_eq!(own.as_deref(), Some("a worker with a long name"));
+        // The system keeps 15 characters.
+        assert_eq!(name_of_thread(thread).as_deref(), Some("a worker with a"));
+        assert_eq!(name_of_thread(ThreadId(std::process::id())).as_deref(), Some("main"));
+        drop(hold);
+        worker.expect("a thread").join().expect("no panic");
+    }
+}
