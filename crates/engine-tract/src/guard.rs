@@ -9,6 +9,7 @@ use opscope_model::EngineError;
 use opscope_onnx::Graph;
 use tract_onnx::tract_core::internal::TractResult;
 
+use crate::limits::TooLarge;
 use crate::names;
 
 thread_local! {
@@ -23,6 +24,9 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
     match catch(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
+            if let Some(TooLarge { node, reason }) = error.downcast_ref() {
+                return Err(EngineError::Load { node: Some(names::restore(node, graph)), reason: reason.clone() });
+            }
             let (node, reason) = explain(&format!("{error:#}"), graph);
             Err(EngineError::Load { node, reason })
         }
