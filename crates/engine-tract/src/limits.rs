@@ -23,6 +23,9 @@ pub(crate) struct TooLarge {
     pub reason: String,
 }
 
+/// Outputs of known inputs are computed here up to this many bytes, to know the sizes that later operators make of them.
+const LARGEST_COMPUTED: u64 = 1 << 16;
+
 impl Memory {
     /// The machine's memory, or the control group's share of it. Without a limit where neither can be read.
     pub(crate) fn of_this_process() -> Self {
@@ -77,6 +80,7 @@ impl Memory {
         let inputs: TVec<InferenceFact> = inputs.into_iter().cloned().collect();
         let outputs: TVec<InferenceFact> = outputs.into_iter().cloned().collect();
 
+        check_numbers(model, node, &inputs)?;
         // What the rules reject is left to tract, which then says why.
         let op = &mut model.node_mut(node).op;
         let Ok(mut inferred) =
@@ -90,7 +94,8 @@ impl Memory {
             bytes = bytes.saturating_add(self.check_fact(&name, output)?);
         }
         let is_known = !inputs.is_empty() && inferred.0.iter().all(|input| input.value.is_concrete());
-        if is_known {
+        // Only small values can be the sizes of others.
+        if is_known && bytes <= LARGEST_COMPUTED {
             let op = &mut model.node_mut(node).op;
             if let Ok(computed) = op.infer(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
             {
@@ -162,6 +167,29 @@ impl Memory {
             }
         }
     }
+}
+
+/// The operators of tract's that make sizes of the values of an input.
+const SIZED_BY_INPUT: &[&str] = &["ConstantOfShape", "MultiBroadcastTo", "Pad", "Range", "Reshape", "Resize", "Tile"];
+
+/// tract reads sizes with 32 bits and drops the rest, so that 2^40 would be 0.
+fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) -> TractResult<()> {
+    let node = model.node(node);
+    if !SIZED_BY_INPUT.contains(&node.op.name().as_ref()) {
+        return Ok(());
+    }
+    // A broadcast's first input is data; so is what is padded, reshaped, resized or repeated.
+    let data = usize::from(!matches!(node.op.name().as_ref(), "ConstantOfShape" | "Range"));
+    for value in inputs.iter().skip(data).filter_map(|input| input.value.concretize()) {
+        let Ok(numbers) = value.cast_to::<f64>() else { continue };
+        let Some(numbers) = numbers.as_plain_ram() else { continue };
+        let too_large = numbers.as_slice::<f64>()?.iter().find(|number| number.abs() > f64::from(i32::MAX));
+        if let Some(number) = too_large {
+            let reason = format!("it is to make a size of {number:e}, which is more than the engine counts");
+            return Err(TooLarge { node: node.name.clone(), reason }.into());
+        }
+    }
+    Ok(())
 }
 
 impl std::fmt::Display for TooLarge {
