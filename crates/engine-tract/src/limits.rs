@@ -11,6 +11,8 @@ use tract_onnx::tract_core::internal::{OutletId, TractResult};
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
+use crate::guard;
+
 /// What this process can have at most, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory(u64);
@@ -42,6 +44,7 @@ impl Memory {
     pub(crate) fn check_untyped(self, model: &mut InferenceModel) -> TractResult<()> {
         let mut computed_at_load = 0u64;
         for node in model.eval_order()? {
+            guard::at(Some(&model.node(node).name));
             self.check_bodies(model, node)?;
             let at_load = self.check_node(model, node)?;
             computed_at_load = computed_at_load.saturating_add(at_load);
@@ -54,6 +57,7 @@ impl Memory {
                 return Err(TooLarge { node: model.node(node).name.clone(), reason }.into());
             }
         }
+        guard::at(None);
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use prost::bytes::Bytes;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
-    TensorShapeProto, TypeProto, ValueInfoProto, tensor_shape_proto, type_proto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
+    ValueInfoProto, tensor_shape_proto, type_proto,
 };
 
 /// A graph in the making.
@@ -60,12 +60,6 @@ pub fn floats(name: &str, shape: &[i64], values: &[f32]) -> TensorProto {
         float_data: values.to_vec(),
         ..Default::default()
     }
-}
-
-/// Floats that lie in a file beside the model.
-pub fn external(name: &str, shape: &[i64], location: &str) -> TensorProto {
-    let location = StringStringEntryProto { key: "location".to_owned(), value: location.to_owned() };
-    TensorProto { data_location: Some(1), external_data: vec![location], ..floats(name, shape, &[]) }
 }
 
 impl Builder {
@@ -134,4 +128,9 @@ impl Builder {
         let bytes = Bytes::from(self.bytes());
         Arc::new(Graph::from_bytes(Path::new("made.onnx"), bytes).unwrap())
     }
+}
+
+/// The axes of a `Transpose`.
+pub fn perm(axes: &[i64]) -> AttributeProto {
+    AttributeProto { r#type: AttributeType::Ints as i32, ints: axes.to_vec(), ..attribute("perm") }
 }

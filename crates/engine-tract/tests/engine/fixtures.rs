@@ -53,6 +53,37 @@ fn run_with_strings(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Option<Ten
     Ok((0..outputs.len()).map(tensor).collect())
 }
 
+/// What the refusal of a fixture must speak of.
+const NAMED: &[(&str, &[&str])] = &[
+    ("bf16_initializer", &["bfloat16", "'w'"]),
+    ("cycle", &["'node_0'", "cycle"]),
+    ("dangling_input", &["'node_0'", "'nobody'"]),
+    ("dangling_output", &["output 'y'"]),
+    ("duplicate_value", &["'a'", "made twice"]),
+    ("empty", &["is empty"]),
+    ("external_absolute", &["'w'", "'/etc/passwd'", "outside"]),
+    ("external_missing", &["'w'", "'nowhere.bin'"]),
+    ("external_outside", &["'w'", "'../../etc/passwd'", "outside"]),
+    ("external_parent", &["'w'", "outside"]),
+    ("external_short", &["'b'", "60 bytes"]),
+    ("huge_constant_of_shape", &["'fill'", "size"]),
+    ("huge_initializer", &["'w'", "impossible shape"]),
+    ("large_constant_of_shape", &["'fill'", "256.0 TiB"]),
+    ("local_function", &["local.scaled_square", "'call'"]),
+    ("loop", &["Loop", "'repeat'"]),
+    ("negative_initializer", &["'w'", "impossible shape"]),
+    ("nested", &["100 deep"]),
+    ("no_graph", &["no graph"]),
+    ("self_cycle", &["'node_0'", "its own output"]),
+    ("short_initializer", &["'w'", "needs 16 bytes and has 12"]),
+    ("strange_dtype", &["'w'", "element type 99"]),
+    ("text", &["not an ONNX model"]),
+    ("truncated", &["cut short"]),
+    ("unknown_domain", &["com.example.Fused", "'vendor_node'"]),
+    ("unknown_operator", &["Frobnicate", "'needs_frobnicate'"]),
+    ("wrapping_initializer", &["'w'", "impossible shape"]),
+];
+
 #[test]
 fn what_must_be_refused_is_refused_in_one_readable_sentence() {
     let mut wrong = Vec::new();
@@ -68,7 +99,13 @@ fn what_must_be_refused_is_refused_in_one_readable_sentence() {
         match refusal {
             None => wrong.push(format!("{name} was not refused")),
             Some(text) if text.len() > 400 || text.contains('\n') => wrong.push(format!("{name}: {text}")),
-            Some(text) => println!("{name}: {text}"),
+            Some(text) => match NAMED.iter().find(|(fixture, _)| *fixture == name) {
+                None => wrong.push(format!("{name}: nothing is said here of what must be named in: {text}")),
+                Some((_, needles)) => {
+                    let missing = needles.iter().filter(|needle| !text.contains(**needle));
+                    wrong.extend(missing.map(|needle| format!("{name}: {needle:?} is not in: {text}")));
+                }
+            },
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
