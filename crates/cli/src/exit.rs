@@ -12,6 +12,8 @@ pub enum Exit {
     WrongUse = 2,
     /// It was done, but data is missing.
     Incomplete = 3,
+    /// What was compared is different.
+    Different = 4,
 }
 
 /// Why a command ended without a result.

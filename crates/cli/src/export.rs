@@ -40,7 +40,7 @@ enum FormatName {
 
 /// Exports.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
-    let messages = Messages { quiet: arguments.quiet };
+    let messages = Messages { quiet: arguments.quiet, debug: false };
     let recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
     let formats: Vec<Format> = match arguments.format {
         None => Format::ALL.to_vec(),

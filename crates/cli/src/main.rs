@@ -3,9 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod benchmark;
+mod compare;
 mod exit;
 mod export;
+mod inspect;
 mod options;
+mod recover;
 mod terminal;
 
 use std::process::ExitCode;
@@ -30,15 +33,28 @@ enum Command {
     /// Write the timelines and tables of a recording that a profiled run left
     #[command(after_help = EXIT_CODES)]
     Export(export::ExportArguments),
+    /// Compare two dumps, a model with a dump, or two ways to run a model, and name the first operator that diverges
+    #[command(after_help = EXIT_CODES)]
+    Compare(Box<compare::CompareArguments>),
+    /// Show what a model, a dump or a recording contains
+    #[command(after_help = EXIT_CODES)]
+    Inspect(inspect::InspectArguments),
+    /// Get back the records of a file-backed buffer whose process was killed, and say what was lost
+    #[command(after_help = EXIT_CODES)]
+    Recover(recover::RecoverArguments),
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configuration, 3 done but data incomplete.";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configuration, 3 done but data incomplete, \
+     4 compared and different.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(options::expand(std::env::args_os()));
     let outcome = match cli.command {
         Command::Benchmark(arguments) => benchmark::run(*arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Recover(arguments) => recover::run(&arguments),
     };
     match outcome {
         Ok(exit) => exit.into(),

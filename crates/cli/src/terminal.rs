@@ -28,9 +28,18 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 pub struct Messages {
     /// No messages but errors.
     pub quiet: bool,
+    /// More messages.
+    pub debug: bool,
 }
 
 impl Messages {
+    /// Something for whoever wants to know what is going on.
+    pub fn debug(self, text: impl Display) {
+        if self.debug {
+            self.say("debug", text);
+        }
+    }
+
     /// Something that is good to know.
     pub fn note(self, text: impl Display) {
         self.say("note", text);

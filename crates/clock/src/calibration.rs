@@ -44,14 +44,17 @@ impl Calibration {
         Self { start, nanos_per_tick }
     }
 
+    /// For ticks that are nanoseconds of `CLOCK_BOOTTIME` themselves.
+    pub fn identity() -> Self {
+        let zero = ClockPair { ticks: Ticks::from_raw(0), time: Timestamp::default() };
+        Self { start: zero, nanos_per_tick: 1.0 }
+    }
+
     /// The line from an earlier moment to now. Where that is less than a millisecond away, waits until it is, because
     /// the rate would be off by more than 0.01 % otherwise.
     pub fn since(start: ClockPair) -> Self {
         if TickSource::current() == TickSource::SystemClock {
-            return Self {
-                start: ClockPair { ticks: Ticks::from_raw(0), time: Timestamp::default() },
-                nanos_per_tick: 1.0,
-            };
+            return Self::identity();
         }
         loop {
             let end = ClockPair::now();

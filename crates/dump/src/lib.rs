@@ -34,12 +34,15 @@
 #![forbid(unsafe_code)]
 
 pub mod ascend;
+mod compare;
 mod directory;
 mod driver;
 mod dumper;
 mod error;
 mod flow;
 mod index;
+mod inspect;
+mod layout;
 mod manifest;
 mod observer;
 mod outcome;
@@ -47,21 +50,28 @@ mod queue;
 mod routes;
 mod selection;
 mod sink;
+mod stored;
 mod stream;
 mod subscription;
 mod table;
 mod worker;
 
+pub use compare::{
+    Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchedBy, Order, Outcome,
+    Row, Tolerances,
+};
 pub use directory::{Contents, DirectorySink};
 pub use dumper::{Dumper, Handle};
 pub use error::DumpError;
 pub use flow::{Delivery, Flow, Policy};
 pub use index::{INDEX, IndexLine, State};
+pub use inspect::{Details, Inspection};
 pub use manifest::{
     About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
 pub use outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
 pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Pattern, Position, Runs, Selection};
 pub use sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
+pub use stored::{DumpKind, KeepSink, Keeper, Noted, Place, StoredDump, StoredTensor};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
 pub use subscription::Request;

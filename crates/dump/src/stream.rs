@@ -6,7 +6,7 @@ use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 use opscope_tensor::DType;
 
 /// Where a captured tensor comes from.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Origin {
     /// The model's graph.
     pub graph: Arc<Graph>,
@@ -94,6 +94,13 @@ impl Io {
 impl fmt::Display for Io {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// Without the graph, which is long.
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Origin({self})")
     }
 }
 

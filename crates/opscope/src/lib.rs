@@ -18,6 +18,7 @@
 
 pub mod acl_json;
 pub mod benchmark;
+pub mod compare;
 pub mod inputs;
 pub mod machine;
 mod session;

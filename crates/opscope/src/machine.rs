@@ -21,7 +21,8 @@ impl Machine {
     /// This machine.
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let name = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
+        let name =
+            cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
         Self {
             cpu: name.unwrap_or("unknown").trim().to_owned(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),

@@ -46,12 +46,7 @@ impl Session {
         Self::begun(graph, fidelity, threads, Ticks::now())
     }
 
-    fn begun(
-        graph: Arc<Graph>,
-        fidelity: Fidelity,
-        threads: NonZeroUsize,
-        start: Ticks,
-    ) -> Result<Self, SessionError> {
+    fn begun(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize, start: Ticks) -> Result<Self, SessionError> {
         let engine: Arc<dyn Engine> = Arc::new(TractEngine);
         let model = engine.load(graph, &LoadOptions { fidelity, threads })?;
         Ok(Self { engine, model, threads, loading: (start, Ticks::now()) })

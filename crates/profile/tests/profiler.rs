@@ -20,11 +20,19 @@ fn a_finished_recording_is_complete_and_holds_every_run_and_dispatch() {
     assert!(!open(&directory).is_complete(), "it is still open");
     profiler.set_warm_up(true);
     paper.run(&profiler, 0);
+    let ticks = Ticks::now();
+    profiler.copied_out(RunId(0), 1_000_000, ticks, ticks);
     profiler.set_warm_up(false);
     for run in 1..=1000 {
+        // Copies may be told before their run or after it.
         let ticks = Ticks::now();
-        profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        if run % 2 == 0 {
+            profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        }
         paper.run(&profiler, run);
+        if run % 2 == 1 {
+            profiler.copied_in(RunId(run), 24, ticks, Ticks::now());
+        }
         profiler.copied_out(RunId(run), 8, ticks, Ticks::now());
     }
     paper.fail(&profiler, 1001);

@@ -7,6 +7,7 @@
 mod difference;
 mod dtype;
 mod element;
+mod histogram;
 pub mod npy;
 mod small_float;
 mod statistics;
@@ -16,6 +17,7 @@ mod view;
 pub use difference::{Difference, DifferenceAccumulator, Tolerance};
 pub use dtype::DType;
 pub use element::Element;
+pub use histogram::{Bin, Histogram};
 pub use statistics::{Accumulator, Statistics};
 pub use tensor::{Tensor, TensorError};
 pub use view::{RemoteTensor, TensorView};

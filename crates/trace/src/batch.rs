@@ -79,6 +79,10 @@ impl<'a> Batch<'a> {
 }
 
 impl<'a> RecordRef<'a> {
+    pub(crate) fn new(header: Header, payload: &'a [u8]) -> Self {
+        Self { header, payload }
+    }
+
     /// What stands before the payload.
     pub fn header(&self) -> Header {
         self.header

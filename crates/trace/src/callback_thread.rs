@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::Inner;
 use crate::ledger::Cut;
-use crate::{TraceError, thread_hooks, waits};
+use crate::{TraceError, life, thread_hooks, waits};
 
 /// A thread that calls buffers' callbacks. A slow callback delays the other buffers of its thread, and no others.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ pub struct CallbackThread {
 /// The last one of these ends the thread.
 struct Handle(Arc<Worker>);
 
-struct Worker {
+pub(crate) struct Worker {
     number: u64,
     name: String,
     work: Mutex<Work>,
@@ -26,7 +26,7 @@ struct Worker {
 }
 
 #[derive(Default)]
-struct Work {
+pub(crate) struct Work {
     running: bool,
     sleeping: bool,
     closing: bool,
@@ -52,7 +52,9 @@ impl CallbackThread {
             work: Mutex::default(),
             wake: Condvar::new(),
         };
-        Self { handle: Arc::new(Handle(Arc::new(worker))) }
+        let worker = Arc::new(worker);
+        life::register_worker(&worker);
+        Self { handle: Arc::new(Handle(worker)) }
     }
 
     /// Its number within the process.
@@ -72,15 +74,24 @@ impl CallbackThread {
         Ok(())
     }
 
+    /// Starts the thread where it does not run: in the child of a fork. Where that fails, the next attempt may not.
+    pub(crate) fn ensure_running(&self) {
+        let worker = &self.handle.0;
+        let _ = worker.start(&mut worker.lock());
+    }
+
     /// The thread has nothing to do with this buffer any more.
     pub(crate) fn leave(&self, buffer: &Arc<Inner>) {
-        self.handle.0.lock().intervals.retain(|(_, _, other)| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(buffer)));
+        let mut work = self.handle.0.lock();
+        work.intervals.retain(|(_, _, other)| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(buffer)));
+        work.ready.retain(|other| !Arc::ptr_eq(other, buffer));
     }
 
     /// Lets the thread look at a buffer.
     pub(crate) fn push(&self, buffer: Arc<Inner>) {
         let worker = &self.handle.0;
         let mut work = worker.lock();
+        let _ = worker.start(&mut work);
         work.ready.push_back(buffer);
         if work.sleeping {
             worker.wake.notify_one();
@@ -89,7 +100,7 @@ impl CallbackThread {
 }
 
 impl Worker {
-    fn lock(&self) -> MutexGuard<'_, Work> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,6 +114,14 @@ impl Worker {
             work.running = true;
         }
         Ok(())
+    }
+
+    /// After a fork: the thread is the parent's, unless it is the one that forked.
+    pub(crate) fn begin_anew(&self, work: &mut Work) {
+        work.running &= waits::is_this(self.number);
+        work.sleeping = false;
+        work.ready.clear();
+        work.intervals.retain(|(_, _, buffer)| buffer.strong_count() > 0);
     }
 
     fn run(&self) {

@@ -20,7 +20,6 @@ pub struct ContextId(pub(crate) u64);
 /// A kind that a context wants in a buffer.
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
-    context: ContextId,
     kind: Kind,
     operations: u64,
     buffer: Arc<Inner>,
@@ -43,7 +42,7 @@ struct Registered {
 }
 
 #[derive(Debug)]
-struct Registry {
+pub(crate) struct Registry {
     contexts: Vec<Registered>,
     routes: Option<Arc<Routes>>,
 }
@@ -138,7 +137,6 @@ impl Context {
             return Err(TraceError::BufferOfAnotherContext { buffer: buffer.id(), owner, context: self.id });
         }
         context.services.push(Service {
-            context: self.id,
             kind,
             operations,
             buffer: Arc::clone(buffer.inner()),
@@ -212,6 +210,13 @@ fn stop(id: ContextId) -> Result<bool, TraceError> {
     Ok(was_active)
 }
 
+/// Stops every context.
+pub(crate) fn stop_all() {
+    let ids: Vec<_> = lock().contexts.iter().map(|context| context.id).collect();
+    // One that was destroyed meanwhile is stopped, too.
+    ids.into_iter().for_each(|id| drop(stop(id)));
+}
+
 impl Registry {
     fn context(&mut self, id: ContextId) -> Result<&mut Registered, TraceError> {
         self.contexts.iter_mut().find(|context| context.id == id).ok_or(TraceError::ContextDestroyed(id))
@@ -258,7 +263,14 @@ impl Service {
     }
 }
 
-fn lock() -> MutexGuard<'static, Registry> {
+/// The registry, locked.
+pub(crate) type Lock = MutexGuard<'static, Registry>;
+
+pub(crate) fn lock_for_fork() -> Lock {
+    lock()
+}
+
+fn lock() -> Lock {
     // Nothing panics between two halves of a change, so a poisoned registry is whole.
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -37,13 +37,16 @@ mod callback_thread;
 mod chunk;
 mod context;
 mod error;
+mod file;
 mod header;
 mod kind;
 mod ledger;
+mod life;
 mod local;
 mod name;
 mod range;
 pub mod records;
+mod reservation;
 mod sync;
 mod thread;
 mod thread_hooks;
@@ -56,14 +59,17 @@ pub use bytes::Bytes;
 pub use callback_thread::CallbackThread;
 pub use context::{Context, ContextId, emit, wanted};
 pub use error::TraceError;
+pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 pub use header::{Category, Header};
 pub use kind::{Kind, Operation, Operations};
+pub use life::shutdown;
 pub use name::{NameId, all_names, intern, name_text};
 pub use range::{Range, counter, mark, mark_named, range, range_named};
 pub use records::{
     AllocationRecord, CopyRecord, Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
     ExternalId, KernelIndex, MarkerRecord, MemoryId, ModelId, Record, RetirementRecord, RunId, RunRecord, ThreadId,
 };
+pub use reservation::Reservation;
 pub use thread::{
     CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
 };

@@ -97,6 +97,13 @@ pub(crate) fn with_routes<T>(word: u64, act: impl Fn(&Routes) -> T) -> T {
     }
 }
 
+/// Forgets every writer, in the child of a fork: they are for the parent's chunks.
+pub(crate) fn begin_anew() {
+    forget_pointers();
+    // A thread that is ending has none.
+    let _ = WRITERS.try_with(|writers| writers.borrow_mut().list.clear());
+}
+
 fn writer(buffer: &Arc<Inner>) -> Option<Arc<Writer>> {
     let writer = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
     RECENTLY.with(|recently| {

@@ -12,7 +12,7 @@ pub struct NameId(pub u32);
 
 /// Every text that got a number in this process. Texts are never forgotten, so give numbers to names, not to data.
 #[derive(Default)]
-struct Names {
+pub(crate) struct Names {
     texts: Vec<Arc<str>>,
     ids: HashMap<Arc<str>, NameId>,
 }
@@ -21,15 +21,10 @@ static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
 /// The number of a text, the same each time. Takes a lock: keep the number where it is needed often.
 pub fn intern(text: &str) -> NameId {
-    let mut names = lock();
-    let names = names.get_or_insert_default();
-    if let Some(&id) = names.ids.get(text) {
-        return id;
+    let (id, new) = lock().get_or_insert_default().intern(text);
+    if new {
+        crate::file::note_new_names();
     }
-    let text: Arc<str> = text.into();
-    names.texts.push(Arc::clone(&text));
-    let id = NameId(u32::try_from(names.texts.len()).expect("fewer than 2^32 names fit into memory"));
-    names.ids.insert(text, id);
     id
 }
 
@@ -41,12 +36,38 @@ pub fn name_text(id: NameId) -> Option<Arc<str>> {
 
 /// Every text that has a number so far, in the order of the numbers.
 pub fn all_names() -> Vec<(NameId, Arc<str>)> {
-    let names = lock();
-    let texts = names.iter().flat_map(|names| names.texts.iter().cloned());
-    (1..).map(NameId).zip(texts).collect()
+    names_after(NameId(0))
 }
 
-fn lock() -> MutexGuard<'static, Option<Names>> {
+/// Every text that got its number after this one did.
+pub(crate) fn names_after(last: NameId) -> Vec<(NameId, Arc<str>)> {
+    let names = lock();
+    let texts = names.iter().flat_map(|names| names.texts.iter().skip(last.0 as usize).cloned());
+    (last.0 + 1..).map(NameId).zip(texts).collect()
+}
+
+impl Names {
+    /// The number of a text, and whether it is new.
+    fn intern(&mut self, text: &str) -> (NameId, bool) {
+        if let Some(&id) = self.ids.get(text) {
+            return (id, false);
+        }
+        let text: Arc<str> = text.into();
+        self.texts.push(Arc::clone(&text));
+        let id = NameId(u32::try_from(self.texts.len()).expect("fewer than 2^32 names fit into memory"));
+        self.ids.insert(text, id);
+        (id, true)
+    }
+}
+
+/// The table, locked.
+pub(crate) type Lock = MutexGuard<'static, Option<Names>>;
+
+pub(crate) fn lock_for_fork() -> Lock {
+    lock()
+}
+
+fn lock() -> Lock {
     // Nothing panics between two halves of a change, so a poisoned table is whole.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }

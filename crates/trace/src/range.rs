@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use opscope_clock::Ticks;
 
 use crate::records::{CounterRecord, MarkerOperation, MarkerRecord};
-use crate::thread::{close_range, current_correlation, current_thread, open_range};
+use crate::thread::{close_range, current_correlation, current_thread, open_range, open_ranges};
 use crate::{Kind, NameId, emit, intern, wanted};
 
 /// A range that ends when this is dropped, on the thread that began it.
@@ -46,7 +46,8 @@ pub fn mark(name: &str) {
 /// As [`mark`], by a name that was looked up before.
 pub fn mark_named(name: NameId) {
     let now = Ticks::now();
-    emit_marker(MarkerRecord { start: now, end: now, name, operation: MarkerOperation::Mark as u32, ..here() });
+    let operation = MarkerOperation::Mark as u32;
+    emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges(), ..here() });
 }
 
 /// Records the value of something, by a name that [`intern`] gave.

@@ -58,9 +58,19 @@ pub fn pop_external() -> Result<ExternalId, TraceError> {
     Ok(EXTERNAL.replace(below))
 }
 
+/// Asks again, in the child of a fork: its thread has another number.
+pub(crate) fn begin_anew() {
+    THREAD.set(ThreadId(0));
+}
+
 /// Counts a range that this thread opens or closes; gives how many were open around it.
 pub(crate) fn open_range() -> u32 {
     DEPTH.replace(DEPTH.get() + 1)
+}
+
+/// How many ranges of this thread are open.
+pub(crate) fn open_ranges() -> u32 {
+    DEPTH.get()
 }
 
 pub(crate) fn close_range() {

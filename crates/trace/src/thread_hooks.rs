@@ -1,6 +1,6 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-type Hook = Box<dyn FnMut() + Send>;
+pub(crate) type Hook = Box<dyn FnMut() + Send>;
 
 static HOOKS: Mutex<Vec<(Hook, Hook)>> = Mutex::new(Vec::new());
 
@@ -19,7 +19,10 @@ pub(crate) fn around_creation<T>(create: impl FnOnce() -> T) -> T {
     created
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Vec<(Hook, Hook)>> {
+/// The registered calls, locked.
+pub(crate) type Lock = MutexGuard<'static, Vec<(Hook, Hook)>>;
+
+pub(crate) fn lock() -> Lock {
     // A hook that panicked leaves the list as it was.
     HOOKS.lock().unwrap_or_else(PoisonError::into_inner)
 }

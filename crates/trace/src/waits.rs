@@ -4,7 +4,7 @@
 //! each other, it must not wait.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::CallbackThread;
 
@@ -27,13 +27,23 @@ pub(crate) fn this_is(thread: u64) {
     THIS.set(thread);
 }
 
+/// Whether this is the callback thread of that number.
+pub(crate) fn is_this(thread: u64) -> bool {
+    THIS.get() == thread
+}
+
+/// Forgets who waits, in the child of a fork: nobody does.
+pub(crate) fn begin_anew() {
+    lock().clear();
+}
+
 /// Begins to wait for a callback thread; none where it would never end.
 pub(crate) fn begin(on: &CallbackThread) -> Option<Wait> {
     let this = THIS.get();
     if this == 0 {
         return Some(Wait { registered: None });
     }
-    let mut waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut waits = lock();
     let mut last = on.number();
     while last != this {
         match waits.iter().find(|wait| wait.0 == last) {
@@ -50,10 +60,15 @@ pub(crate) fn begin(on: &CallbackThread) -> Option<Wait> {
 impl Drop for Wait {
     fn drop(&mut self) {
         if let Some(registered) = self.registered {
-            let mut waits = WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waits = lock();
             if let Some(index) = waits.iter().position(|wait| *wait == registered) {
                 waits.swap_remove(index);
             }
         }
     }
+}
+
+/// The list. Nothing panics between two halves of a change.
+pub(crate) fn lock() -> MutexGuard<'static, Vec<(u64, u64)>> {
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -100,6 +100,17 @@ impl Writer {
         unsafe { *self.chunk.get() = Some(chunk) };
     }
 
+    /// Goes on in another writer's chunk, where that one has got to. Under the lock; the other's owner is shut out and will
+    /// not go on.
+    pub(crate) fn take_over(&self, other: &Writer) {
+        for (mine, its) in [(&self.header, &other.header), (&self.fill, &other.fill)] {
+            mine.store(its.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.header_at.store(other.header_at.load(Ordering::Relaxed), Ordering::Relaxed);
+        // SAFETY: the caller holds the lock and both owners are not in `try_append`.
+        unsafe { *self.chunk.get() = *other.chunk.get() };
+    }
+
     #[inline(always)]
     fn commit(&self, chunk: &Chunk, fill: Fill) {
         chunk.committed().store(fill.0, Ordering::Release);

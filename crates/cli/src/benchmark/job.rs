@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use opscope::benchmark::{self, InputWish, Instrumentation, Job, Repetition, run_name};
 use opscope::dump::{Contents, Selection};
 use opscope::inputs::{self, Data, ShapeWish};
-use opscope::trace::{Bytes, Policy};
 use opscope::profile::{Format, ProfilerOptions, Switches};
+use opscope::trace::{Bytes, Policy};
 
 use crate::options::{
     BenchmarkRequest, Inputs, InstrumentChoice, OutputFormat, ProfilerSwitches, PureData, RecordMemory, RecordPolicy,

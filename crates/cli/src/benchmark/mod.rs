@@ -13,7 +13,9 @@ use opscope::onnx::Graph;
 use opscope::{Session, SessionError};
 
 use crate::exit::{Exit, Failure};
-use crate::options::{self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory};
+use crate::options::{
+    self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
+};
 use crate::terminal::{Messages, Progress, interrupt_flag, print};
 
 /// Benchmarks.
@@ -21,7 +23,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
     let request = resolved.request;
-    let messages = Messages { quiet: request.reporting.quiet };
+    let messages = Messages { quiet: request.reporting.quiet, debug: request.reporting.debug };
     for note in &resolved.notes {
         match note.kind {
             NoteKind::Note => messages.note(note),
@@ -32,10 +34,14 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let progress = Progress::new(request.reporting.quiet);
     let surroundings = Surroundings {
         cancel: &cancel,
-        stage: &|stage| progress.stage(stage),
+        stage: &|stage| {
+            messages.debug(stage);
+            progress.stage(stage);
+        },
         advanced: &|done, planned| progress.advanced(done, planned),
     };
     let mut job = job::from_request(&request);
+    messages.debug(format!("{job:?}"));
     let outcome = match &request.instrument {
         InstrumentChoice::AclJson { path, check_only, memory } => {
             let config = read_acl_json(path, messages)?;
@@ -90,10 +96,8 @@ fn by_acl_json(
     tell(&notes, messages);
     job::watch(job, instrumentation);
     if let Instrumentation::Profiler { directory, .. } = &job.instrumentation {
-        messages.note(format!(
-            "only the raw recording is written; export it with: opscope export {}",
-            directory.display()
-        ));
+        messages
+            .note(format!("only the raw recording is written; export it with: opscope export {}", directory.display()));
     }
     Ok(graph)
 }

@@ -48,7 +48,11 @@ fn head(text: &mut String, report: &Report) {
     let (model, engine) = (&report.model, &report.engine);
     let _ = writeln!(text, "model     {} ({} operators, xxh3 {})", model.path.display(), model.operators, model.xxh3);
     let threads = if engine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", engine.threads) };
-    let runs = if engine.concurrent_runs == 1 { String::new() } else { format!(", {} runs at a time", engine.concurrent_runs) };
+    let runs = if engine.concurrent_runs == 1 {
+        String::new()
+    } else {
+        format!(", {} runs at a time", engine.concurrent_runs)
+    };
     let exact = if engine.fidelity == "exact" { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
     let _ = writeln!(text, "machine   {}, {} processors", report.machine.cpu, report.machine.processors);
@@ -67,8 +71,11 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
     let mut table = Table::new();
     table.load_preset(NOTHING);
     table.set_header(["milliseconds", "min", "mean", "median", "P90", "P95", "P99", "P99.9", "max", "count"]);
-    let rows: [(&str, &Latency); 3] =
-        [("NPU_compute_time", &measured.compute), ("H2D_latency", &measured.upload), ("D2H_latency", &measured.download)];
+    let rows: [(&str, &Latency); 3] = [
+        ("NPU_compute_time", &measured.compute),
+        ("H2D_latency", &measured.upload),
+        ("D2H_latency", &measured.download),
+    ];
     for (name, times) in rows {
         let numbers = [times.min, times.mean, times.median, times.p90, times.p95, times.p99, times.p999, times.max];
         let mut row = vec![name.to_owned()];

@@ -16,12 +16,15 @@ mod spellings;
 pub use arguments::BenchmarkArguments;
 pub use environment::Environment;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
-pub use request::{
-    BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData,
-};
+pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;
 pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;
+
+/// Reads `name:1,600;other:1,600`, as `--dym-shape` takes it.
+pub fn shape_set(text: &str) -> Result<ShapeSet, refusal::Refusal> {
+    shapes::parse_set("--dym-shape", text)
+}
 
 #[cfg(test)]
 mod tests;

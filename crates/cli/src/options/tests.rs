@@ -5,6 +5,8 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use clap::{CommandFactory, Parser};
 use proptest::prelude::*;
 
+use super::profiler::Bytes;
+use super::request::{Percent, Profiler, Repetition, Reporting, Resolved};
 use super::spellings::SPELLINGS;
 use super::*;
 

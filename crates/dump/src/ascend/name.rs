@@ -43,8 +43,7 @@ impl FileName {
             parts.truncate(2);
         }
         let [op_type, op_name] = parts[..] else { return None };
-        let part = |text: &str| !text.is_empty() && text.len() <= LONGEST;
-        (part(op_type) && part(op_name)).then(|| Self {
+        (!op_type.is_empty() && !op_name.is_empty()).then(|| Self {
             op_type: op_type.into(),
             op_name: op_name.into(),
             task,

@@ -22,7 +22,7 @@ pub use captures::{Captures, ModelNames, Slot};
 pub use dump_list::{DumpedModel, Excluded, NameRange};
 pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, Statistic};
 pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
-pub use profiler_section::{HostUsage, Megabytes, ProfilerSection, SampleRate, TaskTime};
+pub use profiler_section::{HostUsage, ProfilerSection, SampleRate, TaskTime};
 
 use field::{Field, Report};
 use no_effect::{NoEffect, Rule};

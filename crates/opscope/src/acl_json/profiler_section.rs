@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use super::NoteKind;
 use super::ProblemKind::Value;
 use super::dump_section::local_directory;
 use super::field::{Field, Object, Report, shortened};
@@ -10,8 +11,6 @@ use super::no_effect::{self, NoEffect, Rule};
 pub struct ProfilerSection {
     /// Where to: `output`, taken from the working directory, or that directory itself.
     pub output: PathBuf,
-    /// How large the recording may become: `storage_limit`. Beyond it the oldest records go first.
-    pub storage_limit: Option<Megabytes>,
     /// Records of dispatches: `task_time`.
     pub task_time: TaskTime,
     /// Records of engine calls: `runtime_api`.
@@ -22,17 +21,6 @@ pub struct ProfilerSection {
     pub cpu: Option<SampleRate>,
     /// Samples of what system and process use: `host_sys_usage` and `host_sys_usage_freq`.
     pub host_usage: Option<HostUsage>,
-}
-
-/// A size in megabytes of 2^20 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Megabytes(pub u64);
-
-impl Megabytes {
-    /// The size in bytes.
-    pub fn bytes(self) -> u64 {
-        self.0 << 20
-    }
 }
 
 /// Samples per second.
@@ -125,7 +113,9 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     let before = report.problems.len();
     let switch = object.get("switch").map_or(Some(false), |field| field.on_off(report));
     let output = output(&object, working_dir, report);
-    let storage_limit = object.get("storage_limit").and_then(|field| storage_limit(&field, report));
+    if let Some(field) = object.get("storage_limit") {
+        storage_limit(&field, report);
+    }
     let task_time = object.get("task_time").map_or(Some(TaskTime::default()), |field| task_time(&field, report));
     let runtime_api = object.get("runtime_api").map_or(Some(true), |field| field.on_off(report));
     let hardware_memory = rate(&object, "sys_hardware_mem_freq", 10_000, report);
@@ -146,7 +136,6 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     }
     Some(ProfilerSection {
         output: output?,
-        storage_limit,
         task_time: task_time?,
         runtime_api: runtime_api?,
         hardware_memory,
@@ -168,15 +157,17 @@ fn output(object: &Object<'_>, working_dir: &Path, report: &mut Report) -> Optio
     local_directory(&field, text, working_dir, report)
 }
 
-fn storage_limit(field: &Field<'_>, report: &mut Report) -> Option<Megabytes> {
-    let text = field.text(report)?;
+/// Checks the limit, which has no effect: what was recorded is never thrown away.
+fn storage_limit(field: &Field<'_>, report: &mut Report) {
+    let Some(text) = field.text(report) else { return };
     let digits = text.strip_suffix("MB").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    let size = digits.and_then(|digits| digits.parse().ok()).filter(|size| (200..=u64::from(u32::MAX)).contains(size));
-    if size.is_none() {
+    let size = digits.and_then(|digits| digits.parse().ok());
+    if size.is_some_and(|size| (200..=u64::from(u32::MAX)).contains(&size)) {
+        report.note(NoteKind::NoEffect, &field.pointer, "a recording is kept whole, however large it becomes");
+    } else {
         let what = format!("\"{}\" is not a limit", shortened(text));
         field.problem(report, Value, what, "write a size from \"200MB\" to \"4294967295MB\"");
     }
-    size.map(Megabytes)
 }
 
 fn task_time(field: &Field<'_>, report: &mut Report) -> Option<TaskTime> {

@@ -49,7 +49,6 @@ fn every_applied_key_becomes_a_value() {
         "host_sys_usage": "cpu,mem", "host_sys_usage_freq": 10}}"#;
     let expected = ProfilerSection {
         output: "/nowhere/out".into(),
-        storage_limit: Some(Megabytes(300)),
         task_time: TaskTime::Off,
         runtime_api: false,
         hardware_memory: Some(SampleRate(100)),
@@ -65,7 +64,7 @@ fn every_applied_key_becomes_a_value() {
     let dump = parse(text).unwrap().dump.unwrap();
     assert_eq!((dump.path, dump.mode, dump.level), ("/tmp".into(), DumpMode::All, DumpLevel::Op));
     assert_eq!(dump.content, DumpContent::Statistics(vec![Statistic::L2Norm, Statistic::NegativeInf]));
-    assert_eq!(dump.runs.unwrap().ranges(), [0..=0, 5..=10]);
+    assert_eq!(dump.runs.unwrap(), "0|5-10".parse().unwrap());
     let expected = DumpedModel {
         pointer: "/dump/dump_list/0".into(),
         model_name: Some("m".into()),
@@ -89,7 +88,7 @@ fn all_problems_are_reported_at_once_with_place_and_remedy() {
             r#"/dmp: this key does not exist; did you mean "dump"? (EP0001)"#,
             r#"/dump/dump_pth: this key does not exist; did you mean "dump_path"? (EP0001)"#,
             r#"/dump/dump_mode: "inout" is not a value of this key; write "input", "output" or "all" (EP0002)"#,
-            "/dump/dump_step: 9-1 ends before it begins; \
+            "/dump/dump_step: 9 is greater than 1; \
              write runs, counted from 0, and ranges of them, such as \"0|5-10|20\" (EP0003)",
             "/dump/dump_list/0/layer: the list is empty; name an operator, or leave the key out for all (EP0001)",
             "/dump/dump_list/1: a number stands here; write an object, such as {...} (EP0001)",

@@ -35,7 +35,7 @@ pub fn apply(
     let notes = config.check(&names).map_err(AclError)?;
     let instrumentation = match (&config.dump, &config.profiler) {
         (Some(dump), _) => Instrumentation::Dump {
-            directory: dump.path.join(run_name),
+            directory: dump.path.join(run_name).components().collect(),
             selection: Box::new(selection(dump, &names)),
             contents: match dump.content {
                 DumpContent::Tensors => Contents::Tensors,
@@ -43,7 +43,7 @@ pub fn apply(
             },
         },
         (None, Some(profiler)) => Instrumentation::Profiler {
-            directory: profiler.output.join(run_name),
+            directory: profiler.output.join(run_name).components().collect(),
             options: Box::new(options(profiler, defaults)),
             exports: Vec::new(),
         },

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -142,7 +142,10 @@ pub enum JobError {
 }
 
 fn where_kept(directory: &Option<PathBuf>) -> String {
-    directory.as_ref().map(|directory| format!("; what was captured until then is in {directory:?}")).unwrap_or_default()
+    directory
+        .as_ref()
+        .map(|directory| format!("; what was captured until then is in {directory:?}"))
+        .unwrap_or_default()
 }
 
 impl Default for Surroundings<'_> {
@@ -201,12 +204,14 @@ impl Job {
         let mut ended = Ended::default();
         let mut runs = 0;
         for inputs in &inputs {
-            let (measurement, files, outcome) = self.measure(session, inputs, &places, &instruments, surroundings, runs);
+            let (measurement, written, outcome) =
+                self.measure(session, inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
             let described = describe_inputs(session, inputs)?;
             let measured =
-                Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), files);
+                Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), written.files);
             ended.note(&measurement);
+            ended.formless.extend(written.formless);
             ended.measured.extend(measured);
             if let Err(source) = outcome {
                 ended.failure = Some(source);
@@ -236,24 +241,28 @@ impl Job {
         instruments: &Instruments,
         surroundings: &Surroundings<'_>,
         first_run: u64,
-    ) -> (Measurement, BTreeMap<String, FileInfo>, Result<(), MeasureError>) {
-        let files = Mutex::new(BTreeMap::new());
-        let writer = places.outputs.as_ref().zip(self.output.as_ref()).map(|(place, (_, format))| {
-            OutputWriter::new(place.partial().to_owned(), *format, self.output_batch_axis)
-        });
-        let outputs = |index: usize, batch: &Batch, outputs: &[Tensor]| {
+    ) -> (Measurement, Written, Result<(), MeasureError>) {
+        let written = Mutex::new(Written::default());
+        let writer =
+            places.outputs.as_ref().zip(self.output.as_ref()).map(|(place, (_, format))| {
+                OutputWriter::new(place.partial().to_owned(), *format, self.output_batch_axis)
+            });
+        let outputs = |index: usize, batch: &Batch, outputs: &[Option<Tensor>]| {
             let Some(writer) = &writer else { return Ok(()) };
-            let written = writer.write(index, batch, outputs)?;
-            let infiles = written.infiles.into_iter().flatten().collect();
-            let info = FileInfo { infiles, outfiles: written.outfiles };
-            files.lock().unwrap_or_else(PoisonError::into_inner).insert(index.to_string(), info);
+            let files = writer.write(index, batch, outputs)?;
+            let infiles = files.infiles.into_iter().flatten().collect();
+            let info = FileInfo { infiles, outfiles: files.outfiles };
+            let formless = outputs.iter().zip(&session.graph().outputs).filter(|(output, _)| output.is_none());
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.files.insert(index.to_string(), info);
+            written.formless.extend(formless.map(|(_, &id)| session.graph().value(id).name.clone()));
             Ok(())
         };
         let (cancel, advanced) = (surroundings.cancel, surroundings.advanced);
         let progress = Progress { watch: instruments.watch(), cancel, advanced, outputs: &outputs, first_run };
         (surroundings.stage)("running");
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &progress);
-        (measurement, files.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
+        (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
     }
 
     fn report(
@@ -267,8 +276,18 @@ impl Job {
         (surroundings.stage)("closing");
         let finished = instruments.finish(places.data, surroundings)?;
         ended.incomplete_because.extend(finished.incomplete_because);
+        for name in &ended.formless {
+            ended.incomplete_because.push(format!("output '{name}' has no form as a file and was not written"));
+        }
+        let mut outputs = places.outputs;
         if let Some(MeasureError::Write(error)) = &ended.failure {
-            ended.incomplete_because.push(format!("the outputs could not be written: {error}"));
+            let mut reason = format!("the outputs could not be written: {error}");
+            // Files that may be cut short do not come under the run's name.
+            if let Some(mut place) = outputs.take() {
+                place.keep();
+                reason.push_str(&format!("; some are in {:?}", place.partial()));
+            }
+            ended.incomplete_because.push(reason);
             ended.failure = None;
         }
         let kept = finished.profile.as_ref().map(|profile| &profile.directory);
@@ -280,7 +299,7 @@ impl Job {
         let graph = session.graph();
         let (start, end) = session.loading();
         let loading = Calibration::since(ClockPair::now()).nanos(start, end) / 1e6;
-        let report = Report {
+        let mut report = Report {
             schema: "opscope.summary/1",
             run: self.run_name.display().to_string(),
             opscope: env!("CARGO_PKG_VERSION"),
@@ -310,12 +329,18 @@ impl Job {
             profile: finished.profile,
             dump: finished.dump,
         };
-        if let Some(outputs) = places.outputs {
+        if let Some(outputs) = outputs {
             outputs.commit()?;
         }
         if let Some(summary) = places.summary {
-            write_summary(&report, &summary)?;
-            summary.commit()?;
+            // What was measured is worth more than the file about it: the caller still gets the report.
+            match write_summary(&report, &summary) {
+                Ok(()) => drop(summary.commit()?),
+                Err(error) => {
+                    report.complete = false;
+                    report.incomplete_because.push(format!("the summary was not written: {error}"));
+                }
+            }
         }
         Ok(report)
     }
@@ -336,7 +361,18 @@ fn write_summary(report: &Report, place: &Place) -> Result<(), PlaceError> {
 struct Ended {
     measured: Vec<Measured>,
     incomplete_because: Vec<String>,
+    /// Outputs of types such as strings.
+    formless: BTreeSet<String>,
     failure: Option<MeasureError>,
+}
+
+/// What was written of the outputs.
+#[derive(Default)]
+struct Written {
+    /// By the number of the run.
+    files: BTreeMap<String, FileInfo>,
+    /// The names of the outputs that have no form as bytes.
+    formless: BTreeSet<String>,
 }
 
 impl Ended {

@@ -38,25 +38,26 @@ impl Latency {
     pub fn of(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let at = |part: f64| percentile(&sorted, part);
+        let at = |percent: f64| percentile(&sorted, percent);
         Some(Self {
             min: *sorted.first()?,
             max: *sorted.last()?,
             mean: times.iter().sum::<f64>() / times.len() as f64,
-            median: at(0.5),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            percentile_99: at(0.99),
+            median: at(50.0),
+            p90: at(90.0),
+            p95: at(95.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            percentile_99: at(99.0),
             count: times.len(),
         })
     }
 }
 
-/// numpy's linear percentile: between the two samples around the place `(n - 1) * part`, from the nearer one.
-fn percentile(sorted: &[f64], part: f64) -> f64 {
-    let place = (sorted.len() - 1) as f64 * part;
+/// numpy's linear percentile: between the two samples around the place `(n - 1) * (percent / 100)`,
+/// from the nearer one.
+fn percentile(sorted: &[f64], percent: f64) -> f64 {
+    let place = (sorted.len() - 1) as f64 * (percent / 100.0);
     let (below, fraction) = (place.floor() as usize, place.fract());
     let (low, high) = (sorted[below], sorted[(below + 1).min(sorted.len() - 1)]);
     let step = high - low;

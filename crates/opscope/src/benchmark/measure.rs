@@ -27,6 +27,9 @@ pub struct Repetition {
     pub concurrent: NonZeroUsize,
 }
 
+/// Takes the outputs of a run, with the number of its set of inputs; none for those that have no form as bytes.
+pub type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> std::io::Result<()> + Sync + 'a;
+
 /// What happens beside a measurement.
 pub struct Progress<'a> {
     /// What watches the runs.
@@ -36,7 +39,7 @@ pub struct Progress<'a> {
     /// Called after every run with the number of runs so far and of those that are planned.
     pub advanced: &'a (dyn Fn(u64, u64) + Sync),
     /// Called with the outputs of the first run of each set of inputs.
-    pub outputs: &'a (dyn Fn(usize, &Batch, &[Tensor]) -> std::io::Result<()> + Sync),
+    pub outputs: &'a TakeOutputs<'a>,
     /// The number of the first run.
     pub first_run: u64,
 }
@@ -210,8 +213,11 @@ impl Bench<'_> {
         if run < goal {
             return true;
         }
-        let times: Vec<f64> =
-            samples.runs.iter().map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64).collect();
+        let times: Vec<f64> = samples
+            .runs
+            .iter()
+            .map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64)
+            .collect();
         let stable = median_interval(&times).is_some_and(|(low, high)| {
             let mut sorted = times.clone();
             sorted.sort_by(f64::total_cmp);
@@ -237,8 +243,12 @@ impl Bench<'_> {
         if new_plan {
             watch.planned(&**self.session.model(), &*plan, planning, planned)?;
         }
-        let info =
-            RunInfo { id: run, graph: self.session.graph(), kernels: plan.kernels(), fidelity: self.session.model().fidelity() };
+        let info = RunInfo {
+            id: run,
+            graph: self.session.graph(),
+            kernels: plan.kernels(),
+            fidelity: self.session.model().fidelity(),
+        };
         let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info);
         let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
 
@@ -250,12 +260,17 @@ impl Bench<'_> {
         let mut host = Vec::with_capacity(outputs.len());
         for slot in 0..outputs.len() {
             let name = || graph.value(graph.outputs[slot]).name.clone();
-            let tensor = outputs.view(slot).to_tensor();
-            host.push(tensor.map_err(|source| MeasureError::Output { name: name(), source })?);
+            host.push(match outputs.view(slot).to_tensor() {
+                Ok(tensor) => Some(tensor),
+                // Strings. They are no reason not to measure.
+                Err(TensorError::NoBytes(_)) => None,
+                Err(source) => return Err(MeasureError::Output { name: name(), source }),
+            });
         }
         let download = Ticks::now();
-        let bytes = |tensors: &[Tensor]| tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
-        watch.ran(run, [upload, start, end, download], bytes(&batch.tensors), bytes(&host));
+        let bytes_in = batch.tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
+        let bytes_out = host.iter().flatten().map(|tensor| tensor.bytes().len() as u64).sum();
+        watch.ran(run, [upload, start, end, download], bytes_in, bytes_out);
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
             let sample = Sample { upload, start, end, download, batch: size };

@@ -44,14 +44,16 @@ impl OutputWriter {
         Self { directory, format, batch_axis }
     }
 
-    /// Writes the outputs of one run. `index` tells runs apart whose input files have the same name.
+    /// Writes the outputs of one run, but those that have no form as bytes. `index` tells runs apart whose input files
+    /// have the same name.
     ///
     /// # Errors
     /// What the system says.
-    pub fn write(&self, index: usize, batch: &Batch, outputs: &[Tensor]) -> io::Result<WrittenFiles> {
+    pub fn write(&self, index: usize, batch: &Batch, outputs: &[Option<Tensor>]) -> io::Result<WrittenFiles> {
         let samples = batch.sources.first().map_or(&[][..], Vec::as_slice);
         let mut written = WrittenFiles { infiles: batch.sources.clone(), outfiles: Vec::new() };
         for (slot, output) in outputs.iter().enumerate() {
+            let Some(output) = output else { continue };
             let parts = match samples.len() {
                 0 | 1 => None,
                 count => split(output, self.batch_axis, count),

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 /// A directory or file that will exist when it is whole.
 ///
 /// Until [`commit`](Self::commit) it has the suffix `.partial`. One that is dropped before stays under that name if it was
-/// [kept](Self::keep), and is removed otherwise.
+/// [kept](Self::keep), and is removed otherwise, with those directories above it that were made for it and are empty.
 #[derive(Debug)]
 pub struct Place {
     target: PathBuf,
     partial: PathBuf,
+    /// The directories above it that were made for it, the deepest first.
+    made: Vec<PathBuf>,
     keep: bool,
     done: bool,
 }
@@ -22,7 +24,9 @@ pub struct Place {
 #[non_exhaustive]
 pub enum PlaceError {
     /// Something is there.
-    #[error("{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname")]
+    #[error(
+        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
+    )]
     Exists(PathBuf),
     /// The file system refuses.
     #[error("{path:?} cannot be written: {source}")]
@@ -53,8 +57,13 @@ impl Place {
             return Err(PlaceError::Exists(taken.clone()));
         }
         let parent = target.parent().unwrap_or(Path::new("."));
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err();
+        let made = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
+        let place = Self { partial, target, made, keep: false, done: false };
+        // What was made before it failed goes away with the place.
+        let parent = place.target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(PlaceError::io(parent))?;
-        Ok(Self { partial, target, keep: false, done: false })
+        Ok(place)
     }
 
     /// The same, and makes the directory.
@@ -108,6 +117,8 @@ impl Drop for Place {
             Ok(_) => fs::remove_file(&self.partial),
             Err(_) => Ok(()),
         };
+        // Only empty directories can be removed so; the first one that is not ends it.
+        let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 
@@ -134,7 +145,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("deep/er");
         drop(Place::directory(target.clone()).unwrap());
-        assert_eq!(fs::read_dir(directory.path().join("deep")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "directories that it made go with it");
         let place = Place::directory(target.clone()).unwrap();
         fs::write(place.partial().join("x"), "x").unwrap();
         assert!(!target.exists());

@@ -33,7 +33,9 @@ pub enum InputError {
         dtype: String,
     },
     /// An input of unknown rank.
-    #[error("the model does not say the shape of input '{name}'; give it with --dym-shape \"{name}:...\" or as npy with --input")]
+    #[error(
+        "the model does not say the shape of input '{name}'; give it with --dym-shape \"{name}:...\" or as npy with --input"
+    )]
     UnknownShape {
         /// The input.
         name: String,
@@ -47,7 +49,9 @@ pub enum InputError {
         shape: Vec<usize>,
     },
     /// The number of files or directories.
-    #[error("the model has {inputs} inputs ({names}), {given} {what} were given; give as many files, or a directory, for each")]
+    #[error(
+        "the model has {inputs} inputs ({names}), {given} {what} were given; give as many files, or a directory, for each"
+    )]
     Count {
         /// How many inputs the model has.
         inputs: usize,
@@ -109,7 +113,9 @@ pub enum InputError {
         found: Vec<usize>,
     },
     /// The size of a raw file.
-    #[error("{path:?} has {found} bytes, input '{name}' of shape {shape:?} has {expected}, which is no multiple of that")]
+    #[error(
+        "{path:?} has {found} bytes, input '{name}' of shape {shape:?} has {expected}, which is no multiple of that"
+    )]
     FileSize {
         /// The file.
         path: PathBuf,

@@ -206,7 +206,7 @@ fn assign(graph: &Graph, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, InputEr
         return Err(InputError::Mixed);
     }
     let what = if directories > 0 { "directories" } else { "files" };
-    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len() % inputs == 0 };
+    let fits = if directories > 0 { given.len() == inputs } else { inputs > 0 && given.len().is_multiple_of(inputs) };
     if !fits || given.is_empty() {
         let names = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(InputError::Count { inputs, names, given: given.len(), what });
@@ -233,7 +233,8 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, InputError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let is_data = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
+        let is_data =
+            path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("npy") || ext.eq_ignore_ascii_case("bin"));
         if is_data && path.is_file() {
             files.push(path);
         }

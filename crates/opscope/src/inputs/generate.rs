@@ -29,14 +29,16 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
     let tensor = |(&input, shape): (&opscope_onnx::ValueId, &Vec<usize>)| {
         let value = graph.value(input);
         let name = || value.name.clone();
-        let dtype = value.dtype.ok_or_else(|| InputError::NoData { name: name(), dtype: "an unknown type".to_owned() })?;
+        let dtype =
+            value.dtype.ok_or_else(|| InputError::NoData { name: name(), dtype: "an unknown type".to_owned() })?;
         let no_data = || InputError::NoData { name: name(), dtype: dtype.to_string() };
         let too_large = || InputError::TooLarge { name: name(), shape: shape.clone() };
         let elements = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim)).ok_or_else(too_large)?;
         if dtype == DType::String {
             return Err(no_data());
         }
-        let bytes = dtype.bytes_of(elements).filter(|&bytes| bytes as u64 <= machine::memory()).ok_or_else(too_large)?;
+        let bytes =
+            dtype.bytes_of(elements).filter(|&bytes| bytes as u64 <= machine::memory()).ok_or_else(too_large)?;
         let bytes = match &mut random {
             None => vec![0; bytes],
             Some(random) => fill(dtype, elements, random).ok_or_else(no_data)?,

@@ -42,7 +42,8 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
     let mut symbols: BTreeMap<&str, usize> = BTreeMap::new();
     for shape in given {
         let input = graph.inputs.iter().map(|&input| graph.value(input)).find(|input| input.name == shape.name);
-        let input = input.ok_or_else(|| InputError::UnknownInput { name: shape.name.clone(), inputs: describe(graph) })?;
+        let input =
+            input.ok_or_else(|| InputError::UnknownInput { name: shape.name.clone(), inputs: describe(graph) })?;
         bind(input, &shape.dims, &mut symbols)?;
     }
     graph

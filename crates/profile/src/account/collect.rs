@@ -1,9 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{Account, CopyTimes, OperatorTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, TypeTimes};
-use opscope_clock::Calibration;
-
-use crate::recording::{CopyFact, Direction, Fact, Item, KernelNames, RunFact, RunGroup};
+use super::rows::{Rows, percent};
+use super::{Account, CopyTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
+use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
 use crate::spread::{Spread, median};
 use crate::{ProfileError, Recording};
 
@@ -31,10 +30,11 @@ struct Collector<'a> {
     counts: RunCounts,
     runs: Vec<RunParts>,
     dispatches: u64,
-    kernels: HashMap<(u64, u32), Spread>,
-    /// Inputs are copied before their run, so that it is known only later whether they count.
-    copies_in: HashMap<u64, Vec<CopyFact>>,
-    left_out: HashSet<u64>,
+    rows: Rows,
+    /// Whether a run counts, for every run that ended.
+    ended: HashMap<u64, bool>,
+    /// Copies of runs that did not end yet.
+    copies: HashMap<u64, Vec<CopyFact>>,
     copied_in: Copied,
     copied_out: Copied,
 }
@@ -62,9 +62,9 @@ impl<'a> Collector<'a> {
             counts: RunCounts::default(),
             runs: Vec::new(),
             dispatches: 0,
-            kernels: HashMap::new(),
-            copies_in: HashMap::new(),
-            left_out: HashSet::new(),
+            rows: Rows::default(),
+            ended: HashMap::new(),
+            copies: HashMap::new(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
         }
@@ -90,35 +90,32 @@ impl<'a> Collector<'a> {
                 None
             }
         };
-        let copies_in = self.copies_in.remove(&group.run).unwrap_or_default();
-        let Some(parts) = parts else {
-            self.left_out.insert(group.run);
-            return;
-        };
-        self.counts.measured += 1;
-        self.runs.push(parts);
-        self.dispatches += parts.dispatches;
-        let calibration = self.recording.calibration();
-        for dispatch in &group.dispatches {
-            let nanos = calibration.nanos(dispatch.span.start, dispatch.span.end);
-            self.kernels.entry((dispatch.plan, dispatch.kernel)).or_default().add(nanos);
+        self.ended.insert(group.run, parts.is_some());
+        let copies = self.copies.remove(&group.run).unwrap_or_default();
+        if let Some(parts) = parts {
+            self.counts.measured += 1;
+            self.runs.push(parts);
+            self.dispatches += parts.dispatches;
+            self.rows.add(self.recording, &group.dispatches);
+            copies.iter().for_each(|copy| self.add_copy(copy));
         }
-        copies_in.iter().for_each(|copy| self.copied_in.add(copy, calibration));
     }
 
     fn copy(&mut self, copy: &CopyFact) {
-        match copy.direction {
-            Direction::In => self.copies_in.entry(copy.run).or_default().push(*copy),
-            Direction::Out if self.left_out.contains(&copy.run) => {}
-            Direction::Out => self.copied_out.add(copy, self.recording.calibration()),
+        match self.ended.get(&copy.run) {
+            Some(true) => self.add_copy(copy),
+            Some(false) => {}
+            None => self.copies.entry(copy.run).or_default().push(*copy),
         }
     }
-}
 
-impl Copied {
-    fn add(&mut self, copy: &CopyFact, calibration: &Calibration) {
-        self.nanos.add(calibration.nanos(copy.span.start, copy.span.end));
-        self.bytes.add(copy.bytes as f64);
+    fn add_copy(&mut self, copy: &CopyFact) {
+        let copied = match copy.direction {
+            Direction::In => &mut self.copied_in,
+            Direction::Out => &mut self.copied_out,
+        };
+        copied.nanos.add(self.recording.calibration().nanos(copy.span.start, copy.span.end));
+        copied.bytes.add(copy.bytes as f64);
     }
 }
 
@@ -153,9 +150,10 @@ impl Collector<'_> {
         Some(RunParts { run: whole, operators: busy, between, dispatches: group.dispatches.len() as u64 })
     }
 
-    fn finish(self) -> Account {
+    fn finish(mut self) -> Account {
         let manifest = self.recording.manifest();
         let run = self.run_times();
+        let (operators, op_types) = std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
         Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
@@ -166,8 +164,8 @@ impl Collector<'_> {
             run,
             shares: self.shares(run.total_ns),
             copies: self.copy_times(),
-            operators: self.operators(run.total_ns),
-            op_types: self.op_types(run.total_ns),
+            operators,
+            op_types,
         }
     }
 
@@ -225,87 +223,4 @@ impl Collector<'_> {
             })
             .collect()
     }
-
-    fn operators(&self, total: f64) -> Vec<OperatorTimes> {
-        let mut rows: BTreeMap<String, OperatorTimes> = BTreeMap::new();
-        for (names, times) in self.named_kernels() {
-            let row = rows.entry(names.operator.clone()).or_insert_with(|| OperatorTimes {
-                operator: names.operator.clone(),
-                op_type: names.op_type.clone(),
-                kernel_ops: Vec::new(),
-                fused: Vec::new(),
-                exact: true,
-                dispatches: 0,
-                total_ns: 0.0,
-                mean_ns: 0.0,
-                percent: 0.0,
-            });
-            row.exact &= names.exact;
-            row.dispatches += times.count;
-            row.total_ns += times.total;
-            add_new(&mut row.kernel_ops, &names.op);
-            names.fused.iter().for_each(|fused| add_new(&mut row.fused, &fused.name));
-        }
-        let mut rows: Vec<_> = rows.into_values().collect();
-        for row in &mut rows {
-            row.mean_ns = row.total_ns / self.runs.len() as f64;
-            row.percent = percent(row.total_ns, total);
-        }
-        rows.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
-        rows
-    }
-
-    fn op_types(&self, total: f64) -> Vec<TypeTimes> {
-        let mut rows: BTreeMap<String, (TypeTimes, BTreeSet<String>)> = BTreeMap::new();
-        for (names, times) in self.named_kernels() {
-            let (row, operators) = rows.entry(names.op_type.clone()).or_insert_with(|| {
-                let row = TypeTimes {
-                    op_type: names.op_type.clone(),
-                    operators: 0,
-                    kernel_ops: Vec::new(),
-                    dispatches: 0,
-                    total_ns: 0.0,
-                    mean_ns: 0.0,
-                    percent: 0.0,
-                };
-                (row, BTreeSet::new())
-            });
-            operators.insert(names.operator.clone());
-            row.dispatches += times.count;
-            row.total_ns += times.total;
-            add_new(&mut row.kernel_ops, &names.op);
-        }
-        let mut rows: Vec<_> = rows
-            .into_values()
-            .map(|(row, operators)| TypeTimes {
-                operators: operators.len() as u64,
-                mean_ns: row.total_ns / self.runs.len() as f64,
-                percent: percent(row.total_ns, total),
-                ..row
-            })
-            .collect();
-        rows.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
-        rows
-    }
-
-    /// Every kernel that was executed, with its names, in the order of the plans.
-    fn named_kernels(&self) -> Vec<(KernelNames, &Spread)> {
-        let mut kernels: Vec<_> = self.kernels.iter().collect();
-        kernels.sort_by_key(|(number, _)| **number);
-        let named = kernels.into_iter().map(|(&(plan, kernel), times)| {
-            let known = self.recording.kernel(plan, kernel).cloned();
-            (known.unwrap_or_else(|| KernelNames::unknown(plan, kernel)), times)
-        });
-        named.collect()
-    }
-}
-
-fn add_new(list: &mut Vec<String>, text: &str) {
-    if !list.iter().any(|known| known == text) {
-        list.push(text.to_owned());
-    }
-}
-
-fn percent(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
 }

@@ -1,6 +1,8 @@
 //! Where the time of a run goes.
 
 mod collect;
+mod histogram;
+mod rows;
 mod text;
 
 use serde::Serialize;
@@ -126,6 +128,8 @@ pub struct OperatorTimes {
     pub total_ns: f64,
     /// Of a run, the mean.
     pub mean_ns: f64,
+    /// Of a run in which it was executed, the median, to within 1 %.
+    pub median_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
 }
@@ -145,6 +149,8 @@ pub struct TypeTimes {
     pub total_ns: f64,
     /// Of a run, the mean.
     pub mean_ns: f64,
+    /// Of a run in which it was executed, the median, to within 1 %.
+    pub median_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
 }

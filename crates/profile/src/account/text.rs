@@ -4,6 +4,10 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
 use super::Account;
+use crate::recording::Direction;
+
+/// From which ratio of mean to median on a few runs distort what the shares say.
+const HELD_UP: f64 = 1.25;
 
 impl Account {
     /// The account as text for a terminal: where the time of a run goes, and the `top` operators and types by time.
@@ -48,22 +52,30 @@ impl Account {
         let range = format!("{} to {}", duration(run.min_ns), duration(run.max_ns));
         table.add_row(["run".to_owned(), duration(run.mean_ns), duration(run.median_ns), "100.00 %".to_owned(), range]);
         for copy in &self.copies {
-            let name = if copy.direction == "copy_in" { "inputs to the engine" } else { "outputs from the engine" };
+            let name =
+                if copy.direction == Direction::In.name() { "inputs to the engine" } else { "outputs from the engine" };
             let note = format!("{:.0} bytes, outside of the run's time", copy.mean_bytes);
             table.add_row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         let _ = writeln!(text, "{table}");
+        if run.mean_ns > HELD_UP * run.median_ns {
+            let times = run.mean_ns / run.median_ns;
+            let _ = writeln!(
+                text,
+                "The mean is {times:.1} times the median: a few runs were held up, so read the medians, not the shares."
+            );
+        }
     }
 
     fn write_types(&self, text: &mut String, top: usize) {
         let mut table =
-            table(&["operator type", "operators", "dispatches", "per run", "share", "engine's kernels"], &[1, 2, 3, 4]);
+            table(&["operator type", "operators", "mean", "median", "share", "engine's kernels"], &[1, 2, 3, 4]);
         for row in self.op_types.iter().take(top) {
             table.add_row([
                 printable(&row.op_type),
                 row.operators.to_string(),
-                row.dispatches.to_string(),
                 duration(row.mean_ns),
+                duration(row.median_ns),
                 format!("{:.2} %", row.percent),
                 first(&printable(&row.kernel_ops.join(", ")), 60),
             ]);
@@ -72,7 +84,7 @@ impl Account {
     }
 
     fn write_operators(&self, text: &mut String, top: usize) {
-        let mut table = table(&["operator", "type", "per run", "share", "engine's kernels"], &[2, 3]);
+        let mut table = table(&["operator", "type", "mean", "median", "share", "engine's kernels"], &[2, 3, 4]);
         for row in self.operators.iter().take(top) {
             let fused = match row.fused.len() {
                 0 => String::new(),
@@ -82,6 +94,7 @@ impl Account {
                 format!("{}{fused}", last(&printable(&row.operator), 60)),
                 printable(&row.op_type),
                 duration(row.mean_ns),
+                duration(row.median_ns),
                 format!("{:.2} %", row.percent),
                 first(&printable(&row.kernel_ops.join(", ")), 40),
             ]);

@@ -19,7 +19,8 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             Fact::Copy(copy) => ("memory", copy.direction.name(), copy.span),
             _ => continue,
         };
-        calls.entry((level, name)).or_default().add(recording.calibration().nanos(span.start, span.end) / 1000.0);
+        let (start, end) = recording.nanos_since_boot(span);
+        calls.entry((level, name)).or_default().add((end - start) as f64 / 1000.0);
     }
     let mut rows: Vec<_> = calls.into_iter().collect();
     rows.sort_by(|a, b| a.0.0.cmp(b.0.0).then(b.1.total.total_cmp(&a.1.total)));

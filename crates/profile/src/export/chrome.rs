@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use opscope_clock::{Calibration, Ticks};
+use opscope_clock::Ticks;
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
@@ -19,15 +19,10 @@ const COPIES: u64 = 2 << 24;
 
 /// Writes an array of trace events: times are microseconds since boot with three decimals.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut events = Events {
-        into,
-        pid: recording.manifest().process.pid,
-        calibration: recording.calibration(),
-        rows: BTreeMap::new(),
-    };
+    let mut events = Events { into, pid: recording.manifest().process.pid, recording, rows: BTreeMap::new() };
     let mut labels = LabelTable::new(recording.names());
     let mut notes: HashMap<(u64, u32), String> = HashMap::new();
-    events.begin(recording)?;
+    events.begin()?;
     for item in recording.groups()? {
         match item? {
             Item::Run(group) => {
@@ -87,18 +82,18 @@ fn write_dispatches(
 struct Events<'a> {
     into: &'a mut dyn Write,
     pid: u32,
-    calibration: &'a Calibration,
+    recording: &'a Recording,
     rows: BTreeMap<u64, String>,
 }
 
 impl Events<'_> {
-    fn begin(&mut self, recording: &Recording) -> io::Result<()> {
-        let manifest = recording.manifest();
+    fn begin(&mut self) -> io::Result<()> {
+        let manifest = self.recording.manifest();
         let name = format!(
             "{} ({} {}, {})",
             manifest.model.path, manifest.engine.name, manifest.engine.version, manifest.engine.fidelity
         );
-        let args = json!({"name": name, "schema": SCHEMA, "complete": recording.is_complete()});
+        let args = json!({"name": name, "schema": SCHEMA, "complete": self.recording.is_complete()});
         write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
     }
 
@@ -109,9 +104,8 @@ impl Events<'_> {
     }
 
     fn slice(&mut self, row: u64, category: &str, name: &str, span: Span, args: &str) -> io::Result<()> {
-        let start = self.calibration.timestamp(span.start).as_nanos();
-        let end = self.calibration.timestamp(span.end).as_nanos();
-        let (ts, dur) = (micros(start), micros(end.saturating_sub(start)));
+        let (start, end) = self.recording.nanos_since_boot(span);
+        let (ts, dur) = (micros(start), micros(end - start));
         let name = Value::from(name);
         write!(
             self.into,
@@ -121,7 +115,7 @@ impl Events<'_> {
     }
 
     fn counter(&mut self, name: &str, unit: &str, at: Ticks, value: f64) -> io::Result<()> {
-        let ts = micros(self.calibration.timestamp(at).as_nanos());
+        let ts = micros(self.recording.calibration().timestamp(at).as_nanos());
         let (name, args) = (Value::from(name), json!({unit: value}));
         write!(
             self.into,

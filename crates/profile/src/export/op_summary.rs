@@ -57,12 +57,11 @@ fn write_run<W: Write>(
     table: &mut CsvWriter<W>,
 ) -> Result<(), ExportError> {
     let clock = &recording.manifest().clock;
-    let nanos = |ticks| recording.calibration().timestamp(ticks).as_nanos();
-    let mut idle_since = group.record.map(|run| nanos(run.span.start));
+    let mut idle_since = group.record.map(|run| recording.nanos_since_boot(run.span).0);
     let warm_up = group.record.map_or(MISSING, |run| if run.warm_up { "yes" } else { "no" });
     for dispatch in &group.dispatches {
         let label = labels.get(dispatch.plan, dispatch.kernel);
-        let (start, end) = (nanos(dispatch.span.start), nanos(dispatch.span.end));
+        let (start, end) = recording.nanos_since_boot(dispatch.span);
         let unix = (clock.start_unix_ns + start).saturating_sub(clock.start.boottime_ns);
         let wait = idle_since.map_or(MISSING.to_owned(), |since| micros(start.saturating_sub(since)));
         idle_since = Some(end.max(idle_since.unwrap_or(0)));
@@ -78,7 +77,7 @@ fn write_run<W: Write>(
             MISSING,
             "CPU",
             &format!("{}\t", micros(unix)),
-            &micros(end.saturating_sub(start)),
+            &micros(end - start),
             &wait,
             MISSING,
             MISSING,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use opscope_clock::Calibration;
 
-use super::Fact;
 use super::frame::{Damage, FrameReader};
 use super::groups::{Groups, RunGroup};
 use super::manifest::Manifest;
 use super::names::{CounterNames, KernelNames, NAMES, Names};
 use super::record::StoredRecords;
 use super::writer::RECORDS;
+use super::{Fact, Span};
 use crate::ProfileError;
 
 /// A recording on disk: whole, or what a process left that was killed.
@@ -91,6 +91,12 @@ impl Recording {
     /// How its ticks become time. Where the process was killed, the last frame's clock takes the place of the end's.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
+    }
+
+    /// Beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as every export gives them.
+    pub(crate) fn nanos_since_boot(&self, span: Span) -> (u64, u64) {
+        let nanos = |ticks| self.calibration.timestamp(ticks).as_nanos();
+        (nanos(span.start), nanos(span.end).max(nanos(span.start)))
     }
 
     /// The kernels of every plan, in the order of execution.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::Inner;
 use crate::context::Service;
-use crate::ledger::{Appended, SHARED};
+use crate::ledger::{Appended, Place, SHARED};
 use crate::{Policy, TraceError, local, waits};
 
 impl Inner {
@@ -18,12 +18,7 @@ impl Inner {
         header: u64,
         payload: &[u8],
     ) -> Result<(), TraceError> {
-        if payload.is_empty() {
-            return Err(TraceError::EmptyRecord);
-        }
-        if payload.len() > self.longest() {
-            return Err(TraceError::RecordTooLarge { length: payload.len(), limit: self.longest(), buffer: self.id() });
-        }
+        self.check_length(payload.len())?;
         // A thread that is ending has no desk any more.
         let desk = local::desk(self).unwrap_or(SHARED);
         let mut stalled: Option<Instant> = None;
@@ -65,8 +60,8 @@ impl Inner {
                 stalled = Some(Instant::now());
                 state.meters.stalls += 1;
             }
-            state.ledger.seal(desk);
-            if !state.ledger.flush_is_under_way() {
+            if !state.delivering && !state.ledger.has_work() {
+                // No callback is due that would make room: the next generation begins here.
                 state.ledger.ask_for_flush(false);
             }
             state = self.schedule(state);
@@ -74,5 +69,39 @@ impl Inner {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.room_waiters -= 1;
         }
+    }
+
+    /// Whether a record of this length can ever fit.
+    pub(crate) fn check_length(&self, length: usize) -> Result<(), TraceError> {
+        if length == 0 {
+            return Err(TraceError::EmptyRecord);
+        }
+        if length > self.longest() {
+            return Err(TraceError::RecordTooLarge { length, limit: self.longest(), buffer: self.id() });
+        }
+        Ok(())
+    }
+
+    /// Finds room for a record that is built in place; none where it must be built elsewhere.
+    pub(crate) fn reserve(&self, desk: usize, header: u64, length: usize) -> Option<Place> {
+        let mut state = self.lock();
+        if state.ledger.destroyed { None } else { state.ledger.reserve(desk, header, length) }
+    }
+
+    /// Emits the reserved record, or gives its place up.
+    pub(crate) fn end_reservation(self: &Arc<Self>, desk: usize, place: Option<&Place>) -> Result<(), TraceError> {
+        let mut state = self.lock();
+        let place = place.filter(|_| !state.ledger.destroyed);
+        state.ledger.end_reservation(desk, place);
+        let destroyed = state.ledger.destroyed;
+        if destroyed || state.room_waiters > 0 {
+            // Those who wait could not take what this desk held.
+            state.ledger.seal(desk);
+            state.ledger.ask_for_flush(false);
+            state = self.schedule(state);
+            self.room.notify_all();
+        }
+        self.wake_if_due(state);
+        if destroyed { Err(TraceError::BufferDestroyed(self.id())) } else { Ok(()) }
     }
 }

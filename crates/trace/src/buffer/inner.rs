@@ -8,7 +8,7 @@ use crate::chunk::{Geometry, MAX_SIZE, Region};
 use crate::ledger::Ledger;
 use crate::writer::Writer;
 use crate::{Batch, BufferId, BufferOptions, Bytes, CallbackThread, ContextId, Statistics, ThreadId, TraceError};
-use crate::{barrier, waits};
+use crate::{barrier, file, life, waits};
 
 pub(crate) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
 
@@ -25,12 +25,15 @@ pub(crate) struct Inner {
     pub(super) room: Condvar,
     /// A flush is done, or the buffer has ended.
     pub(super) done: Condvar,
-    pub(super) callback: Mutex<Option<Callback>>,
 }
 
 /// What the buffer's lock protects.
 pub(crate) struct State {
     pub(super) ledger: Ledger,
+    /// None while it runs, and after the end.
+    pub(super) callback: Option<Callback>,
+    /// How many forks lie between this buffer and the process that made it.
+    pub(super) forks: u64,
     pub(super) thread: CallbackThread,
     /// It waits in its callback thread's list.
     pub(super) scheduled: bool,
@@ -59,11 +62,19 @@ impl Inner {
             return Err(TraceError::WatermarkAboveSize { watermark, size });
         }
         barrier::prepare();
+        life::prepare()?;
+        let id = BufferId(NEXT.fetch_add(1, Ordering::Relaxed));
         let geometry = Geometry::for_size(size.get());
-        let region = Region::anonymous(geometry).map_err(|source| TraceError::System { what: "memory", source })?;
+        let region = match &options.file {
+            None => Region::anonymous(geometry).map_err(|source| TraceError::System { what: "memory", source })?,
+            Some(path) => file::create(path, geometry, id, options.policy)
+                .map_err(|source| TraceError::File { path: path.clone(), source })?,
+        };
         let ledger = Ledger::new(region, watermark.get() as usize, options.policy);
         let state = State {
             ledger,
+            callback: Some(callback),
+            forks: 0,
             thread: options.thread.clone(),
             scheduled: false,
             delivering: false,
@@ -73,16 +84,16 @@ impl Inner {
             meters: Statistics::default(),
         };
         let inner = Arc::new(Self {
-            id: BufferId(NEXT.fetch_add(1, Ordering::Relaxed)),
+            id,
             longest: geometry.share,
             context: OnceLock::new(),
             state: Mutex::new(state),
             room: Condvar::new(),
             done: Condvar::new(),
-            callback: Mutex::new(Some(callback)),
             options,
         });
         inner.options.thread.serve(&inner)?;
+        life::register(&inner);
         Ok(inner)
     }
 
@@ -119,13 +130,19 @@ impl Inner {
 
     /// A thread emits into the buffer for the first time.
     pub(crate) fn open_desk(&self, thread: ThreadId) -> Arc<Writer> {
-        self.lock().ledger.open_desk(thread)
+        let mut state = self.lock();
+        // In the child of a fork the callback thread starts with the first record.
+        state.thread.ensure_running();
+        state.ledger.open_desk(thread)
     }
 
     /// That thread ends.
     pub(crate) fn close_desk(self: &Arc<Self>, writer: &Writer) {
         let mut state = self.lock();
         state.ledger.close_desk(writer.desk());
+        if state.room_waiters > 0 {
+            self.room.notify_all();
+        }
         self.wake_if_due(state);
     }
 
@@ -182,15 +199,23 @@ impl Inner {
         if state.ledger.destroyed {
             return Err(TraceError::BufferDestroyed(self.id));
         }
-        let before = std::mem::replace(&mut state.thread, thread.clone());
-        drop(state);
-        before.leave(self);
         thread.serve(self)?;
-        self.flush_later();
+        let before = std::mem::replace(&mut state.thread, thread.clone());
+        before.leave(self);
+        // What it waited for there it waits for here.
+        state.scheduled = false;
+        drop(self.schedule(state));
         Ok(())
     }
 
     pub(crate) fn destroy(self: &Arc<Self>) -> Result<(), TraceError> {
+        self.begin_end()?;
+        self.await_end(None);
+        Ok(())
+    }
+
+    /// Takes no more records, and asks for what is there to be delivered.
+    pub(crate) fn begin_end(self: &Arc<Self>) -> Result<(), TraceError> {
         let mut state = self.lock();
         if state.ledger.destroyed {
             return Err(TraceError::BufferDestroyed(self.id));
@@ -199,14 +224,49 @@ impl Inner {
         state.ledger.shut_all_out();
         state.ledger.ask_for_flush(true);
         self.room.notify_all();
-        let wait = waits::begin(&state.thread);
-        state = self.schedule(state);
-        while wait.is_some() && !state.ended {
+        drop(self.schedule(state));
+        Ok(())
+    }
+
+    /// Waits until everything is delivered; says whether it is. Does not wait where that would never end.
+    pub(crate) fn await_end(&self, deadline: Option<Instant>) -> bool {
+        let mut state = self.lock();
+        let Some(_wait) = waits::begin(&state.thread) else { return state.ended };
+        while !state.ended {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
             state.done_waiters += 1;
-            state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match left {
+                Some(left) => self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
             state.done_waiters -= 1;
         }
-        Ok(())
+        true
+    }
+
+    /// Makes the buffer the child's own, after a fork: empty, in memory, with what it counted forgotten. The child has no
+    /// other thread, so `state` is nobody else's.
+    pub(crate) fn begin_anew(&self, state: &mut State) {
+        state.ledger.abandon();
+        let watermark = self.options.watermark.get() as usize;
+        let destroyed = state.ledger.destroyed || state.callback.is_none();
+        let Ok(region) = Region::anonymous(Geometry::for_size(self.options.size.get())) else {
+            // Without memory there is no buffer: it takes no records and says so.
+            state.ledger.destroyed = true;
+            state.ended = true;
+            return;
+        };
+        state.ledger = Ledger::new(region, watermark, self.options.policy);
+        // A callback that ran in another thread at the fork is in the middle of something that nobody will end.
+        state.ledger.destroyed = destroyed;
+        state.ended = destroyed;
+        state.meters = Statistics::default();
+        (state.scheduled, state.delivering) = (false, false);
+        (state.room_waiters, state.done_waiters) = (0, 0);
+        state.forks += 1;
     }
 
     /// Lets the callback thread look at the buffer.

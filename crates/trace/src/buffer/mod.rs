@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use inner::Inner;
+pub(crate) use inner::{Inner, State};
 pub use options::{BufferOptions, Policy};
 pub use statistics::{KindStatistics, Statistics};
 

@@ -46,15 +46,6 @@ impl Chunk {
         unsafe { std::ptr::copy_nonoverlapping(payload.as_ptr(), self.0.as_ptr().add(offset), payload.len()) }
     }
 
-    /// Clears bytes of a payload.
-    ///
-    /// # Safety
-    /// As for [`write`](Self::write).
-    pub(crate) unsafe fn clear(&self, offset: usize, length: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::write_bytes(self.0.as_ptr().add(offset), 0, length) }
-    }
-
     /// A payload that is being built.
     ///
     /// # Safety

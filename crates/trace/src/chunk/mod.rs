@@ -22,7 +22,7 @@ pub(crate) use memory::Chunk;
 #[cfg(loom)]
 pub(crate) use modelled::Chunk;
 pub(crate) use region::Region;
-pub(crate) use segment::{Cursor, Fill, Segment, Taken, header_word};
+pub(crate) use segment::{Cursor, Fill, Segment, Taken, Words, header_word};
 
 /// Where the first record of a chunk lies. Before it is the head; its last word is the first segment's header.
 pub(crate) const START: usize = 64;

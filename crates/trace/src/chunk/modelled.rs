@@ -33,14 +33,6 @@ impl Chunk {
 
     /// # Safety
     /// As for [`write`](Self::write).
-    pub(crate) unsafe fn clear(&self, offset: usize, length: usize) {
-        for offset in (offset..offset + length).step_by(8) {
-            self.word(offset).store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// # Safety
-    /// As for [`write`](Self::write).
     pub(crate) unsafe fn payload<'a>(&self, offset: usize, length: usize) -> &'a [u8] {
         let words = (offset..offset + length.next_multiple_of(8)).step_by(8);
         let bytes: Vec<u8> = words.flat_map(|at| self.word(at).load(Ordering::Relaxed).to_le_bytes()).collect();

@@ -81,6 +81,26 @@ impl Fill {
     }
 }
 
+/// The words of a chunk, by their offsets in bytes.
+pub(crate) trait Words {
+    /// A word, which lies before what was given to [`Cursor::take`] as the end.
+    fn word(&self, offset: usize) -> u64;
+}
+
+impl Words for Chunk {
+    fn word(&self, offset: usize) -> u64 {
+        // Relaxed: the Acquire load of `committed` has ordered what matters of it, see [`Segment`].
+        Chunk::word(self, offset).load(Ordering::Relaxed)
+    }
+}
+
+/// A chunk that was read from a file.
+impl Words for [u64] {
+    fn word(&self, offset: usize) -> u64 {
+        self[offset / 8]
+    }
+}
+
 /// A place in a chunk: everything before it has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
@@ -116,17 +136,17 @@ impl Cursor {
 
     /// Takes the next records of one segment: as few as make up `wanted` bytes of payload, at least one, none past `upto`.
     /// None at `upto`, and where the bytes make no sense, which happens in damaged files only.
-    pub(crate) fn take(&mut self, chunk: &Chunk, upto: usize, wanted: usize) -> Option<Taken> {
+    pub(crate) fn take(&mut self, chunk: &(impl Words + ?Sized), upto: usize, wanted: usize) -> Option<Taken> {
         if self.position >= upto {
             return None;
         }
-        let mut segment = self.segment(chunk);
+        let mut segment = Segment(chunk.word(self.header));
         if segment.end() == Some(self.position) {
             if self.position + 8 >= upto {
                 return None;
             }
             *self = Self { position: self.position + 8, header: self.position };
-            segment = self.segment(chunk);
+            segment = Segment(chunk.word(self.header));
         }
         let step = segment.step();
         let left = segment.end().map_or(upto, |end| end.min(upto)).checked_sub(self.position)?;
@@ -137,10 +157,5 @@ impl Cursor {
         let taken = Taken { segment, start: self.position, count };
         self.position += count * step;
         Some(taken)
-    }
-
-    fn segment(&self, chunk: &Chunk) -> Segment {
-        // Relaxed: the Acquire load of `committed` has ordered what matters of it, see [`Segment`].
-        Segment(chunk.word(self.header).load(Ordering::Relaxed))
     }
 }

@@ -37,20 +37,20 @@ impl Ledger {
     pub(crate) fn place(&mut self, desk: usize, header: u64, length: usize) -> Option<Place> {
         let desk = self.choose_desk(desk)?;
         let length = length.next_multiple_of(8);
-        let hold = self.desk(desk).hold?;
+        let hold = self.desks[desk].hold?;
         let left = hold.granted - self.fill(&hold).payload();
         if length > left {
             self.extend(desk, length - left)?;
         }
         let chunk = self.region.chunk(hold.chunk);
-        Some(Place { desk, chunk, offset: self.desk(desk).writer.offset_of(header), header, length })
+        Some(Place { desk, chunk, offset: self.desks[desk].writer.offset_of(header), header, length })
     }
 
     /// Makes a record that was written part of its chunk.
     pub(crate) fn commit(&mut self, place: &Place) {
         let desk = place.desk;
-        self.desk(desk).writer.commit_written(place.header, place.length);
-        let hold = self.desk(desk).hold.expect("a record is committed to the chunk that it was placed in");
+        self.desks[desk].writer.commit_written(place.header, place.length);
+        let hold = self.desks[desk].hold.expect("a record is committed to the chunk that it was placed in");
         let payload = self.fill(&hold).payload();
         if payload >= self.share() {
             self.seal(desk);
@@ -64,27 +64,52 @@ impl Ledger {
         self.set_limit(desk);
     }
 
+    /// Finds room for a record that the desk's thread builds in its own chunk, and keeps everyone out of it until
+    /// [`end_reservation`](Self::end_reservation). None where the thread has no chunk at the moment.
+    pub(crate) fn reserve(&mut self, desk: usize, header: u64, length: usize) -> Option<Place> {
+        if desk == SHARED || self.desks[desk].reserved {
+            return None;
+        }
+        let place = self.place(desk, header, length).filter(|place| place.desk == desk)?;
+        let desk = &mut self.desks[desk];
+        desk.reserved = true;
+        desk.writer.set_limit(0);
+        Some(place)
+    }
+
+    /// Makes a reserved record part of the chunk, or gives its place up.
+    pub(crate) fn end_reservation(&mut self, desk: usize, place: Option<&Place>) {
+        if std::mem::take(&mut self.desks[desk].last_shared) {
+            self.queue_up(SHARED, false);
+        }
+        self.desks[desk].reserved = false;
+        match place {
+            Some(place) => self.commit(place),
+            None => self.set_limit(desk),
+        }
+    }
+
     /// Hands a desk's chunk over, whole, and takes back what was granted and not used. The desk's thread is shut out, or
     /// it is the caller.
     pub(crate) fn seal(&mut self, desk: usize) {
-        let Some(hold) = self.desk(desk).hold else { return };
-        self.desk(desk).writer.set_limit(0);
+        let Some(hold) = self.desks[desk].hold else { return };
+        self.desks[desk].writer.set_limit(0);
         self.queue_up(desk, true);
         self.free_room += hold.granted - self.fill(&hold).payload();
-        self.desk_mut(desk).hold = None;
+        self.desks[desk].hold = None;
         self.retire_empty();
         self.close_if_full();
     }
 
     /// Puts what a desk's chunk holds into the queue, as far as it is not there; says how much that is.
     pub(crate) fn queue_up(&mut self, desk: usize, last: bool) -> usize {
-        let Some(hold) = self.desk(desk).hold else { return 0 };
+        let Some(hold) = self.desks[desk].hold else { return 0 };
         let fill = self.fill(&hold);
         let (chunk, upto, payload) = (hold.chunk, fill.position(), fill.payload() - hold.queued);
         if payload == 0 && !last {
             return 0;
         }
-        if let Some(hold) = &mut self.desk_mut(desk).hold {
+        if let Some(hold) = &mut self.desks[desk].hold {
             hold.queued += payload;
         }
         match self.queue.back_mut().filter(|stretch| stretch.chunk == chunk) {
@@ -101,45 +126,57 @@ impl Ledger {
     /// The chunk that a desk's next record goes into: its own where it may have one, or the shared one.
     fn choose_desk(&mut self, desk: usize) -> Option<usize> {
         if desk != SHARED {
-            if self.desk(desk).reserved.is_some() {
+            if self.desks[desk].reserved {
                 // What the thread emitted before must come out before what it emits into the other chunk.
                 self.queue_up(desk, false);
-            } else if self.desk(desk).hold.is_some() || (self.may_hold(desk) && self.take_chunk(desk)) {
+            } else if self.desks[desk].hold.is_some() || (self.may_hold(desk) && self.take_chunk(desk)) {
                 return Some(desk);
             }
-            self.desk_mut(desk).last_shared = true;
+            self.desks[desk].last_shared = true;
         }
-        (self.desk(SHARED).hold.is_some() || self.take_chunk(SHARED)).then_some(SHARED)
+        (self.desks[SHARED].hold.is_some() || self.take_chunk(SHARED) || self.take_over()).then_some(SHARED)
     }
 
     /// Whether a desk may take a chunk of its own: always where it is the only one; else while there is plenty of room and
     /// most chunks are in nobody's hands.
     fn may_hold(&self, desk: usize) -> bool {
         let alone =
-            self.desks.iter().enumerate().all(|(index, other)| index <= SHARED || index == desk || other.is_none());
+            self.desks.iter().enumerate().all(|(index, other)| index == SHARED || index == desk || other.is_vacant());
         // One chunk is kept for the shared desk.
-        let spare = self.free_chunks.len() > usize::from(self.desk(SHARED).hold.is_none());
+        let spare = self.free_chunks.len() > usize::from(self.desks[SHARED].hold.is_none());
         let roomy = self.free_room >= 2 * self.share() && self.holders().count() < self.chunks.len() / 2;
         spare && self.free_room > 0 && (alone || roomy)
     }
 
     fn take_chunk(&mut self, desk: usize) -> bool {
         let Some(index) = self.free_chunks.pop() else { return false };
-        if std::mem::take(&mut self.desk_mut(desk).last_shared) && desk != SHARED {
+        if std::mem::take(&mut self.desks[desk].last_shared) && desk != SHARED {
             self.queue_up(SHARED, false);
         }
         let chunk = self.region.chunk(index);
         self.taken += 1;
         chunk.word(head::SEQUENCE).store(self.taken, Ordering::Relaxed);
-        chunk.word(head::THREAD).store(u64::from(self.desk(desk).thread.0), Ordering::Relaxed);
+        chunk.word(head::THREAD).store(u64::from(self.desks[desk].thread.unwrap_or_default().0), Ordering::Relaxed);
         chunk.word(head::DELIVERED).store(START as u64, Ordering::Relaxed);
         self.chunks[index] = ChunkBook::empty();
         // The shared desk takes what each record needs: nobody is granted room that he may not use.
         let grant = if desk == SHARED { 0 } else { self.free_room.min(self.share()) };
         self.free_room -= grant;
-        let desk = self.desk_mut(desk);
+        let desk = &mut self.desks[desk];
         desk.hold = Some(Hold { chunk: index, granted: grant, queued: 0, idle: false });
         desk.writer.take(chunk);
+        true
+    }
+
+    /// Moves a chunk that is in someone's hands to the shared desk: there is no other one left. Says whether there was any.
+    fn take_over(&mut self) -> bool {
+        let of_thread = self.holders().filter(|(_, desk, _)| !desk.reserved);
+        let Some((from, ..)) = of_thread.min_by_key(|(_, desk, _)| !desk.is_vacant()) else { return false };
+        self.shut_out(&[from]);
+        self.return_grant(from);
+        self.desks[SHARED].hold = self.desks[from].hold.take();
+        self.desks[from].last_shared = true;
+        self.desks[SHARED].writer.take_over(&self.desks[from].writer);
         true
     }
 
@@ -148,23 +185,23 @@ impl Ledger {
         if self.free_room < lacking {
             return None;
         }
-        let hold = self.desk(desk).hold?;
+        let hold = self.desks[desk].hold?;
         let left_of_share = self.share().saturating_sub(hold.granted);
         let wanted = if desk == SHARED { lacking } else { lacking.max(left_of_share) };
         let more = wanted.min(self.free_room);
         self.free_room -= more;
-        self.desk_mut(desk).hold.as_mut()?.granted += more;
+        self.desks[desk].hold.as_mut()?.granted += more;
         Some(())
     }
 
     /// How far the desk's thread gets without the lock: to the end of its grant, or to where a callback becomes due.
     fn set_limit(&mut self, desk: usize) {
-        let desk = if desk == SHARED { return } else { self.desk(desk) };
+        let desk = if desk == SHARED { return } else { &self.desks[desk] };
         let Some(hold) = desk.hold else { return };
         let payload = self.fill(&hold).payload();
         let since_cut = self.since_cut + payload - hold.queued;
         let due_at = self.watermark.map_or(usize::MAX, |watermark| payload + (watermark - since_cut));
-        desk.writer.set_limit(if desk.reserved.is_some() { 0 } else { hold.granted.min(due_at) });
+        desk.writer.set_limit(if desk.reserved { 0 } else { hold.granted.min(due_at) });
     }
 
     fn count_towards_watermark(&mut self, payload: usize) {

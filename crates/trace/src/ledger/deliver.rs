@@ -73,11 +73,6 @@ impl Ledger {
         self.flushes.asked > self.flushes.done || self.watermark.is_some_and(|watermark| waiting >= watermark)
     }
 
-    /// Whether a flush was asked for that has not begun: it will deliver what is there now.
-    pub(crate) fn flush_is_under_way(&self) -> bool {
-        self.flushes.asked > self.flushes.begun
-    }
-
     /// Queues what all threads have emitted, and marks how far the flush reaches.
     fn begin_flush(&mut self) {
         if self.flushes.asked == self.flushes.begun || self.flushes.begun > self.flushes.done {
@@ -87,10 +82,10 @@ impl Ledger {
         let mut idle = Vec::new();
         for desk in holders {
             let nothing_new = self.queue_up(desk, false) == 0;
-            if let Some(hold) = self.desk_mut(desk).hold.as_mut() {
+            if let Some(hold) = self.desks[desk].hold.as_mut() {
                 // A thread that emitted nothing between two flushes gives its chunk back.
                 let was_idle = std::mem::replace(&mut hold.idle, nothing_new);
-                if nothing_new && was_idle && self.desk(desk).reserved.is_none() {
+                if nothing_new && was_idle && !self.desks[desk].reserved {
                     idle.push(desk);
                 }
             }

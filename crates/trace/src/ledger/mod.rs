@@ -17,7 +17,7 @@ use crate::sync::Ordering;
 use crate::writer::Writer;
 use crate::{Policy, ThreadId};
 
-pub(crate) use append::Appended;
+pub(crate) use append::{Appended, Place};
 pub(crate) use counts::Counts;
 pub(crate) use deliver::{Cut, Piece};
 
@@ -41,7 +41,7 @@ pub(crate) struct Ledger {
 
     free_chunks: Vec<usize>,
     chunks: Vec<ChunkBook>,
-    desks: Vec<Option<Desk>>,
+    desks: Vec<Desk>,
     /// How often a chunk was taken.
     taken: u64,
 
@@ -87,10 +87,11 @@ struct ChunkBook {
 #[derive(Debug)]
 struct Desk {
     writer: Arc<Writer>,
-    thread: ThreadId,
+    /// None after its end: the next thread takes the desk over, with the chunk and the writer.
+    thread: Option<ThreadId>,
     hold: Option<Hold>,
-    /// A record is being built in its chunk, with this many bytes.
-    reserved: Option<usize>,
+    /// A record is being built in its chunk.
+    reserved: bool,
     /// Its last record went into the shared chunk.
     last_shared: bool,
 }
@@ -123,7 +124,7 @@ impl Ledger {
         // A flight recorder drops a chunk's share at a time, so it keeps one more than it delivers.
         let slack = if policy == Policy::Overwrite { geometry.share } else { 0 };
         let never = policy == Policy::Overwrite && watermark >= geometry.size;
-        let shared = Desk::new(Arc::new(Writer::new(SHARED)), ThreadId(0));
+        let shared = Desk::new(SHARED, ThreadId(0));
         Self {
             policy,
             watermark: (!never).then_some(watermark.max(1)),
@@ -133,7 +134,7 @@ impl Ledger {
             // Taken from the end: the chunks whose memory was brought in come first, and those used last are used next.
             free_chunks: (0..geometry.count).rev().collect(),
             chunks: vec![ChunkBook::empty(); geometry.count],
-            desks: vec![Some(shared)],
+            desks: vec![shared],
             taken: 0,
             queue: VecDeque::new(),
             queued: 0,
@@ -148,22 +149,36 @@ impl Ledger {
         }
     }
 
-    /// A new thread emits into the buffer.
+    /// A new thread emits into the buffer. It goes on in a chunk that another thread has left, where there is one.
     pub(crate) fn open_desk(&mut self, thread: ThreadId) -> Arc<Writer> {
-        let vacant = self.desks.iter().position(Option::is_none).unwrap_or(self.desks.len());
-        let writer = Arc::new(Writer::new(vacant));
-        let desk = Some(Desk::new(Arc::clone(&writer), thread));
-        match self.desks.get_mut(vacant) {
-            Some(place) => *place = desk,
-            None => self.desks.push(desk),
+        let vacant =
+            |with_chunk| self.desks.iter().position(|desk| desk.is_vacant() && desk.hold.is_some() == with_chunk);
+        match vacant(true).or_else(|| vacant(false)) {
+            Some(index) => self.desks[index].thread = Some(thread),
+            None => self.desks.push(Desk::new(self.desks.len(), thread)),
         }
-        writer
+        let opened = self.desks.iter().rfind(|desk| desk.thread == Some(thread));
+        Arc::clone(&opened.expect("it was opened just now").writer)
     }
 
-    /// A thread ends. Its records stay.
+    /// A thread ends. Its records stay, and so does the rest of its chunk, for the next thread.
     pub(crate) fn close_desk(&mut self, desk: usize) {
-        self.seal(desk);
-        self.desks[desk] = None;
+        self.desks[desk].thread = None;
+        self.desks[desk].reserved = false;
+        self.desks[desk].writer.set_limit(0);
+        self.return_grant(desk);
+    }
+
+    /// Shuts every thread out for good, in the child of a fork: their chunks are the parent's.
+    pub(crate) fn abandon(&mut self) {
+        for desk in &self.desks {
+            desk.writer.set_limit(0);
+        }
+    }
+
+    /// Records that callbacks have got, and records that were dropped.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.counts.delivered(), self.counts.dropped())
     }
 
     /// Whether a callback became due since this was asked last.
@@ -171,20 +186,13 @@ impl Ledger {
         std::mem::take(&mut self.due)
     }
 
+    /// The memory.
     pub(crate) fn region(&self) -> &Region {
         &self.region
     }
 
     fn share(&self) -> usize {
         self.region.geometry().share
-    }
-
-    fn desk(&self, desk: usize) -> &Desk {
-        self.desks[desk].as_ref().expect("a writer's desk is open")
-    }
-
-    fn desk_mut(&mut self, desk: usize) -> &mut Desk {
-        self.desks[desk].as_mut().expect("a writer's desk is open")
     }
 
     /// How far a chunk is filled. Acquire: another thread may have committed that without the lock, and whoever asks may
@@ -195,14 +203,19 @@ impl Ledger {
 
     /// The desks that hold a chunk.
     fn holders(&self) -> impl Iterator<Item = (usize, &Desk, &Hold)> {
-        let desks = self.desks.iter().enumerate();
-        desks.filter_map(|(index, desk)| Some((index, desk.as_ref()?, desk.as_ref()?.hold.as_ref()?)))
+        self.desks.iter().enumerate().filter_map(|(index, desk)| Some((index, desk, desk.hold.as_ref()?)))
     }
 }
 
 impl Desk {
-    fn new(writer: Arc<Writer>, thread: ThreadId) -> Self {
-        Self { writer, thread, hold: None, reserved: None, last_shared: false }
+    fn new(index: usize, thread: ThreadId) -> Self {
+        let writer = Arc::new(Writer::new(index));
+        Self { writer, thread: Some(thread), hold: None, reserved: false, last_shared: false }
+    }
+
+    /// Whether its thread has ended.
+    fn is_vacant(&self) -> bool {
+        self.thread.is_none()
     }
 }
 

@@ -5,16 +5,25 @@ use crate::sync::Ordering;
 use crate::{Policy, Statistics};
 
 impl Ledger {
-    /// Takes back what other threads hold and do not use, for a desk that needs room. Says whether there was any.
+    /// Takes back what other threads were granted and have not used, for a desk that needs room. Says whether there was any.
     pub(crate) fn reclaim(&mut self, desk: usize) -> bool {
-        let no_chunk = self.free_chunks.is_empty();
         let holders = self.holders().filter(|(other, keeper, hold)| {
-            let unused = hold.granted > self.fill(hold).payload();
-            *other != desk && keeper.reserved.is_none() && (unused || no_chunk)
+            *other != desk && !keeper.reserved && hold.granted > self.fill(hold).payload()
         });
         let others: Vec<usize> = holders.map(|(other, ..)| other).collect();
-        self.take_away(&others);
-        !others.is_empty()
+        self.shut_out(&others);
+        others.iter().map(|&other| self.return_grant(other)).sum::<usize>() > 0
+    }
+
+    /// Takes back what a desk does not use of its grant; says how much. Its thread is shut out.
+    pub(super) fn return_grant(&mut self, desk: usize) -> usize {
+        let Some(hold) = self.desks[desk].hold else { return 0 };
+        let unused = hold.granted - self.fill(&hold).payload();
+        self.free_room += unused;
+        if let Some(hold) = &mut self.desks[desk].hold {
+            hold.granted -= unused;
+        }
+        unused
     }
 
     /// Seals the chunks of these desks, whatever their threads are doing.
@@ -31,16 +40,17 @@ impl Ledger {
         self.shut_out(&desks);
     }
 
-    fn shut_out(&mut self, desks: &[usize]) {
-        if desks.iter().all(|&desk| desk == SHARED) {
+    pub(super) fn shut_out(&mut self, desks: &[usize]) {
+        let has_owner = |desk: usize| desk != SHARED && !self.desks[desk].is_vacant();
+        if !desks.iter().any(|&desk| has_owner(desk)) {
             return;
         }
         for &desk in desks {
-            self.desk(desk).writer.set_limit(0);
+            self.desks[desk].writer.set_limit(0);
         }
         barrier::heavy();
         for &desk in desks {
-            self.desk(desk).writer.shut_out();
+            self.desks[desk].writer.shut_out();
         }
     }
 
@@ -73,6 +83,8 @@ impl Ledger {
             if let Some(taken) = taken {
                 left = left.saturating_sub(taken.bytes());
                 self.counts.of(taken.segment).dropped += taken.count as u64;
+                let position = self.chunks[stretch.chunk].cursor.position;
+                chunk.word(head::DELIVERED).store(position as u64, Ordering::Relaxed);
                 self.free_room += taken.bytes();
                 self.unqueue(taken.bytes());
             }

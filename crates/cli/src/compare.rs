@@ -1,0 +1,214 @@
+//! `opscope compare`: two dumps, a model and a dump, or two ways to run a model.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use opscope::compare::{CompareError, Reference, Way, compare_run};
+use opscope::dump::{CompareOptions, Comparison, Mapping, Order, StoredDump, Tolerances};
+use opscope::inputs::{Data, InputFiles, Inputs, NamedShape, ShapeWish, concrete_shapes, generate};
+use opscope::model::Fidelity;
+use opscope::onnx::Graph;
+use opscope::tensor::{DType, Tensor, Tolerance};
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Messages, print};
+
+/// The arguments of `opscope compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), or an ONNX file to run
+    tensors: PathBuf,
+    /// What it is compared with, likewise
+    reference: PathBuf,
+    /// How the first model is run
+    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
+    fidelity: FidelityName,
+    /// How the second model is run
+    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
+    reference_fidelity: FidelityName,
+    /// Threads within an operator for the first model
+    #[arg(long, default_value = "1")]
+    engine_threads: NonZeroUsize,
+    /// Threads within an operator for the second model
+    #[arg(long, default_value = "1")]
+    reference_threads: NonZeroUsize,
+    /// Input files for models that are run, with commas between them; random data if not given
+    #[arg(long, value_delimiter = ',')]
+    input: Vec<PathBuf>,
+    /// The seed of random data
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Shapes of random data, such as "data:1,600;info:1,600"
+    #[arg(long)]
+    dym_shape: Option<String>,
+    /// The model of the dumps: gives the order of operators and what each of them takes
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// A file of name pairs, "name,name in the reference" a line
+    #[arg(long)]
+    mapping: Option<PathBuf>,
+    /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
+    #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
+    tolerances: Vec<String>,
+    /// The order of the table
+    #[arg(long, value_enum, default_value_t = OrderName::Graph)]
+    order: OrderName,
+    /// Rows of the table
+    #[arg(long, default_value_t = 30)]
+    rows: usize,
+    /// Also write the comparison as a table with commas
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+    /// No messages but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// How a model is run, as it is written on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FidelityName {
+    /// Every operator as it stands in the file
+    Exact,
+    /// Fused and fast; only the model's outputs can be compared
+    Optimised,
+}
+
+/// The order of rows, as it is written on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OrderName {
+    /// As the graph executes
+    Graph,
+    /// The worst first
+    Error,
+}
+
+/// Compares.
+pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+    let comparison = compare(arguments)?;
+    if let Some(path) = &arguments.csv {
+        write_new(path, &comparison.csv())?;
+    }
+    if arguments.json {
+        print(comparison.json())?;
+    } else {
+        let order = match arguments.order {
+            OrderName::Graph => Order::Graph,
+            OrderName::Error => Order::Error,
+        };
+        print(comparison.text(order, arguments.rows).trim_end())?;
+    }
+    let messages = Messages { quiet: arguments.quiet, debug: false };
+    for problem in &comparison.problems {
+        messages.warning(problem);
+    }
+    if comparison.rows.is_empty() {
+        return Err(Failure::wrong_use("there is no tensor that both sides have; see --mapping"));
+    }
+    Ok(if comparison.is_same() { Exit::Done } else { Exit::Different })
+}
+
+fn compare(arguments: &CompareArguments) -> Result<Comparison, Failure> {
+    let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
+    let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
+    let options = CompareOptions {
+        tolerances: tolerances(&arguments.tolerances)?,
+        mapping: mapping.unwrap_or_default(),
+        graph,
+        threads: None,
+    };
+    let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
+    match (is_model(&arguments.tensors), is_model(&arguments.reference)) {
+        (false, false) => Ok(Comparison::of(&open(&arguments.tensors)?, &open(&arguments.reference)?, &options)),
+        (false, true) => Err(Failure::wrong_use(
+            "the first is a dump and the second a model; give the model first: what is compared, then the reference",
+        )),
+        (true, reference_is_model) => {
+            let way = way(&arguments.tensors, arguments.fidelity, arguments.engine_threads);
+            let reference = if reference_is_model {
+                let (fidelity, threads) = (arguments.reference_fidelity, arguments.reference_threads);
+                Reference::Run(self::way(&arguments.reference, fidelity, threads))
+            } else {
+                Reference::Dump(Arc::new(open(&arguments.reference)?))
+            };
+            let inputs = inputs(arguments)?;
+            compare_run(&way, &reference, &inputs, options).map_err(|error| match error {
+                CompareError::Session(_) => Failure::wrong_use(error),
+                other => Failure::failed(other),
+            })
+        }
+    }
+}
+
+fn is_model(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "onnx")
+}
+
+fn way(model: &Path, fidelity: FidelityName, threads: NonZeroUsize) -> Way {
+    let fidelity = match fidelity {
+        FidelityName::Exact => Fidelity::Exact,
+        FidelityName::Optimised => Fidelity::Optimised,
+    };
+    Way { model: model.to_owned(), fidelity, threads }
+}
+
+/// The inputs of both runs.
+fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
+    let graph = Graph::load(&arguments.tensors).map_err(Failure::wrong_use)?;
+    let shapes = match &arguments.dym_shape {
+        None => ShapeWish::Smallest,
+        Some(text) => ShapeWish::Fixed(named_shapes(text)?),
+    };
+    let inputs = if arguments.input.is_empty() {
+        let shapes = concrete_shapes(&graph, &shapes).map_err(Failure::wrong_use)?;
+        Inputs::Generated(generate(&graph, &shapes, Data::Random(arguments.seed)).map_err(Failure::wrong_use)?)
+    } else {
+        Inputs::Files(InputFiles::find(&graph, &arguments.input, &shapes, true).map_err(Failure::wrong_use)?)
+    };
+    Ok(inputs.batch(&graph, 0).map_err(Failure::wrong_use)?.tensors)
+}
+
+fn named_shapes(text: &str) -> Result<Vec<NamedShape>, Failure> {
+    let set = crate::options::shape_set(text).map_err(Failure::wrong_use)?;
+    let shape = |(name, dims): (String, Vec<u64>)| NamedShape {
+        name,
+        dims: dims.into_iter().map(|dim| dim as usize).collect(),
+    };
+    Ok(set.0.into_iter().map(|named| shape((named.name, named.dims))).collect())
+}
+
+/// Reads `REL`, `REL,OF_MAX`, `TYPE=REL`, `TYPE=REL,OF_MAX`.
+fn tolerances(given: &[String]) -> Result<Tolerances, Failure> {
+    let mut tolerances = Tolerances::default();
+    for text in given {
+        let wrong =
+            || Failure::wrong_use(format!("--tolerance '{text}' is wrong; write 0.001, or float16=0.01, or 1e-3,1e-4"));
+        let (dtype, numbers) = match text.split_once('=') {
+            Some((dtype, numbers)) => (Some(dtype.parse::<DType>().map_err(|()| wrong())?), numbers),
+            None => (None, text.as_str()),
+        };
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0).ok_or_else(wrong);
+        let (relative, of_max) = match numbers.split_once(',') {
+            Some((relative, of_max)) => (number(relative)?, number(of_max)?),
+            None => (number(numbers)?, number(numbers)? / 20.0),
+        };
+        let tolerance = Tolerance { absolute: 0.0, relative, of_max };
+        match dtype {
+            Some(dtype) => tolerances.of.push((dtype, tolerance)),
+            None => tolerances.all = Some(tolerance),
+        }
+    }
+    Ok(tolerances)
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let write = || {
+        let mut file = std::fs::File::create_new(path)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())
+    };
+    write().map_err(|error| Failure::failed(format!("{path:?} cannot be written: {error}")))
+}

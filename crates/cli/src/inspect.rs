@@ -1,0 +1,148 @@
+//! `opscope inspect`: what a model, a dump or a recording contains.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope::dump::Inspection;
+use opscope::onnx::{Attribute, Dim, Graph, Value};
+use opscope::profile::Recording;
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::print;
+
+/// The arguments of `opscope inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// An ONNX file, a dump or a file of one, a recording
+    path: PathBuf,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Inspects.
+pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
+    let path = &arguments.path;
+    if path.extension().is_some_and(|extension| extension == "onnx" || extension == "om") {
+        let graph = Graph::load(path).map_err(Failure::wrong_use)?;
+        print(if arguments.json { model_json(&graph).to_string() } else { model_text(&graph) })?;
+        return Ok(Exit::Done);
+    }
+    if path.join("records.bin").is_file() {
+        return recording(path, arguments.json);
+    }
+    let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
+    print(if arguments.json { inspection.json().to_string() } else { inspection.text().trim_end().to_owned() })?;
+    let is_complete = inspection.dump.manifest.as_ref().is_none_or(|manifest| manifest.complete);
+    Ok(if is_complete { Exit::Done } else { Exit::Incomplete })
+}
+
+fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
+    let recording = Recording::open(path).map_err(Failure::wrong_use)?;
+    let account = recording.account().map_err(Failure::failed)?;
+    let manifest = recording.manifest();
+    if as_json {
+        print(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
+    } else {
+        let (model, engine) = (&manifest.model, &manifest.engine);
+        let state = if recording.is_complete() { "complete" } else { "NOT complete" };
+        let mut text = String::new();
+        let _ = writeln!(text, "{}: a recording, {state}", path.display());
+        let _ = writeln!(
+            text,
+            "model {} ({}), {} {}, {}",
+            model.path, model.xxh3, engine.name, engine.version, engine.fidelity
+        );
+        for problem in recording.problems() {
+            let _ = writeln!(text, "problem: {problem}");
+        }
+        print(text + "\n" + account.to_text(20).trim_end())?;
+    }
+    Ok(if recording.is_complete() { Exit::Done } else { Exit::Incomplete })
+}
+
+fn shape(value: &Value) -> String {
+    let dims = value.shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "));
+    let dtype = value.dtype.map_or("?".to_owned(), |dtype| dtype.to_string());
+    format!("{dtype} [{}]", dims.unwrap_or_else(|| "...".to_owned()))
+}
+
+fn model_text(graph: &Graph) -> String {
+    let mut text = String::new();
+    let source = &graph.source;
+    let _ = writeln!(text, "{}: graph '{}', xxh3 {:016x}", source.path.display(), graph.name, source.xxh3);
+    let opsets: Vec<_> = graph
+        .opsets
+        .iter()
+        .map(|(domain, version)| format!("{} {version}", if domain.is_empty() { "ai.onnx" } else { domain }))
+        .collect();
+    let _ = writeln!(text, "made by '{}', operator sets {}", source.producer, opsets.join(", "));
+    for (what, ids) in [("input ", &graph.inputs), ("output", &graph.outputs)] {
+        for &id in ids {
+            let value = graph.value(id);
+            let _ = writeln!(text, "{what} {} {}", value.name, shape(value));
+        }
+    }
+    let _ = writeln!(text, "{} operators:", graph.operators.len());
+    for operator in &graph.operators {
+        let names = |values: &[Option<opscope::onnx::ValueId>]| {
+            values
+                .iter()
+                .map(|value| value.map_or("-", |value| &graph.value(value).name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (inputs, outputs) = (names(&operator.inputs), names(&operator.outputs));
+        let _ =
+            writeln!(text, "{:>5} {} {}: {inputs} -> {outputs}", operator.id.index(), operator.op_type, operator.name);
+        for (name, attribute) in &operator.attributes {
+            let _ = writeln!(text, "        {name} = {}", shown(attribute));
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn shown(attribute: &Attribute) -> String {
+    match attribute {
+        Attribute::Float(number) => number.to_string(),
+        Attribute::Int(number) => number.to_string(),
+        Attribute::String(text) => format!("{text:?}"),
+        Attribute::Floats(numbers) => format!("{numbers:?}"),
+        Attribute::Ints(numbers) => format!("{numbers:?}"),
+        Attribute::Strings(texts) => format!("{texts:?}"),
+        Attribute::Tensor(tensor) => {
+            format!("{} {:?}", tensor.dtype.map_or("?".to_owned(), |dtype| dtype.to_string()), tensor.shape)
+        }
+        Attribute::Graph { name, operators } => format!("graph '{name}' of {operators} operators"),
+        _ => "...".to_owned(),
+    }
+}
+
+fn model_json(graph: &Graph) -> serde_json::Value {
+    let value = |id: &opscope::onnx::ValueId| {
+        let value = graph.value(*id);
+        let dims = value.shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
+        json!({ "name": value.name, "dtype": value.dtype.map(|dtype| dtype.name()), "shape": dims })
+    };
+    let names = |ids: &[Option<opscope::onnx::ValueId>]| {
+        ids.iter().map(|id| id.map(|id| graph.value(id).name.clone())).collect::<Vec<_>>()
+    };
+    let operators = graph.operators.iter().map(|operator| {
+        let attributes: serde_json::Map<_, _> =
+            operator.attributes.iter().map(|(name, attribute)| (name.clone(), shown(attribute).into())).collect();
+        json!({
+            "index": operator.id.index(), "name": operator.name, "op_type": operator.op_type, "domain": operator.domain,
+            "inputs": names(&operator.inputs), "outputs": names(&operator.outputs), "attributes": attributes,
+        })
+    });
+    json!({
+        "schema": "opscope.model/1",
+        "path": graph.source.path, "xxh3": format!("{:016x}", graph.source.xxh3), "graph": graph.name,
+        "producer": graph.source.producer, "opsets": graph.opsets,
+        "inputs": graph.inputs.iter().map(value).collect::<Vec<_>>(),
+        "outputs": graph.outputs.iter().map(value).collect::<Vec<_>>(),
+        "operators": operators.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,65 @@
+//! `opscope recover`: the records that a file-backed buffer held when its process ended.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use opscope::trace::{self, Kind};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::print;
+
+/// The arguments of `opscope recover`.
+#[derive(Debug, Args)]
+pub struct RecoverArguments {
+    /// The file of a buffer
+    file: PathBuf,
+    /// Print every record, one JSON object a line
+    #[arg(long)]
+    records: bool,
+    /// The report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Recovers.
+pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
+    let recovered = trace::recover(&arguments.file).map_err(Failure::wrong_use)?;
+    let report = &recovered.recovery;
+    if arguments.records {
+        for record in recovered.records() {
+            let header = record.header();
+            let kind = record.kind().map(Kind::name);
+            let payload: String = record.payload().iter().map(|byte| format!("{byte:02x}")).collect();
+            print(json!({
+                "category": header.category.0, "kind": kind, "kind_number": header.kind, "payload": payload,
+            }))?;
+        }
+    }
+    let lost: u64 = report.damage.iter().map(|damage| damage.lost.get()).sum();
+    if arguments.json {
+        let damage = report
+            .damage
+            .iter()
+            .map(|damage| json!({ "chunk": damage.chunk, "thread": damage.thread.0, "lost_bytes": damage.lost.get() }));
+        print(json!({
+            "schema": "opscope.recover/1", "records": report.records, "bytes": report.bytes.get(),
+            "delivered": report.delivered, "dropped": report.dropped, "ended": report.ended,
+            "process": report.process, "names": report.names.len(), "damage": damage.collect::<Vec<_>>(),
+        }))?;
+    } else if !arguments.records {
+        let mut text = String::new();
+        let state = if report.ended { "ended in order" } else { "did not end the buffer" };
+        let _ = writeln!(text, "process    {} {state}", report.process);
+        let _ = writeln!(text, "recovered  {} records, {} bytes", report.records, report.bytes.get());
+        let _ = writeln!(text, "delivered  {} records before", report.delivered);
+        let _ = writeln!(text, "dropped    {} records by the buffer's policy", report.dropped);
+        for damage in &report.damage {
+            let _ = writeln!(text, "damaged    chunk {}, {} bytes", damage.chunk, damage.lost.get());
+        }
+        let _ = write!(text, "lost       {}", if lost == 0 { "nothing".to_owned() } else { format!("{lost} bytes") });
+        print(text)?;
+    }
+    Ok(if report.damage.is_empty() { Exit::Done } else { Exit::Incomplete })
+}

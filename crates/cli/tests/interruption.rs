@@ -1,0 +1,163 @@
+//! Runs that end before their time: signals, a killed process, a file that may not grow.
+
+mod process;
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+use process::{Ended, Workplace, end, model};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A run that would take days, told by the growth of its recording to have measured something.
+fn endless(place: &Workplace, arguments: &[&str]) -> Child {
+    let model = model("digits_cnn.onnx");
+    let fixed = ["benchmark", &model, "--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
+    let watched = ["--profiler", "--profiler-watermark", "4K"];
+    let mut command = place.command(&[&fixed[..], &watched, arguments].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let records = place.path("out/profiler/run.partial/records.bin");
+    // 64 KiB are some twenty runs, of which one is the warm-up.
+    while records.metadata().map_or(0, |file| file.len()) < 1 << 16 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it recorded anything");
+        std::thread::yield_now();
+    }
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+fn wait(mut child: Child) -> Ended {
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    Ended { code: child.wait().unwrap().code(), stdout, stderr }
+}
+
+/// What was measured was reported, and the recording was closed, is readable and says that it is whole.
+fn ends_well_after(kind: Signal) {
+    let place = Workplace::new();
+    let child = endless(&place, &["--json"]);
+    signal(&child, kind);
+    let ended = wait(child);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["warning: incomplete: it was interrupted"]);
+    let report = ended.json();
+    let measured = report["NPU_compute_time"]["count"].as_u64().unwrap();
+    assert!(measured > 0);
+    assert_eq!(report["complete"], false);
+    assert_eq!(report["profile"]["account"]["runs"]["measured"], measured, "every measured run is in the recording");
+    assert_eq!(place.json("out/run_summary.json")["complete"], false);
+    assert_eq!(place.json("out/profiler/run/manifest.json")["complete"], true);
+    let ended = place.export(&["out/profiler/run", "--output", "again"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(place.tree("").iter().all(|path| !path.contains(".partial")));
+}
+
+#[test]
+fn ctrl_c_reports_what_was_measured_and_closes_the_recording() {
+    ends_well_after(Signal::INT);
+}
+
+#[test]
+fn a_request_to_terminate_reports_what_was_measured_and_closes_the_recording() {
+    ends_well_after(Signal::TERM);
+}
+
+#[test]
+fn the_recording_of_a_killed_run_can_be_exported() {
+    let place = Workplace::new();
+    let child = endless(&place, &[]);
+    signal(&child, Signal::KILL);
+    assert_eq!(wait(child).code, None);
+    assert!(!place.path("out/profiler/run").exists() && !place.path("out/run").exists(), "nothing claims to be whole");
+    let ended = place.export(&["out/profiler/run.partial"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    ended.says(&["warning: the recording is incomplete", "the process was killed"]);
+    let timeline = place.json("out/profiler/run.partial/timeline.json");
+    let runs = timeline.as_array().unwrap().iter().filter(|event| event["cat"] == "run").count();
+    assert!(runs > 1, "what was written before is there");
+}
+
+/// A command whose files may not grow over so many KiB: what a full disk does, without a disk to fill.
+fn limited(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Ended {
+    let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_opscope"), "benchmark"]).args(arguments);
+    end(command.current_dir(place.path("")).stdin(Stdio::null()))
+}
+
+fn reasons(document: &Value) -> String {
+    document["incomplete_because"].to_string()
+}
+
+#[test]
+fn a_full_disk_leaves_a_recording_that_says_what_is_missing() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let fixed = [model.as_str(), "--output", "out", "--output-dirname", "run", "--json"];
+    let watched = ["--profiler", "--profiler-watermark", "4K", "--loop", "500"];
+    let ended = limited(&place, 128, &[&fixed[..], &watched].concat());
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["warning: incomplete", "records.bin could not be written"]);
+    let manifest = place.json("out/profiler/run/manifest.json");
+    assert_eq!(manifest["complete"], false);
+    assert!(reasons(&manifest).contains("records were not written"), "{manifest}");
+    let ended = place.export(&["out/profiler/run", "--format", "chrome", "--output", "again"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let timeline = place.json("again/timeline.json");
+    assert!(timeline.as_array().unwrap().iter().any(|event| event["cat"] == "run"), "what found room is there");
+}
+
+#[test]
+fn a_full_disk_leaves_a_dump_that_says_what_is_missing() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    // The largest tensors of this batch have 400 KiB.
+    let ended = limited(&place, 256, &[&model, "--dym-batch", "100", "--dump", "-o", "out", "-od", "run", "--json"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["warning: incomplete"]);
+    assert_eq!(ended.json()["complete"], false);
+    let manifest = place.json("out/dump/run/manifest.json");
+    assert_eq!(manifest["complete"], false, "{manifest}");
+    let whole = place.tree("out/dump/run").into_iter().filter(|path| path.ends_with(".npy"));
+    for file in whole {
+        process::tensors::read(place.path("out/dump/run").join(file));
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_no_output_that_is_cut_short_under_the_runs_name() {
+    let place = Workplace::new();
+    let model = model("tiny_transformer.onnx");
+    let shape = "hidden_states:4,32,64";
+    let ended = limited(&place, 16, &[&model, "--dym-shape", shape, "-o", "out", "-od", "run", "--json"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["warning: incomplete: the outputs could not be written"]);
+    assert_eq!(place.tree("out"), ["run.partial", "run.partial/pure_infer_data_0.bin", "run_summary.json"]);
+    assert!(reasons(&place.json("out/run_summary.json")).contains("the outputs could not be written"));
+}
+
+#[test]
+fn a_summary_that_finds_no_room_does_not_lose_the_report() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let ended = limited(&place, 8, &[&model, "--loop", "1000", "-o", "out", "-od", "run", "--json"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+    ended.says(&["warning: incomplete: the summary was not written"]);
+    assert_eq!(ended.json()["NPU_compute_time"]["count"], 1000);
+    assert_eq!(place.tree("out"), ["run", "run/pure_infer_data_0.bin"]);
+}
+
+#[test]
+fn a_report_whose_reader_left_is_no_failure() {
+    let place = Workplace::new();
+    let mut command = place.command(&["benchmark", &model("digits_cnn.onnx")]);
+    let closed = File::open("/dev/null").unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(closed).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,366 @@
+//! Options of `opscope benchmark` that say what a model is fed with, how often it runs, and what comes out.
+
+mod process;
+
+use std::fs;
+
+use process::tensors::{close, near, numbers, read};
+use process::{Workplace, fixture, model};
+use serde_json::{Value, json};
+
+const RUN: [&str; 4] = ["--output", "out", "--output-dirname", "run"];
+
+/// The three models with their example input and the output that another implementation computed for it.
+const MODELS: [(&str, &str, &str); 3] = [
+    ("digits_cnn", "image", "probabilities"),
+    ("tiny_transformer", "hidden_states", "last_hidden_state"),
+    ("token_classifier", "input_ids", "logits"),
+];
+
+fn floats(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(4).map(|float| f64::from(f32::from_le_bytes(float.try_into().unwrap()))).collect()
+}
+
+#[test]
+fn outputs_are_those_of_another_implementation_in_every_format() {
+    for (name, input, output) in MODELS {
+        let (file, input) = (model(&format!("{name}.onnx")), model(&format!("{name}.input.{input}.npy")));
+        let expected = read(model(&format!("{name}.output.{output}.npy")));
+        let place = Workplace::new();
+        for format in ["NPY", "BIN", "TXT"] {
+            place.benchmark_well(&[&file, "--input", &input, "--outfmt", format, "-o", "out", "-od", format]);
+        }
+        assert!(close(&read(place.path(&format!("out/NPY/{name}_0.npy"))), &expected), "{name}");
+        let bytes = fs::read(place.path(&format!("out/BIN/{name}_0.bin"))).unwrap();
+        assert!(near(&floats(&bytes), &numbers(&expected)), "{name}");
+        let text = place.text(&format!("out/TXT/{name}_0.txt"));
+        let parsed: Vec<f64> = text.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        assert!(near(&parsed, &numbers(&expected)), "{name}");
+        let row = expected.shape().last().unwrap();
+        assert!(text.lines().all(|line| line.split(' ').count() == *row), "a line is a row of the last dimension");
+    }
+}
+
+#[test]
+fn without_options_zeros_run_once_and_nothing_is_written() {
+    let place = Workplace::new();
+    let ended = place.benchmark_well(&[&model("digits_cnn.onnx")]);
+    for text in [
+        "digits_cnn.onnx",
+        "16 operators",
+        "tract",
+        "optimised",
+        "image float32 [1, 1, 8, 8]",
+        "NPU_compute_time",
+        "H2D_latency",
+        "D2H_latency",
+        "throughput 1000*batchsize.mean(1)/NPU_compute_time.mean(",
+    ] {
+        assert!(ended.stdout.contains(text), "{text:?} is not in {ended:?}");
+    }
+    assert_eq!((ended.stderr.as_str(), place.tree("")), ("", vec![]));
+}
+
+#[test]
+fn json_prints_the_summary_as_one_document_and_quiet_prints_no_messages() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let ended = place.benchmark_well(&[&[digits.as_str(), "--json", "--device", "0"], &RUN[..]].concat());
+    assert_eq!(ended.json(), place.json("out/run_summary.json"));
+    ended.says(&["note: --device 0"]);
+    let ended = place.benchmark_well(&[&digits, "--json", "--quiet", "--device", "0"]);
+    assert_eq!(ended.stderr, "");
+    ended.json();
+}
+
+#[test]
+fn the_summary_has_the_keys_that_scripts_look_for_and_the_numbers_that_its_list_gives() {
+    let place = Workplace::new();
+    place
+        .benchmark_well(&[&[model("digits_cnn.onnx").as_str(), "--loop", "25", "--dym-batch", "4"], &RUN[..]].concat());
+    let summary = place.json("out/run_summary.json");
+    let keys = ["min", "max", "mean", "median", "P90", "P95", "P99", "P99.9", "percentile(99%)", "count"];
+    for times in ["NPU_compute_time", "H2D_latency", "D2H_latency"] {
+        let times = summary[times].as_object().unwrap();
+        assert_eq!(times.keys().collect::<Vec<_>>(), keys);
+        assert_eq!(times["count"], 25);
+    }
+    let compute = &summary["NPU_compute_time"];
+    let mut list: Vec<f64> =
+        summary["npu_compute_time_list"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
+    let mean = list.iter().sum::<f64>() / 25.0;
+    list.sort_by(f64::total_cmp);
+    let (median, p90) = (list[12], list[21] + 0.6 * (list[22] - list[21]));
+    for (key, expected) in [("min", list[0]), ("max", list[24]), ("mean", mean), ("median", median), ("P90", p90)] {
+        let found = compute[key].as_f64().unwrap();
+        assert!((found - expected).abs() <= 1e-12 * expected, "{key}: {found}, not {expected}");
+    }
+    let throughput = summary["throughput"].as_f64().unwrap();
+    assert!((throughput - 1000.0 * 4.0 / mean).abs() < 1e-6 * throughput);
+    assert_eq!(summary["filesinfo"], json!({"0": {"infiles": [], "outfiles": ["pure_infer_data_0.bin"]}}));
+    assert_eq!(summary["model"]["graph"], "digits_cnn");
+    for text in ["/engine/name", "/engine/version", "/engine/fidelity", "/machine/cpu", "/model/xxh3", "/run"] {
+        assert!(summary.pointer(text).and_then(Value::as_str).is_some_and(|text| !text.is_empty()), "{text}");
+    }
+    for number in ["/pid", "/load_ms", "/peak_memory_bytes"] {
+        assert!(summary.pointer(number).and_then(Value::as_f64).is_some_and(|number| number > 0.0), "{number}");
+    }
+}
+
+#[test]
+fn the_batch_size_option_changes_the_throughput_alone() {
+    let place = Workplace::new();
+    let report = place.benchmark_well(&[&model("digits_cnn.onnx"), "--batch-size", "7", "--json"]).json();
+    let mean = report["NPU_compute_time"]["mean"].as_f64().unwrap();
+    let throughput = report["throughput"].as_f64().unwrap();
+    assert!((throughput * mean / 7000.0 - 1.0).abs() < 1e-9);
+    assert_eq!(report["inputs"][0]["shape"], json!([1, 1, 8, 8]));
+}
+
+#[test]
+fn random_input_is_the_same_for_the_same_seed_and_another_for_another() {
+    let place = Workplace::new();
+    let output = |name: &str, options: &[&str]| {
+        let digits = model("digits_cnn.onnx");
+        place.benchmark_well(&[&[digits.as_str(), "-o", "out", "-od", name], options].concat());
+        fs::read(place.path(&format!("out/{name}/pure_infer_data_0.bin"))).unwrap()
+    };
+    let first = output("a", &["-pdt", "random", "--seed", "7"]);
+    assert_eq!(first, output("b", &["--pure-data-type", "random", "--seed", "7"]));
+    assert_ne!(first, output("c", &["-pdt", "random", "--seed", "8"]));
+    assert_eq!(output("d", &["-pdt", "random"]), output("e", &["-pdt", "random", "--seed", "0"]));
+    assert_ne!(first, output("f", &[]), "zeros without it");
+    assert!(floats(&first).iter().all(|number| number.is_finite()), "valid for the element type");
+}
+
+#[test]
+fn random_input_suits_every_element_type() {
+    let place = Workplace::new();
+    for name in ["fp16", "int8", "bool", "scalar", "if"] {
+        place.benchmark_well(&[&fixture(&format!("{name}.onnx")), "-pdt", "random"]);
+    }
+    place.benchmark_well(&[&model("token_classifier.onnx"), "-pdt", "random", "--dym-shape", "input_ids:2,16"]);
+}
+
+#[test]
+fn shapes_are_set_by_dimensions_or_by_the_batch() {
+    let place = Workplace::new();
+    let shape = |file: &str, option: &str, value: &str| {
+        let report = place.benchmark_well(&[&model(file), option, value, "--json"]).json();
+        (report["inputs"][0]["shape"].clone(), report["batchsize"].clone())
+    };
+    for option in ["--dym-shape", "-ds", "--dym-dims", "--dymShape"] {
+        let found = shape("tiny_transformer.onnx", option, "hidden_states:4,16,64");
+        assert_eq!(found, (json!([4, 16, 64]), json!(4.0)));
+    }
+    assert_eq!(shape("digits_cnn.onnx", "--dym-batch", "3"), (json!([3, 1, 8, 8]), json!(3.0)));
+}
+
+#[test]
+fn a_range_of_shapes_gives_a_table_with_the_highest_throughput_first() {
+    let place = Workplace::new();
+    let transformer = model("tiny_transformer.onnx");
+    let range = "hidden_states:1~2,8-16,64";
+    let ended = place.benchmark_well(&[&[transformer.as_str(), "--dym-shape-range", range], &RUN[..]].concat());
+    let shapes = ["[1, 8, 64]", "[1, 16, 64]", "[2, 8, 64]", "[2, 16, 64]"];
+    let rows: Vec<&str> = ended.stdout.lines().filter(|line| shapes.iter().any(|shape| line.contains(shape))).collect();
+    assert_eq!(rows.len(), 4, "{ended:?}");
+    let throughputs: Vec<f64> =
+        rows.iter().map(|row| row.split_whitespace().last().unwrap().parse().unwrap()).collect();
+    assert!(throughputs.is_sorted_by(|a, b| a >= b), "{ended:?}");
+    let table = place.json("out/run_summary.json")["dym_shape_range"].clone();
+    let found: Vec<_> = table.as_array().unwrap().iter().map(|row| row["inputs"][0]["shape"].clone()).collect();
+    assert_eq!(found, [json!([1, 8, 64]), json!([1, 16, 64]), json!([2, 8, 64]), json!([2, 16, 64])]);
+    let outputs = table.as_array().unwrap().iter().map(|row| row["filesinfo"]["0"]["outfiles"][0].as_str().unwrap());
+    let mut outputs: Vec<_> = outputs.collect();
+    outputs.sort_unstable();
+    assert_eq!(place.tree("out/run"), outputs, "each shape has an output file of its own");
+}
+
+#[test]
+fn files_of_a_directory_run_in_natural_order_and_each_output_is_named_after_its_input() {
+    let place = Workplace::new();
+    let (image, expected) = (model("digits_cnn.input.image.npy"), model("digits_cnn.output.probabilities.npy"));
+    for name in ["image10.npy", "image2.npy", "image1.npy"] {
+        place.write(&format!("images/{name}"), fs::read(&image).unwrap());
+    }
+    let digits = model("digits_cnn.onnx");
+    place.benchmark_well(
+        &[&[digits.as_str(), "--input", "images", "--loop", "2", "--outfmt", "NPY"], &RUN[..]].concat(),
+    );
+    let summary = place.json("out/run_summary.json");
+    assert_eq!(summary["NPU_compute_time"]["count"], 6, "three files, twice");
+    for (run, name) in [("0", "image1"), ("1", "image2"), ("2", "image10")] {
+        let info = json!({"infiles": [format!("images/{name}.npy")], "outfiles": [format!("{name}_0.npy")]});
+        assert_eq!(summary["filesinfo"][run], info);
+        assert!(close(&read(place.path(&format!("out/run/{name}_0.npy"))), &read(&expected)));
+    }
+}
+
+#[test]
+fn files_are_joined_to_a_batch_and_outputs_are_cut_again() {
+    let place = Workplace::new();
+    let whole = fs::read(model("digits_cnn.input.image.npy")).unwrap();
+    let data = &whole[whole.len() - 8 * 64 * 4..];
+    for (sample, bytes) in data.chunks(64 * 4).enumerate() {
+        place.write(&format!("images/s{sample}.bin"), bytes);
+    }
+    let digits = model("digits_cnn.onnx");
+    place.benchmark_well(&[&[digits.as_str(), "--input", "images", "--dym-batch", "4"], &RUN[..]].concat());
+    let summary = place.json("out/run_summary.json");
+    assert_eq!((&summary["NPU_compute_time"]["count"], &summary["batchsize"]), (&json!(2), &json!(4.0)));
+    let joined: Vec<u8> = (0..8).flat_map(|n| fs::read(place.path(&format!("out/run/s{n}_0.bin"))).unwrap()).collect();
+    let expected = read(model("digits_cnn.output.probabilities.npy"));
+    assert!(near(&floats(&joined), &numbers(&expected)), "each sample's output is in the file named after it");
+}
+
+#[test]
+fn a_model_with_two_inputs_takes_two_files_or_two_directories() {
+    let place = Workplace::new();
+    for input in ["a", "b"] {
+        place.write(&format!("{input}/x.npy"), fs::read(fixture(&format!("int8.input.{input}.npy"))).unwrap());
+    }
+    let int8 = fixture("int8.onnx");
+    for (name, input) in [("files", "a/x.npy,b/x.npy"), ("directories", "a,b")] {
+        place.benchmark_well(&[&int8, "--input", input, "--outfmt", "NPY", "-o", "out", "-od", name]);
+        for (slot, output) in ["total", "clipped"].iter().enumerate() {
+            let found = read(place.path(&format!("out/{name}/x_{slot}.npy")));
+            assert!(close(&found, &read(fixture(&format!("int8.output.{output}.npy")))), "{output}");
+        }
+    }
+}
+
+#[test]
+fn auto_set_dymshape_mode_takes_the_shape_of_each_file() {
+    let place = Workplace::new();
+    let (ids, digits) = (model("digits_cnn.input.image.npy"), model("digits_cnn.onnx"));
+    let report = place.benchmark_well(&[&digits, "--input", &ids, "-asdsm", "1", "--json"]).json();
+    assert_eq!((&report["inputs"][0]["shape"], &report["batchsize"]), (&json!([8, 1, 8, 8]), &json!(8.0)));
+}
+
+#[test]
+fn runs_at_a_time_and_threads_of_the_engine_compute_the_same() {
+    let place = Workplace::new();
+    let (transformer, input) = (model("tiny_transformer.onnx"), model("tiny_transformer.input.hidden_states.npy"));
+    let expected = read(model("tiny_transformer.output.last_hidden_state.npy"));
+    for (name, option) in [("runs", "--threads"), ("engine", "--engine-threads")] {
+        let fixed =
+            [transformer.as_str(), "--input", &input, "--loop", "20", "--outfmt", "NPY", "-o", "out", "-od", name];
+        place.benchmark_well(&[&fixed[..], &[option, "2", "--profiler"]].concat());
+        assert!(close(&read(place.path(&format!("out/{name}/tiny_transformer_0.npy"))), &expected));
+        let summary = place.json(&format!("out/{name}_summary.json"));
+        assert_eq!(summary["NPU_compute_time"]["count"], 20);
+        assert_eq!(summary["profile"]["account"]["runs"]["measured"], 20);
+        let key = if name == "runs" { "concurrent_runs" } else { "threads" };
+        assert_eq!(summary["engine"][key], 2);
+    }
+}
+
+#[test]
+fn warm_up_runs_are_neither_counted_nor_profiled_as_measured() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for (count, name) in [("0", "none"), ("5", "five")] {
+        place.benchmark_well(&[
+            &digits,
+            "--warmup-count",
+            count,
+            "--loop",
+            "2",
+            "--profiler",
+            "-o",
+            "out",
+            "-od",
+            name,
+        ]);
+        let summary = place.json(&format!("out/{name}_summary.json"));
+        assert_eq!(summary["NPU_compute_time"]["count"], 2);
+        let runs = &summary["profile"]["account"]["runs"];
+        assert_eq!((&runs["measured"], &runs["warm_up"]), (&json!(2), &json!(count.parse::<u64>().unwrap())));
+    }
+}
+
+#[test]
+fn until_stable_goes_on_until_the_interval_is_narrow_or_says_that_it_gave_up() {
+    let place = Workplace::new();
+    let ended = place.benchmark(&[&model("digits_cnn.onnx"), "--until-stable", "100%", "--json"]);
+    let report = ended.json();
+    let interval = &report["median_interval_95"];
+    let width = interval[1].as_f64().unwrap() - interval[0].as_f64().unwrap();
+    let narrow = width <= report["NPU_compute_time"]["median"].as_f64().unwrap();
+    assert_eq!(
+        (ended.code, report["complete"].as_bool()),
+        if narrow { (Some(0), Some(true)) } else { (Some(3), Some(false)) }
+    );
+    assert!(report["NPU_compute_time"]["count"].as_u64().unwrap() >= 6, "fewer have no interval");
+}
+
+#[test]
+fn the_output_directory_may_be_the_current_one_and_runs_are_named_by_date_and_time() {
+    let place = Workplace::new();
+    place.benchmark_well(&["--om-model", &model("digits_cnn.onnx"), "--output", "./"]);
+    let tree = place.tree("");
+    let name = &tree[0];
+    let shape: String = name.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    assert_eq!(shape, "0000_00_00-00_00_00");
+    assert_eq!(tree, [name.clone(), format!("{name}/pure_infer_data_0.bin"), format!("{name}_summary.json")]);
+}
+
+#[test]
+fn the_model_is_named_by_any_of_the_options_names_or_alone() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for words in [
+        &[digits.as_str()][..],
+        &["--model", &digits],
+        &["--om-model", &digits],
+        &["-om", &digits],
+        &["--om_model", &digits],
+    ] {
+        place.benchmark_well(words);
+    }
+}
+
+#[test]
+fn an_output_without_a_form_as_a_file_is_no_reason_not_to_measure() {
+    let place = Workplace::new();
+    let (strings, input) = (fixture("strings.onnx"), fixture("strings.input.x.npy"));
+    place.benchmark_well(&[&strings, "--input", &input, "--loop", "2"]);
+}
+
+#[test]
+fn every_fixture_that_runs_gives_the_outputs_of_another_implementation() {
+    let index: Value = serde_json::from_str(&fs::read_to_string(fixture("index.json")).unwrap()).unwrap();
+    let mut ran = 0;
+    for (name, about) in index["fixtures"].as_object().unwrap().iter().filter(|(_, about)| about["fate"] == "runs") {
+        let file = |about: &Value| fixture(about.as_str().unwrap());
+        let inputs: Vec<String> = about["inputs"].as_object().unwrap().values().map(file).collect();
+        let place = Workplace::new();
+        let model = fixture(&format!("{name}.onnx"));
+        let mut arguments = vec![model.as_str(), "--outfmt", "NPY", "--output", "out", "--output-dirname", "run"];
+        let inputs = inputs.join(",");
+        if !inputs.is_empty() {
+            arguments.extend(["--input", &inputs]);
+        }
+        let ended = place.benchmark(&arguments);
+        let outputs = about["outputs"].as_object().unwrap();
+        let formless: Vec<_> =
+            outputs.iter().filter(|(_, expected)| expected.is_null()).map(|(name, _)| name).collect();
+        assert_eq!(ended.code, Some(if formless.is_empty() { 0 } else { 3 }), "{name}: {ended:?}");
+        formless.iter().for_each(|output| ended.says(&[&format!("output '{output}' has no form as a file")]));
+        let found = place.json("out/run_summary.json")["filesinfo"]["0"]["outfiles"].clone();
+        let written = outputs.iter().filter(|(_, expected)| !expected.is_null());
+        for (at, (output, expected)) in written.enumerate() {
+            let found = read(place.path("out/run").join(found[at].as_str().unwrap()));
+            let expected = read(file(expected));
+            let same = numbers(&found).iter().zip(numbers(&expected)).all(|(found, expected)| {
+                found.to_bits() == expected.to_bits()
+                    || (found.is_nan() && expected.is_nan())
+                    || near(&[*found], &[expected])
+            });
+            assert!(same && found.shape() == expected.shape(), "{output} of {name}");
+        }
+        ran += 1;
+    }
+    assert!(ran > 20, "only {ran} fixtures ran");
+}

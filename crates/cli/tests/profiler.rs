@@ -1,0 +1,327 @@
+//! `opscope benchmark --profiler`: what is recorded, where it goes, and what is made of it.
+
+mod process;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use process::{RAW_ONLY, Workplace, csv, end, model};
+use serde_json::{Value, json};
+
+const EXPORTS: [&str; 5] =
+    ["api_statistic.csv", "op_statistic.csv", "op_summary.csv", "timeline.json", "timeline.pftrace"];
+const RAW: [&str; 3] = ["manifest.json", "names.jsonl", "records.bin"];
+
+/// A profiled run into `out/profiler/run`.
+fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let fixed = [model.as_str(), "--profiler", "--output", "out", "--output-dirname", "run"];
+    let ended = place.benchmark_well(&[&fixed, arguments].concat());
+    (place, ended)
+}
+
+/// How many events of each category a timeline has; counters go by their names.
+fn categories(place: &Workplace) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for event in place.json("out/profiler/run/timeline.json").as_array().unwrap() {
+        let name = match event["ph"].as_str().unwrap() {
+            "X" => event["cat"].as_str().unwrap(),
+            "C" => event["name"].as_str().unwrap(),
+            _ => continue,
+        };
+        *found.entry(name.to_owned()).or_insert(0) += 1;
+    }
+    found
+}
+
+/// The categories of a timeline recorded with only this switch on.
+fn with_only(switch: &str) -> Vec<String> {
+    const SWITCHES: [&str; 7] = [
+        "model-execution",
+        "task-time",
+        "runtime-api",
+        "sys-hardware-mem",
+        "sys-cpu-profiling",
+        "sys-profiling",
+        "sys-pid-profiling",
+    ];
+    let options =
+        SWITCHES.map(|name| format!("--profiler-option={name}={}", if name == switch { "on" } else { "off" }));
+    let (place, _) = profiled(&options.each_ref().map(String::as_str));
+    categories(&place).into_keys().collect()
+}
+
+#[test]
+fn profiler_shows_where_the_time_goes_and_writes_a_timeline_and_tables() {
+    let (place, ended) = profiled(&["--loop", "4"]);
+    let mut all = [&EXPORTS[..], &RAW[..]].concat();
+    all.sort_unstable();
+    assert_eq!(place.tree("out/profiler/run"), all);
+    for text in
+        ["operators", "between operators", "in and out", "100.00 %", "/conv1/Conv", "OptMatMul", "timeline.pftrace"]
+    {
+        assert!(ended.stdout.contains(text), "{text:?} is not in {ended:?}");
+    }
+    let manifest = place.json("out/profiler/run/manifest.json");
+    assert_eq!((&manifest["complete"], &manifest["records"]["dropped"]), (&json!(true), &json!(0)));
+    assert_eq!(manifest["process"]["name"], "opscope");
+    let summary = place.json("out/run_summary.json");
+    assert_eq!(summary["pid"], manifest["process"]["pid"]);
+    assert_eq!(summary["args"][1], "benchmark", "the command itself is what is profiled");
+    assert_eq!(summary["profile"]["account"]["runs"], json!({"measured": 4, "warm_up": 1, "failed": 0, "partial": 0}));
+}
+
+#[test]
+fn the_account_of_a_run_is_closed() {
+    let (place, _) = profiled(&["--loop", "20"]);
+    let account = &place.json("out/run_summary.json")["profile"]["account"];
+    let total = |part: &Value| part["total_ns"].as_f64().unwrap();
+    let shares = &account["shares"];
+    let sum: f64 = ["operators", "between", "in_out"].map(|part| total(&shares[part])).iter().sum();
+    assert!((sum / total(&account["run"]) - 1.0).abs() < 1e-9, "{account}");
+}
+
+#[test]
+fn the_tables_have_the_columns_and_rows_that_scripts_look_for() {
+    let (place, _) = profiled(&["--loop", "3", "--warmup-count", "2"]);
+    let table = |name: &str| {
+        let rows = csv(&place.text(&format!("out/profiler/run/{name}")));
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{name}: {rows:?}");
+        rows
+    };
+    let summary = table("op_summary.csv");
+    let first = "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,Task Start Time(us),\
+                 Task Duration(us),Task Wait Time(us)";
+    assert!(summary[0].join(",").starts_with(first), "{:?}", summary[0]);
+    let operators = categories(&place)["operator"];
+    assert_eq!(summary.len() - 1, operators, "a row for every dispatch of the timeline");
+
+    let types = table("op_statistic.csv");
+    let head =
+        "Device_id,Model Name,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)";
+    assert!(types[0].join(",").starts_with(head), "{:?}", types[0]);
+    let ratio: f64 = types[1..].iter().map(|row| row[9].parse::<f64>().unwrap()).sum();
+    assert!((ratio - 100.0).abs() < 0.1, "the shares of all types come to {ratio} %");
+
+    let calls = table("api_statistic.csv");
+    assert_eq!(calls[0].join(","), "Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance");
+    let runs = calls.iter().find(|row| row[2] == "run").unwrap();
+    assert_eq!(runs[4], "5", "three runs and two that warmed up");
+}
+
+#[test]
+fn matmul_leads_the_types_of_a_transformer_and_not_what_was_fused_into_it() {
+    let place = Workplace::new();
+    let model = model("tiny_transformer.onnx");
+    let shape = "hidden_states:4,32,64";
+    place.benchmark_well(&[&model, "--dym-shape", shape, "--loop", "20", "--profiler", "-o", "out", "-od", "run"]);
+    let rows = csv(&place.text("out/profiler/run/op_summary.csv"));
+    let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
+    let [task, kind, duration, kernel] = ["Task ID", "OP Type", "Task Duration(us)", "Kernel Op"].map(column);
+    // The shortest time of each dispatch: a machine that does something else in between only makes times longer.
+    let mut shortest: BTreeMap<&str, (&str, f64)> = BTreeMap::new();
+    for row in &rows[1..] {
+        let time = row[duration].parse::<f64>().unwrap();
+        let entry = shortest.entry(&row[task]).or_insert((&row[kind], time));
+        entry.1 = entry.1.min(time);
+        if row[kernel] == "OptMatMul" {
+            assert_eq!(row[kind], "MatMul", "whatever else was fused into it: {row:?}");
+        }
+    }
+    let mut types: BTreeMap<&str, f64> = BTreeMap::new();
+    shortest.values().for_each(|(kind, time)| *types.entry(kind).or_default() += time);
+    let longest = types.iter().max_by(|a, b| a.1.total_cmp(b.1)).unwrap();
+    assert_eq!(*longest.0, "MatMul", "{types:?}");
+}
+
+#[test]
+fn without_options_the_switches_are_those_of_the_original_command_line() {
+    let (place, _) = profiled(&[]);
+    let switches = json!({"model-execution": true, "runtime-api": true, "sys-cpu-profiling": false,
+        "sys-hardware-mem": true, "sys-pid-profiling": false, "sys-profiling": false, "task-time": true});
+    assert_eq!(place.json("out/profiler/run/manifest.json")["switches"], switches);
+    let kinds: Vec<_> = categories(&place).into_keys().collect();
+    assert_eq!(kinds, ["copy", "engine_call", "memory for files", "memory used", "operator", "run"]);
+}
+
+#[test]
+fn model_execution_records_runs() {
+    assert_eq!(with_only("model-execution"), ["run"]);
+}
+
+#[test]
+fn task_time_records_dispatches() {
+    assert_eq!(with_only("task-time"), ["operator"]);
+}
+
+#[test]
+fn runtime_api_records_engine_calls_and_copies() {
+    assert_eq!(with_only("runtime-api"), ["copy", "engine_call"]);
+}
+
+#[test]
+fn sys_hardware_mem_samples_the_machines_memory() {
+    assert_eq!(with_only("sys-hardware-mem"), ["memory for files", "memory used"]);
+}
+
+#[test]
+fn sys_cpu_profiling_samples_every_processor() {
+    let kinds = with_only("sys-cpu-profiling");
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| kind.starts_with("processor ")), "{kinds:?}");
+}
+
+#[test]
+fn sys_profiling_samples_the_whole_machine() {
+    assert_eq!(with_only("sys-profiling"), ["all processors", "runnable tasks"]);
+}
+
+#[test]
+fn sys_pid_profiling_samples_this_process() {
+    let kinds = with_only("sys-pid-profiling");
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| kind.starts_with("process: ")), "{kinds:?}");
+}
+
+#[test]
+fn switches_of_units_that_are_not_here_are_taken_with_a_note() {
+    for switch in ["dvpp-profiling=on", "aicpu=on"] {
+        let (_, ended) = profiled(&["--profiler-option", switch]);
+        ended.says(&[&format!("note: --profiler-option {switch}: no such unit here")]);
+    }
+}
+
+#[test]
+fn the_full_set_of_switches_with_their_values_is_one_command_line() {
+    let switches = [
+        "model-execution=on",
+        "sys-hardware-mem=on",
+        "sys-cpu-profiling=off",
+        "sys-profiling=off",
+        "sys-pid-profiling=off",
+        "dvpp-profiling=on",
+        "runtime-api=on",
+        "task-time=on",
+        "aicpu=on",
+    ];
+    let options = switches.map(|switch| ["--profiler-option", switch]).concat();
+    let (place, _) = profiled(&options);
+    let (default, _) = profiled(&[]);
+    let switches = |place: &Workplace| place.json("out/profiler/run/manifest.json")["switches"].clone();
+    assert_eq!(switches(&place), switches(&default), "they are the defaults");
+}
+
+#[test]
+fn a_switch_that_does_not_exist_is_refused_with_those_that_do() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    for option in ["task-tim=on", "task-time=maybe", "task-time"] {
+        let ended = place.benchmark(&[&model, "--profiler", "-o", "out", "--profiler-option", option]);
+        ended.refused(2, &["--profiler-option", "model-execution, task-time, runtime-api"]);
+    }
+    assert_eq!(place.tree(""), [""; 0]);
+}
+
+#[test]
+fn the_memory_for_records_and_what_happens_when_it_is_full_can_be_set() {
+    let (place, _) = profiled(&["--loop", "50", "--profiler-size", "64K", "--profiler-watermark", "4K"]);
+    let records = place.json("out/profiler/run/manifest.json")["records"].clone();
+    assert_eq!(records["emitted"], records["delivered"], "lossless without a policy");
+    assert!(records["frames"].as_u64().unwrap() > 5, "written whenever 4 KiB wait: {records}");
+    for policy in ["lossless", "discard", "overwrite"] {
+        let (place, _) = profiled(&["--profiler-policy", policy]);
+        assert_eq!(place.json("out/profiler/run/manifest.json")["complete"], true);
+    }
+}
+
+#[test]
+fn profiling_needs_no_other_command() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+    let ended = end(place.command(&arguments).env("PATH", ""));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(EXPORTS.iter().all(|name| place.path("out/profiler/run").join(name).is_file()));
+}
+
+#[test]
+fn each_name_of_the_switch_for_raw_recordings_leaves_out_the_exports_and_says_how_to_make_them() {
+    let model = model("digits_cnn.onnx");
+    for name in RAW_ONLY {
+        let place = Workplace::new();
+        let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+        let ended = end(place.command(&arguments).env(name, "1"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(place.tree("out/profiler/run"), RAW, "{name}");
+        ended.says(&[name, "only the raw recording"]);
+        assert!(ended.stdout.contains("opscope export out/profiler/run"), "{ended:?}");
+
+        let ended =
+            end(place.command(&["benchmark", &model, "--profiler", "-o", "other", "-od", "run"]).env(name, "0"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(place.path("other/profiler/run/timeline.json").is_file(), "{name}=0 is off");
+    }
+}
+
+#[test]
+fn a_recording_left_raw_exports_to_what_is_made_at_once() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+    let ended = end(place.command(&arguments).env(RAW_ONLY[0], "1"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = place.export(&["out/profiler/run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(EXPORTS.iter().all(|name| place.path("out/profiler/run").join(name).is_file()));
+    let operators = categories(&place)["operator"];
+    assert_eq!(csv(&place.text("out/profiler/run/op_summary.csv")).len(), operators + 1);
+    let (at_once, _) = profiled(&[]);
+    assert_eq!(categories(&at_once)["operator"], operators);
+}
+
+#[test]
+fn exports_made_afterwards_are_those_made_at_once() {
+    let (place, _) = profiled(&["--loop", "3"]);
+    let ended = place.export(&["out/profiler/run", "--output", "later"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(place.tree("later"), EXPORTS);
+    for name in EXPORTS {
+        let read = |directory: &str| fs::read(place.path(directory).join(name)).unwrap();
+        assert!(read("later") == read("out/profiler/run"), "{name} differs");
+    }
+}
+
+#[test]
+fn export_writes_one_format_if_one_is_asked_for_and_tells_paths_as_json() {
+    let (place, _) = profiled(&[]);
+    for (format, files) in [("perfetto", &EXPORTS[4..]), ("chrome", &EXPORTS[3..4]), ("csv", &EXPORTS[..3])] {
+        let ended = place.export(&["out/profiler/run", "--format", format, "--output", format, "--json"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(place.tree(format), files);
+        assert_eq!(ended.json().as_array().unwrap().len(), files.len());
+    }
+}
+
+#[test]
+fn what_is_no_recording_is_refused_by_export() {
+    let place = Workplace::new();
+    place.write("empty/x", "");
+    place.write("damaged/manifest.json", "{");
+    for directory in ["nowhere", "empty", "damaged"] {
+        place.export(&[directory]).refused(2, &[directory]);
+    }
+}
+
+#[test]
+fn profiler_works_alone_but_not_without_output_and_not_with_dump() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    place.benchmark(&[&model, "--profiler", "1"]).refused(2, &["--profiler needs --output"]);
+    place
+        .benchmark(&[&model, "--profiler", "--dump", "--output", "out"])
+        .refused(2, &["exclude each other", "run twice"]);
+    assert_eq!(place.tree(""), [""; 0]);
+    // The example of the tools that this command replaces.
+    place.benchmark_well(&["--om-model", &model, "--output", "./", "--profiler", "1"]);
+    assert!(place.path(&place.only("profiler")).join("timeline.json").is_file());
+    assert!(!place.path("dump").exists());
+}

@@ -1,0 +1,82 @@
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use crate::{DumpError, table};
+
+/// Names of tensors that belong to each other although they are not the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mapping {
+    pairs: HashMap<String, String>,
+}
+
+/// The largest file that is read.
+const LARGEST: u64 = 256 << 20;
+
+impl Mapping {
+    /// Reads a mapping file: a table of two comma-separated columns, the name of a value (or `operator:output0`) and the
+    /// name of it in the reference. Names with a comma or a quote stand in quotes. Empty lines, and lines that begin with
+    /// `#`, do not count.
+    ///
+    /// # Errors
+    /// When it cannot be read, a row does not have two columns, or a name is mapped twice.
+    pub fn read(path: &Path) -> Result<Self, DumpError> {
+        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
+        let length = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+        if length > LARGEST {
+            return Err(wrong(format!("it has {length} bytes, more than {LARGEST}")));
+        }
+        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        Self::parse(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Reads the text of such a file.
+    ///
+    /// # Errors
+    /// When a row does not have two columns, or a name is mapped twice.
+    pub fn parse(text: &str) -> Result<Self, DumpError> {
+        let mut pairs = HashMap::new();
+        for (index, row) in table::read(text)?.into_iter().enumerate() {
+            let wrong = |reason: String| DumpError::Table { row: index + 1, reason };
+            let counts = row.len() > 1 || row.iter().any(|field| !field.is_empty());
+            if !counts || row[0].starts_with('#') {
+                continue;
+            }
+            let columns = row.len();
+            let Ok([name, reference]) = <[String; 2]>::try_from(row) else {
+                return Err(wrong(format!("it has {columns} columns; a name and its name in the reference are right")));
+            };
+            if let Some(other) = pairs.insert(name.clone(), reference) {
+                return Err(wrong(format!("'{name}' was mapped before, to '{other}'")));
+            }
+        }
+        Ok(Self { pairs })
+    }
+
+    /// What a name is called in the reference.
+    pub fn of(&self, name: &str) -> Option<&str> {
+        self.pairs.get(name).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas_are_quoted_and_comments_do_not_count() {
+        let mapping = Mapping::parse("# mine,golden\na,b\r\n\"x,y\",\"say \"\"z\"\"\"\n\nlast,one").unwrap();
+        assert_eq!(
+            (mapping.of("a"), mapping.of("x,y"), mapping.of("last")),
+            (Some("b"), Some("say \"z\""), Some("one"))
+        );
+        assert_eq!(mapping.of("# mine"), None);
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_is_named() {
+        assert!(Mapping::parse("a,b\nc").unwrap_err().to_string().contains("row 2"));
+        assert!(Mapping::parse("a,b\na,c").unwrap_err().to_string().contains("mapped before, to 'b'"));
+        assert!(Mapping::parse("a,b,c").is_err());
+    }
+}

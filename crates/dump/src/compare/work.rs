@@ -1,0 +1,112 @@
+use std::io::{self, Read};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use opscope_tensor::DifferenceAccumulator;
+
+use super::matching::{MatchedBy, Matcher};
+use super::{CompareOptions, Comparison, Outcome, Row, diverge};
+use crate::{StoredDump, StoredTensor};
+
+/// What is read of each side at once: it stays in the second-level cache from the system's copy to the comparison.
+const ELEMENTS: usize = 64 << 10;
+
+const MOST_THREADS: usize = 4;
+
+pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &CompareOptions) -> Comparison {
+    let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options.mapping);
+    let mut pairs = Vec::new();
+    let mut only_in_tensors = Vec::new();
+    for tensor in &tensors.tensors {
+        match matcher.find(&tensor.place) {
+            Some((index, by)) => pairs.push((tensor, &reference.tensors[index], index, by)),
+            None => only_in_tensors.push(tensor.place.clone()),
+        }
+    }
+    let mut used = vec![false; reference.tensors.len()];
+    pairs.iter().for_each(|pair| used[pair.2] = true);
+    let unused = matcher.places().iter().zip(&used).filter(|(_, used)| !**used);
+    let problems = [tensors, reference].into_iter().flat_map(|dump| {
+        let place = dump.path.display().to_string();
+        dump.problems.iter().map(move |problem| format!("{place}: {problem}"))
+    });
+    diverge::finished(
+        Comparison {
+            tensors: tensors.path.display().to_string(),
+            reference: reference.path.display().to_string(),
+            rows: rows(&pairs, options),
+            only_in_tensors,
+            only_in_reference: unused.map(|(place, _)| place.clone()).collect(),
+            divergence: None,
+            problems: problems.collect(),
+        },
+        options.graph.as_deref(),
+    )
+}
+
+type Pair<'a> = (&'a StoredTensor, &'a StoredTensor, usize, MatchedBy);
+
+/// Compares all pairs, each on the next thread that is free.
+fn rows(pairs: &[Pair<'_>], options: &CompareOptions) -> Vec<Row> {
+    let available = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    let threads = options.threads.map_or_else(available, NonZeroUsize::get).min(pairs.len().max(1));
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(pairs.len()));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(pair) = pairs.get(index) else { break };
+                    let row = row(pair, options);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, row)| row).collect()
+}
+
+fn row(&(tensor, reference, _, matched_by): &Pair<'_>, options: &CompareOptions) -> Row {
+    let outcome = if tensor.shape != reference.shape {
+        Outcome::Shapes
+    } else {
+        difference(tensor, reference, options).unwrap_or_else(|error| Outcome::Unreadable(error.to_string()))
+    };
+    Row {
+        place: tensor.place.clone(),
+        reference: reference.place.clone(),
+        matched_by,
+        dtypes: (tensor.dtype, reference.dtype),
+        shapes: (tensor.shape.clone(), reference.shape.clone()),
+        outcome,
+    }
+}
+
+fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &CompareOptions) -> io::Result<Outcome> {
+    let unknown = || io::Error::other("the type of its elements is not known");
+    let types = (tensor.dtype.ok_or_else(unknown)?, reference.dtype.ok_or_else(unknown)?);
+    let tolerance = options.tolerances.tolerance(types.1);
+    let elements = tensor.shape.iter().product();
+    let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);
+    let mut accumulator = accumulator.map_err(io::Error::other)?;
+    let (mut left, mut right) = (tensor.data()?, reference.data()?);
+    let bytes_of = |dtype: opscope_tensor::DType, elements| dtype.bytes_of(elements).unwrap_or(0);
+    let most = elements.min(ELEMENTS);
+    let mut buffers = (vec![0; bytes_of(types.0, most)], vec![0; bytes_of(types.1, most)]);
+    let mut rest: usize = elements;
+    while rest > 0 {
+        let now = rest.min(ELEMENTS);
+        let (x, y) = (&mut buffers.0[..bytes_of(types.0, now)], &mut buffers.1[..bytes_of(types.1, now)]);
+        left.read_exact(x)?;
+        right.read_exact(y)?;
+        accumulator.update(x, y);
+        rest -= now;
+    }
+    let difference = accumulator.finish();
+    Ok(Outcome::Compared { difference, within: difference.is_within(&tolerance) })
+}

@@ -1,0 +1,213 @@
+use std::io::{self, Read};
+use std::path::Path;
+
+use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
+use serde_json::{Value, json};
+
+use crate::layout::{bytes, columns, finite, short};
+use crate::stored::Noted;
+use crate::{DumpError, Io, StoredDump, StoredTensor};
+
+/// What a dump contains.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// The dump.
+    pub dump: StoredDump,
+    /// For each of its tensors what its data is like, where there is data.
+    pub tensors: Vec<Result<Details, String>>,
+}
+
+/// What a tensor's data is like.
+#[derive(Debug, Clone)]
+pub struct Details {
+    /// Its statistics.
+    pub statistics: Statistics,
+    /// How its elements are spread.
+    pub histogram: Histogram,
+    /// Its first elements, at most [`Details::FIRST`].
+    pub first: Vec<Element>,
+}
+
+impl Details {
+    /// How many elements are shown.
+    pub const FIRST: usize = 8;
+
+    /// Reads a tensor once, piece by piece.
+    ///
+    /// # Errors
+    /// When the dump does not have its data, its type is not known, or it cannot be read.
+    pub fn of(tensor: &StoredTensor) -> io::Result<Self> {
+        let dtype = tensor.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
+        let mut left: usize = tensor.shape.iter().product();
+        let mut accumulator = Accumulator::new(dtype, left).map_err(io::Error::other)?;
+        let (mut histogram, mut first) = (Histogram::default(), Vec::new());
+        let mut data = tensor.data()?;
+        let mut buffer = vec![0; dtype.bytes_of(left.min(PIECE)).unwrap_or(0)];
+        let mut is_first = true;
+        while left > 0 {
+            let now = left.min(PIECE);
+            let piece = &mut buffer[..dtype.bytes_of(now).unwrap_or(0)];
+            data.read_exact(piece)?;
+            accumulator.update(piece);
+            histogram.update(dtype, piece, now);
+            if std::mem::take(&mut is_first) {
+                first = (0..now.min(Self::FIRST)).filter_map(|index| Element::at(dtype, piece, index)).collect();
+            }
+            left -= now;
+        }
+        Ok(Self { statistics: accumulator.finish(), histogram, first })
+    }
+}
+
+/// Elements that are read at once.
+const PIECE: usize = 64 << 10;
+
+impl Inspection {
+    /// Looks at a dump, or at a single `.npy` or dump file, and reads all of its data.
+    ///
+    /// # Errors
+    /// When there is no dump.
+    pub fn of(path: &Path) -> Result<Self, DumpError> {
+        let dump = StoredDump::open(path)?;
+        let tensors = dump.tensors.iter().map(|tensor| Details::of(tensor).map_err(|error| error.to_string()));
+        let tensors = tensors.collect();
+        Ok(Self { dump, tensors })
+    }
+
+    /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
+    pub fn text(&self) -> String {
+        let mut text = self.heading();
+        let head = ["tensor", "operator", "type", "", "dtype", "shape", "size", "min", "max", "mean", "nan", "inf"];
+        let lines = self.dump.tensors.iter().zip(&self.tensors).map(|(tensor, details)| line(tensor, details.as_ref()));
+        text += &columns(head.map(str::to_owned).to_vec(), lines.collect());
+        if let [Ok(details)] = self.tensors.as_slice() {
+            text += &details.text();
+        }
+        for problem in &self.dump.problems {
+            text += &format!("problem: {problem}\n");
+        }
+        text
+    }
+
+    fn heading(&self) -> String {
+        let size: u64 = self.dump.tensors.iter().map(|tensor| tensor.bytes).sum();
+        let mut text = format!("{}: {} tensors, {}", self.dump.path.display(), self.dump.tensors.len(), bytes(size));
+        if let Some(manifest) = &self.dump.manifest {
+            let state = if manifest.complete { "complete" } else { "NOT complete" };
+            let (model, engine) = (&manifest.model, &manifest.engine);
+            text += &format!(", {state}\nmodel {} ({}), ", model.path, model.xxh3);
+            text += &format!("{} {}, {} fidelity\n", engine.name, engine.version, manifest.fidelity);
+            if manifest.missing_count > 0 {
+                text += &format!("{} tensors are missing; the manifest names them\n", manifest.missing_count);
+            }
+            manifest.errors.iter().for_each(|error| text += &format!("error: {error}\n"));
+        } else {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        let tensor = |(tensor, details): (&StoredTensor, &Result<Details, String>)| {
+            let place = &tensor.place;
+            json!({
+                "run": place.run,
+                "operator": place.operator,
+                "op_type": place.op_type,
+                "io": place.io.map(Io::name),
+                "slot": place.slot,
+                "value": place.value,
+                "dtype": tensor.dtype.map(opscope_tensor::DType::name),
+                "shape": tensor.shape,
+                "bytes": tensor.bytes,
+                "statistics": details.as_ref().ok().map(Details::json),
+                "problem": details.as_ref().err(),
+            })
+        };
+        json!({
+            "schema": "opscope.inspection/1",
+            "path": self.dump.path.display().to_string(),
+            "complete": self.dump.manifest.as_ref().map(|manifest| manifest.complete),
+            "tensors": self.dump.tensors.iter().zip(&self.tensors).map(tensor).collect::<Vec<_>>(),
+            "problems": self.dump.problems,
+        })
+    }
+}
+
+impl Details {
+    fn text(&self) -> String {
+        let first: Vec<String> = self.first.iter().map(ToString::to_string).collect();
+        let more = if self.statistics.count > first.len() as u64 { ", ..." } else { "" };
+        let mut text = format!("first elements: {}{more}\n", first.join(", "));
+        text += &histogram_text(&self.histogram);
+        text
+    }
+
+    fn json(&self) -> Value {
+        let statistics = &self.statistics;
+        let number = |number: Option<f64>| number.and_then(finite);
+        let bins = self.histogram.bins();
+        json!({
+            "count": statistics.count,
+            "min": number(statistics.min),
+            "max": number(statistics.max),
+            "mean": number(statistics.mean),
+            "std": number(statistics.std),
+            "l2": number(statistics.l2),
+            "nan": statistics.nan,
+            "positive_infinite": statistics.positive_infinite,
+            "negative_infinite": statistics.negative_infinite,
+            "zeros": statistics.zeros,
+            "xxh3": format!("{:016x}", statistics.xxh3),
+            "histogram": bins.iter().map(|bin| json!([bin.from, bin.to, bin.count])).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A bar for every power of two.
+fn histogram_text(histogram: &Histogram) -> String {
+    const WIDTH: u64 = 40;
+    let bins = histogram.bins();
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1).max(1);
+    let mut text = String::new();
+    for bin in bins {
+        let range = if bin.from == 0.0 { "0".into() } else { format!("{} to {}", short(bin.from), short(bin.to)) };
+        let bar = "#".repeat((bin.count * WIDTH).div_ceil(most) as usize);
+        text += format!("{range:>24} {:>10} {bar}", bin.count).trim_end();
+        text.push('\n');
+    }
+    if histogram.non_finite() > 0 {
+        text += &format!("{:>24} {:>10}\n", "NaN or infinite", histogram.non_finite());
+    }
+    text
+}
+
+fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String> {
+    let place = &tensor.place;
+    let shape: Vec<String> = tensor.shape.iter().map(ToString::to_string).collect();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut line = vec![
+        place.label(),
+        text(&place.operator),
+        text(&place.op_type),
+        place.io.map_or("", Io::name).into(),
+        tensor.dtype.map_or("?", opscope_tensor::DType::name).into(),
+        if shape.is_empty() { "-".into() } else { shape.join("x") },
+        bytes(tensor.bytes),
+    ];
+    let number = |number: Option<f64>| number.map_or("-".into(), short);
+    match (details, &tensor.noted) {
+        (Ok(Details { statistics, .. }), _) => {
+            let infinite = statistics.positive_infinite + statistics.negative_infinite;
+            line.extend([statistics.min, statistics.max, statistics.mean].map(number));
+            line.extend([statistics.nan, infinite].map(|count| count.to_string()));
+        }
+        (Err(_), Some(Noted { min, max, mean, nan, inf, .. })) => {
+            line.extend([min, max, mean].map(|of| number(*of)));
+            line.extend([nan, inf].map(ToString::to_string));
+        }
+        (Err(problem), None) => line.push(problem.clone()),
+    }
+    line
+}

@@ -1,0 +1,64 @@
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use crate::ascend::{AscendFile, FileName, MAPPING};
+use crate::table;
+
+/// The files among these that are AscendCL's, in the order of their runs and tasks.
+pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
+    let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::AscendCl, ..StoredDump::default() };
+    let mut mappings = HashMap::new();
+    let mut found = Vec::new();
+    for path in files {
+        let mapping = mappings.entry(path.parent()).or_insert_with(|| mapping(path, &mut dump.problems));
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(name) = FileName::parse(mapping.get(name).map_or(name, String::as_str)) else { continue };
+        match AscendFile::open(path) {
+            Ok(file) => found.push((run_of(path), name, file)),
+            Err(error) => dump.problems.push(error.to_string()),
+        }
+    }
+    found.sort_by_key(|(run, name, file)| (*run, name.task, file.time));
+    dump.tensors = found.into_iter().flat_map(|(run, name, file)| tensors(run, &name, file)).collect();
+    dump
+}
+
+/// The last directory counts the runs.
+fn run_of(path: &Path) -> Option<u64> {
+    path.parent()?.file_name()?.to_str()?.parse().ok()
+}
+
+fn mapping(path: &Path, problems: &mut Vec<String>) -> HashMap<String, String> {
+    let table = path.with_file_name(MAPPING);
+    let Ok(text) = fs::read_to_string(&table) else { return HashMap::new() };
+    let rows = table::read(&text).unwrap_or_else(|error| {
+        problems.push(format!("{}: {error}", table.display()));
+        Vec::new()
+    });
+    let pair = |row: Vec<String>| <[String; 2]>::try_from(row).ok().map(|[mapped, original]| (mapped, original));
+    rows.into_iter().filter_map(pair).collect()
+}
+
+fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTensor> {
+    let op_type = file.op_type.unwrap_or_else(|| name.op_type.clone());
+    let tensor = |tensor: crate::ascend::AscendTensor| {
+        let place = Place {
+            run,
+            operator: Some(file.op_name.clone()),
+            op_type: Some(op_type.clone()),
+            io: Some(tensor.io),
+            slot: Some(tensor.slot),
+            value: tensor.value,
+        };
+        let elements = tensor.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        let fits = tensor.dtype.zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));
+        let location = match fits.map(|bytes| bytes as u64) == Some(tensor.bytes) {
+            true => Location::File(file.path.clone(), tensor.offset),
+            false => Location::Nowhere("its size does not fit its type and shape"),
+        };
+        StoredTensor { place, dtype: tensor.dtype, shape: tensor.shape, bytes: tensor.bytes, noted: None, location }
+    };
+    file.tensors.into_iter().map(tensor).collect()
+}

@@ -1,0 +1,203 @@
+//! Dumps that were taken before: our own, AscendCL's, and plain directories of `.npy` files.
+
+mod ascend;
+mod index;
+mod kept;
+mod npy;
+mod walk;
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use opscope_tensor::{DType, Tensor};
+
+use crate::{DumpError, INDEX, Io, Manifest};
+pub use kept::{KeepSink, Keeper};
+
+/// A dump that was taken before: its tensors, in the order in which they came, without their data.
+#[derive(Debug, Clone, Default)]
+pub struct StoredDump {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What kind of dump it is.
+    pub kind: DumpKind,
+    /// The manifest; only our own dumps have one.
+    pub manifest: Option<Manifest>,
+    /// Its tensors.
+    pub tensors: Vec<StoredTensor>,
+    /// What could not be read, and why. Everything else can be used.
+    pub problems: Vec<String>,
+}
+
+/// The kinds of dumps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DumpKind {
+    /// A directory with `index.jsonl`.
+    Opscope,
+    /// AscendCL's dump files.
+    AscendCl,
+    /// `.npy` files.
+    #[default]
+    Npy,
+    /// Kept by this process.
+    Kept,
+}
+
+/// A tensor of a dump.
+#[derive(Debug, Clone)]
+pub struct StoredTensor {
+    /// Where it comes from.
+    pub place: Place,
+    /// The type of its elements; none for types that are not known here.
+    pub dtype: Option<DType>,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// The bytes of its data.
+    pub bytes: u64,
+    /// What the dump says of its numbers; only our own says something.
+    pub noted: Option<Noted>,
+    location: Location,
+}
+
+/// What an index says of a tensor's numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noted {
+    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
+    pub xxh3: String,
+    /// The smallest finite element.
+    pub min: Option<f64>,
+    /// The largest finite element.
+    pub max: Option<f64>,
+    /// The mean of the finite elements.
+    pub mean: Option<f64>,
+    /// How many elements are NaN.
+    pub nan: u64,
+    /// How many are infinite.
+    pub inf: u64,
+}
+
+/// Where a tensor of a dump comes from, as far as the dump says so.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The run; none for what is the same in every run, and where the dump does not tell runs apart.
+    pub run: Option<u64>,
+    /// The operator's name.
+    pub operator: Option<String>,
+    /// The operator's type.
+    pub op_type: Option<String>,
+    /// Whether the operator takes or gives it.
+    pub io: Option<Io>,
+    /// Its slot.
+    pub slot: Option<usize>,
+    /// The value's name.
+    pub value: Option<String>,
+}
+
+/// Where a tensor's data is.
+#[derive(Debug, Clone)]
+enum Location {
+    /// In a file, in our order of bytes and elements, from this offset.
+    File(PathBuf, u64),
+    /// In an `.npy` file of another order.
+    Foreign(PathBuf),
+    Memory(Arc<[u8]>),
+    /// In a file that has no name.
+    Unnamed(Arc<File>, u64),
+    /// Nowhere: only its statistics were taken, or only its beginning.
+    Nowhere(&'static str),
+}
+
+impl StoredDump {
+    /// Opens a dump: a directory, or a single file of AscendCL's or numpy's.
+    ///
+    /// # Errors
+    /// When there is no dump.
+    pub fn open(path: &Path) -> Result<Self, DumpError> {
+        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
+        let metadata = path.metadata().map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+        if metadata.is_dir() && path.join(INDEX).is_file() {
+            return index::open(path);
+        }
+        let files = if metadata.is_dir() { walk::files(path)? } else { vec![path.to_path_buf()] };
+        let ascend = ascend::open(path, &files);
+        if !ascend.tensors.is_empty() {
+            return Ok(ascend);
+        }
+        let npy = npy::open(path, &files);
+        match (npy.tensors.is_empty(), ascend.problems.into_iter().chain(npy.problems.clone()).next()) {
+            (false, _) => Ok(npy),
+            (true, Some(problem)) => Err(wrong(problem)),
+            (true, None) => Err(wrong(format!("there is no dump here: no {INDEX}, no dump file, no .npy file"))),
+        }
+    }
+}
+
+impl StoredTensor {
+    /// Reads the data from its beginning: little-endian, row-major, [`bytes`](Self::bytes) long.
+    ///
+    /// # Errors
+    /// When the dump does not have it, or the file cannot be read.
+    pub fn data(&self) -> io::Result<Box<dyn Read + Send>> {
+        let from = |file: Arc<File>, at: u64| Box::new(At { file, at }.take(self.bytes));
+        Ok(match &self.location {
+            Location::File(path, offset) => from(Arc::new(File::open(path)?), *offset),
+            Location::Foreign(path) => {
+                let tensor = opscope_tensor::npy::read_file(path).map_err(io::Error::other)?;
+                Box::new(Cursor::new(tensor.bytes().to_vec()))
+            }
+            Location::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+            Location::Unnamed(file, offset) => from(Arc::clone(file), *offset),
+            Location::Nowhere(why) => return Err(io::Error::other(*why)),
+        })
+    }
+
+    /// The whole tensor.
+    ///
+    /// # Errors
+    /// As [`data`](Self::data), and when its type is not known.
+    pub fn read(&self) -> io::Result<Tensor> {
+        let dtype = self.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
+        let mut bytes = Vec::new();
+        self.data()?.read_to_end(&mut bytes)?;
+        Tensor::new(dtype, self.shape.clone(), bytes).map_err(io::Error::other)
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.location {
+            Location::File(path, _) | Location::Foreign(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+impl Place {
+    /// What to call the tensor: its value, or its operator and slot.
+    pub fn label(&self) -> String {
+        match (&self.value, &self.operator) {
+            (Some(value), _) => value.clone(),
+            (None, Some(operator)) => {
+                let io = self.io.map_or("tensor", Io::name);
+                format!("{operator}:{io}{}", self.slot.unwrap_or(0))
+            }
+            (None, None) => "?".into(),
+        }
+    }
+}
+
+/// Reads a file from a place without moving a position that others share.
+struct At {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(into, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}

@@ -1,0 +1,77 @@
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::npy;
+
+use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use crate::Io;
+use crate::ascend::FileName;
+
+/// The `.npy` files among these. A file's path below the directory is taken as its value's name.
+pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
+    let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Npy, ..StoredDump::default() };
+    for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {
+        match tensor(root, path) {
+            Ok(tensor) => dump.tensors.push(tensor),
+            Err(reason) => dump.problems.push(format!("{}: {reason}", path.display())),
+        }
+    }
+    dump
+}
+
+fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let header = npy::Header::read(&mut file).map_err(|error| error.to_string())?;
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    let bytes = header.data_bytes as u64;
+    if length.checked_sub(header.data_offset) != Some(bytes) {
+        return Err(format!("its header asks for {bytes} bytes of data, the file has {length} in all"));
+    }
+    let location = match header.is_native() {
+        true => Location::File(path.to_path_buf(), header.data_offset),
+        false => Location::Foreign(path.to_path_buf()),
+    };
+    let name = path.strip_prefix(root).ok().filter(|name| !name.as_os_str().is_empty());
+    let name = name.or_else(|| path.file_name().map(Path::new)).unwrap_or(path).with_extension("");
+    let place = place(&name.to_string_lossy());
+    Ok(StoredTensor { place, dtype: Some(header.dtype), shape: header.shape, bytes, noted: None, location })
+}
+
+/// What a file's name says, in the ways in which the vendors' tools name them.
+fn place(name: &str) -> Place {
+    let value = Place { value: Some(name.into()), ..Place::default() };
+    let last = name.rsplit('/').next().unwrap_or(name);
+    // `<dump file>.<input|output>.<slot>.<format>`, as a dump file is converted.
+    let mut parts = last.rsplitn(4, '.').skip(1);
+    if let (Some(slot), Some(io), Some(file)) = (parts.next(), parts.next(), parts.next()) {
+        let io = [Io::Input, Io::Output].into_iter().find(|known| known.name() == io);
+        if let (Ok(slot), Some(io), Some(file)) = (slot.parse(), io, FileName::parse(file)) {
+            let (operator, op_type) = (Some(file.op_name), Some(file.op_type));
+            return Place { operator, op_type, io: Some(io), slot: Some(slot), ..value };
+        }
+    }
+    // `<operator>.<output>.<time>`, as the outputs of an ONNX model are dumped.
+    let mut parts = last.rsplitn(3, '.');
+    if let (Some(time), Some(slot), Some(operator)) = (parts.next(), parts.next(), parts.next())
+        && time.parse::<u64>().is_ok()
+        && let Ok(slot) = slot.parse()
+    {
+        return Place { operator: Some(operator.into()), io: Some(Io::Output), slot: Some(slot), ..value };
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_vendors_tools_say_operator_and_slot() {
+        let converted = place("sub/Conv2D.conv1.3.7.1700000000000000.input.1.NCHW");
+        let converted = (converted.operator.as_deref(), converted.io, converted.slot);
+        assert_eq!(converted, (Some("conv1"), Some(Io::Input), Some(1)));
+        let golden = place("/model/Relu.0.1700000000");
+        assert_eq!((golden.operator.as_deref(), golden.io, golden.slot), (Some("Relu"), Some(Io::Output), Some(0)));
+        assert_eq!(place("conv1.weight").operator, None);
+    }
+}

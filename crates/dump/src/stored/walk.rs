@@ -1,0 +1,33 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::DumpError;
+
+/// AscendCL's directories are four deep below a dump's.
+const DEEPEST: usize = 8;
+
+/// More files than any dump has.
+const MOST_FILES: usize = 1_000_000;
+
+/// The files under a directory, sorted. Links are not followed: they could lead out of it.
+pub(super) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
+    let mut found = Vec::new();
+    let mut directories = vec![(root.to_path_buf(), 0)];
+    while let Some((directory, depth)) = directories.pop() {
+        let wrong = |reason: String| DumpError::File { path: directory.clone(), reason };
+        for entry in fs::read_dir(&directory).map_err(|error| wrong(format!("it cannot be listed: {error}")))? {
+            let entry = entry.map_err(|error| wrong(format!("it cannot be listed: {error}")))?;
+            let kind = entry.file_type().map_err(|error| wrong(format!("it cannot be listed: {error}")))?;
+            if kind.is_dir() && depth < DEEPEST {
+                directories.push((entry.path(), depth + 1));
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+            if found.len() > MOST_FILES {
+                return Err(wrong(format!("there are more than {MOST_FILES} files")));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,173 @@
+//! AscendCL's dump files: written, read back, and damaged.
+
+mod fake;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use fake::Chain;
+use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, DirectoryTarget, FileName};
+use opscope_dump::{DumpKind, Dumper, Io, IoSelection, Request, Selection, StoredDump};
+use opscope_tensor::DType;
+use proptest::prelude::*;
+
+fn dump(chain: &Chain, root: &Path, io: IoSelection) {
+    let dumper = Dumper::new();
+    let sink = AscendSink::new(DirectoryTarget::create(root).unwrap(), 1 << 20);
+    let selection = Selection { io, ..Selection::default() };
+    dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() }).unwrap();
+    dumper.add_plan(chain, chain).unwrap();
+    for run in 0..2 {
+        chain.run_with(&dumper, run).unwrap();
+    }
+    let report = dumper.finish().unwrap();
+    assert!(report.is_complete(), "{report:?}");
+}
+
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { directories.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn inputs_and_outputs_of_an_operator_are_in_one_file_and_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("20260101000000");
+    let chain = Chain::new(&["first/op.a", "b", "last"], &[2, 3]);
+    dump(&chain, &root, IoSelection::All);
+    let stored = StoredDump::open(&root).unwrap();
+    assert_eq!((stored.kind, stored.problems.len()), (DumpKind::AscendCl, 0));
+    let of_a: Vec<_> = stored
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.place.operator.as_deref() == Some("first/op.a") && tensor.place.run == Some(1))
+        .collect();
+    let seen: Vec<_> = of_a
+        .iter()
+        .map(|tensor| (tensor.place.io.unwrap(), tensor.place.value.as_deref().unwrap(), tensor.read().unwrap()))
+        .collect();
+    assert_eq!(seen.len(), 2);
+    assert_eq!((seen[0].0, seen[0].1), (Io::Input, "x"));
+    assert_eq!((seen[1].0, seen[1].1), (Io::Output, "value 1"));
+    assert_eq!(seen[0].2.bytes(), [0u8; 24]);
+    assert_eq!((seen[1].2.dtype(), seen[1].2.shape()), (DType::F32, &[2, 3][..]));
+    assert_eq!(seen[1].2.bytes(), [1f32; 6].map(f32::to_le_bytes).concat());
+    assert_eq!(of_a[0].file(), of_a[1].file());
+    let name = of_a[0].file().unwrap().strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("0/chain/1/1/AddOne.first_op_a.1.0."), "{name}");
+}
+
+#[test]
+fn a_name_longer_than_a_file_systems_is_mapped_and_found_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    let long = format!("../{}", "x".repeat(400));
+    dump(&Chain::new(&[&long, "last"], &[2]), &root, IoSelection::Outputs);
+    let stored = StoredDump::open(&root).unwrap();
+    let found = stored.tensors.iter().filter(|tensor| tensor.place.operator.as_deref() == Some(&long)).count();
+    assert_eq!((found, stored.problems.len()), (2, 0));
+    let table = std::fs::read_to_string(root.join("0/chain/1/0/mapping.csv")).unwrap();
+    let (digits, name) = table.trim_end().split_once(',').unwrap();
+    assert!(digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    assert_eq!(FileName::parse(name).unwrap().op_type, "AddOne");
+}
+
+/// What a target was given: path, bytes, last.
+type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
+
+#[test]
+fn chunks_are_never_empty_come_in_order_and_end_once() {
+    for (elements, chunk, io) in [
+        (1, 1 << 20, IoSelection::Outputs),
+        (50_000, 4096, IoSelection::Outputs),
+        (50_000, 4096, IoSelection::All),
+        (0, 64, IoSelection::All),
+    ] {
+        let given: Given = Arc::default();
+        let keep = Arc::clone(&given);
+        let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
+            keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
+            Ok(())
+        });
+        let dumper = Dumper::new();
+        let selection = Selection { io, ..Selection::default() };
+        let sink = Box::new(AscendSink::new(target, chunk));
+        dumper.subscribe(sink, Request { selection, ..Request::default() }).unwrap();
+        Chain::new(&["a", "b", "last"], &[elements]).run_with(&dumper, 0).unwrap();
+        assert!(dumper.finish().unwrap().is_complete());
+
+        let given = given.lock().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut names: Vec<_> = given.iter().map(|(path, ..)| path.clone()).collect();
+        names.dedup();
+        assert_eq!(names.len(), 2, "the chunks of one file come together");
+        for (number, name) in names.iter().enumerate() {
+            let chunks: Vec<_> = given.iter().filter(|(path, ..)| path == name).collect();
+            assert!(chunks.iter().all(|(_, bytes, _)| !bytes.is_empty()));
+            assert_eq!(chunks.iter().filter(|(.., last)| *last).count(), 1);
+            assert!(chunks.last().unwrap().2);
+            let path = dir.path().join(number.to_string());
+            std::fs::write(&path, chunks.iter().map(|(_, bytes, _)| bytes.as_slice()).collect::<Vec<_>>().concat())
+                .unwrap();
+            let file = AscendFile::open(&path).unwrap();
+            assert_eq!(file.tensors.len(), if io == IoSelection::All { 2 } else { 1 });
+            assert!(file.tensors.iter().all(|tensor| tensor.shape == [elements]));
+        }
+    }
+}
+
+#[test]
+fn a_target_that_fails_stops_the_dump_with_its_reason() {
+    let dumper = Dumper::new();
+    let target = Chunks(|_: &Path, _: &[u8], _: bool| Err("the tape is full".into()));
+    dumper.subscribe(Box::new(AscendSink::new(target, 4096)), Request::default()).unwrap();
+    Chain::new(&["a", "b", "last"], &[4]).run_with(&dumper, 0).unwrap();
+    let report = dumper.finish().unwrap();
+    assert_eq!(report.subscriptions[0].losses.count(), 2);
+    assert!(report.subscriptions[0].errors[0].contains("the tape is full"));
+}
+
+fn whole_file() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    dump(&Chain::new(&["a", "last"], &[5]), &root, IoSelection::All);
+    std::fs::read(&files(&root)[0]).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn damage_is_an_error_or_a_file_whose_tensors_lie_inside(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4), cut in any::<prop::sample::Index>(), cuts: bool,
+    ) {
+        let mut bytes = whole_file();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if cuts {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("AddOne.a.1.0.5");
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok(file) = AscendFile::open(&path) {
+            for tensor in &file.tensors {
+                prop_assert!(tensor.offset + tensor.bytes <= bytes.len() as u64);
+            }
+        }
+        if let Ok(stored) = StoredDump::open(dir.path()) {
+            for tensor in &stored.tensors {
+                let _ = tensor.read();
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use std::collections::{BTreeSet, HashMap};
+
+use super::histogram::Histogram;
+use super::{OperatorTimes, TypeTimes};
+use crate::Recording;
+use crate::recording::{DispatchFact, KernelNames};
+
+/// The tables of operators and of types while they are added up.
+#[derive(Default)]
+pub(super) struct Rows {
+    operators: Table<OperatorTimes>,
+    types: Table<TypeTimes>,
+    /// The rows that a kernel's time counts for.
+    kernels: HashMap<(u64, u32), (usize, usize)>,
+    names_of_type: HashMap<usize, BTreeSet<String>>,
+}
+
+struct Table<T> {
+    rows: Vec<Row<T>>,
+    by_name: HashMap<String, usize>,
+}
+
+struct Row<T> {
+    shown: T,
+    dispatches: u64,
+    total: f64,
+    /// Of the run that is being added.
+    this_run: f64,
+    of_runs: Histogram,
+}
+
+impl Rows {
+    /// Adds the dispatches of a run that counts.
+    pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact]) {
+        for dispatch in dispatches {
+            let key = (dispatch.plan, dispatch.kernel);
+            let (operator, op_type) = match self.kernels.get(&key) {
+                Some(rows) => *rows,
+                None => {
+                    let rows = self.rows_of(recording, key);
+                    self.kernels.insert(key, rows);
+                    rows
+                }
+            };
+            let nanos = recording.calibration().nanos(dispatch.span.start, dispatch.span.end);
+            self.operators.rows[operator].add(nanos);
+            self.types.rows[op_type].add(nanos);
+        }
+        self.operators.end_run();
+        self.types.end_run();
+    }
+
+    fn rows_of(&mut self, recording: &Recording, (plan, kernel): (u64, u32)) -> (usize, usize) {
+        let unknown;
+        let names = match recording.kernel(plan, kernel) {
+            Some(names) => names,
+            None => {
+                unknown = KernelNames::unknown(plan, kernel);
+                &unknown
+            }
+        };
+        let operator = self.operators.row(&names.operator, || OperatorTimes {
+            operator: names.operator.clone(),
+            op_type: names.op_type.clone(),
+            kernel_ops: Vec::new(),
+            fused: Vec::new(),
+            exact: true,
+            dispatches: 0,
+            total_ns: 0.0,
+            mean_ns: 0.0,
+            median_ns: 0.0,
+            percent: 0.0,
+        });
+        let row = &mut self.operators.rows[operator].shown;
+        row.exact &= names.exact;
+        add_new(&mut row.kernel_ops, &names.op);
+        names.fused.iter().for_each(|fused| add_new(&mut row.fused, &fused.name));
+        let op_type = self.types.row(&names.op_type, || TypeTimes {
+            op_type: names.op_type.clone(),
+            operators: 0,
+            kernel_ops: Vec::new(),
+            dispatches: 0,
+            total_ns: 0.0,
+            mean_ns: 0.0,
+            median_ns: 0.0,
+            percent: 0.0,
+        });
+        add_new(&mut self.types.rows[op_type].shown.kernel_ops, &names.op);
+        self.names_of_type.entry(op_type).or_default().insert(names.operator.clone());
+        (operator, op_type)
+    }
+
+    /// The tables, by time. `runs` is how many were added, `total_ns` their time.
+    pub(super) fn finish(self, runs: usize, total_ns: f64) -> (Vec<OperatorTimes>, Vec<TypeTimes>) {
+        let names_of_type = self.names_of_type;
+        let operators = self.operators.finish(|_, row| OperatorTimes {
+            dispatches: row.dispatches,
+            total_ns: row.total,
+            mean_ns: row.total / runs as f64,
+            median_ns: row.of_runs.median(),
+            percent: percent(row.total, total_ns),
+            ..row.shown
+        });
+        let types = self.types.finish(|index, row| TypeTimes {
+            operators: names_of_type.get(&index).map_or(0, |names| names.len() as u64),
+            dispatches: row.dispatches,
+            total_ns: row.total,
+            mean_ns: row.total / runs as f64,
+            median_ns: row.of_runs.median(),
+            percent: percent(row.total, total_ns),
+            ..row.shown
+        });
+        (operators, types)
+    }
+}
+
+impl<T> Table<T> {
+    fn row(&mut self, name: &str, new: impl FnOnce() -> T) -> usize {
+        if let Some(&row) = self.by_name.get(name) {
+            return row;
+        }
+        self.by_name.insert(name.to_owned(), self.rows.len());
+        self.rows.push(Row { shown: new(), dispatches: 0, total: 0.0, this_run: 0.0, of_runs: Histogram::default() });
+        self.rows.len() - 1
+    }
+
+    fn end_run(&mut self) {
+        for row in self.rows.iter_mut().filter(|row| row.this_run > 0.0) {
+            row.of_runs.add(row.this_run);
+            row.this_run = 0.0;
+        }
+    }
+
+    fn finish(self, mut shown: impl FnMut(usize, Row<T>) -> T) -> Vec<T> {
+        let mut rows: Vec<_> = self.rows.into_iter().enumerate().collect();
+        rows.sort_by(|a, b| b.1.total.total_cmp(&a.1.total));
+        rows.into_iter().map(|(index, row)| shown(index, row)).collect()
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), by_name: HashMap::new() }
+    }
+}
+
+impl<T> Row<T> {
+    fn add(&mut self, nanos: f64) {
+        self.dispatches += 1;
+        self.total += nanos;
+        self.this_run += nanos;
+    }
+}
+
+fn add_new(list: &mut Vec<String>, text: &str) {
+    if !list.iter().any(|known| known == text) {
+        list.push(text.to_owned());
+    }
+}
+
+pub(super) fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
+}

@@ -1,0 +1,101 @@
+//! What does a 64-byte record cost, without its timestamp, on one thread?
+
+mod measure;
+#[path = "measure/subject.rs"]
+mod subject;
+
+use std::hint::black_box;
+use std::sync::Mutex;
+
+use measure::{Case, Contender, medians, nanos_each};
+use opscope_trace::{BufferOptions, DispatchRecord, emit};
+use subject::{Subject, record};
+use tracing_subscriber::layer::SubscriberExt;
+
+const BATCH: u64 = 10_000;
+
+struct Nothing;
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Nothing {}
+
+fn main() {
+    let subject = Subject::start(BufferOptions::default());
+    let mut number = 0;
+    let (mut push, mut pop) = rtrb::RingBuffer::<DispatchRecord>::new(131_072);
+    let (send, receive) = crossbeam_channel::bounded::<DispatchRecord>(131_072);
+    let vector = Mutex::new(Vec::with_capacity(131_072));
+    let registry = tracing_subscriber::registry().with(Nothing);
+    let _default = tracing::subscriber::set_default(registry);
+    fastrace::set_reporter(fastrace::collector::ConsoleReporter, fastrace::collector::Config::default());
+    let mut slot = Box::new([0u64; 8]);
+    let mut region = vec![0u64; 1 << 20];
+    let mut at = 0;
+    let source = [1u64; 8];
+
+    println!("ns per 64-byte record, one thread");
+    let [ours, rtrb, _, _, _, _, store, _] = medians(
+        101,
+        [
+            Contender::new("opscope emit", || {
+                let cost = nanos_each(BATCH, |_| {
+                    emit(&record(0, number)).expect("there is room");
+                    number += 1;
+                });
+                subject.buffer.flush().expect("it is there");
+                cost
+            }),
+            Contender::new("rtrb push", || {
+                let cost = nanos_each(BATCH, |number| push.push(record(0, number)).expect("there is room"));
+                while let Ok(record) = pop.pop() {
+                    black_box(record);
+                }
+                cost
+            }),
+            Contender::new("crossbeam-channel send", || {
+                let cost = nanos_each(BATCH, |number| send.try_send(record(0, number)).expect("there is room"));
+                receive.try_iter().for_each(|record| drop(black_box(record)));
+                cost
+            }),
+            Contender::new("Mutex<Vec> push", || {
+                let cost = nanos_each(BATCH, |number| vector.lock().expect("nobody panics").push(record(0, number)));
+                black_box(&vector).lock().expect("nobody panics").clear();
+                cost
+            }),
+            Contender::new("tracing span, a layer that does nothing", || {
+                nanos_each(BATCH, |number| {
+                    let _span = tracing::info_span!("dispatch", number).entered();
+                })
+            }),
+            Contender::new("fastrace local span", || {
+                let root = fastrace::Span::root("run", fastrace::prelude::SpanContext::random());
+                let _guard = root.set_local_parent();
+                let cost = nanos_each(2_000, |_| {
+                    let _span = fastrace::local::LocalSpan::enter_with_local_parent("dispatch");
+                });
+                root.cancel();
+                cost
+            }),
+            Contender::new("floor: a hot 64-byte store", || {
+                nanos_each(BATCH, |number| {
+                    *black_box(&mut *slot) = [number; 8];
+                })
+            }),
+            Contender::new("floor: memcpy of 64 bytes into an 8 MiB ring", || {
+                nanos_each(BATCH, |_| {
+                    region[at..at + 8].copy_from_slice(black_box(&source));
+                    at = (at + 8) % (1 << 20);
+                })
+            }),
+        ],
+    );
+    Case {
+        case: "emit 64 bytes, no timestamp, 1 thread",
+        value: ours,
+        unit: "ns",
+        peer: "rtrb push",
+        peer_value: Some(rtrb),
+        floor: Some(store),
+        goal: format!("at most 2 x rtrb = {:.2} ns", 2.0 * rtrb),
+        met: ours <= 2.0 * rtrb,
+    }
+    .report();
+}

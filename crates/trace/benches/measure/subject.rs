@@ -1,0 +1,61 @@
+//! What is measured: a started context with two kinds, as the profiler has it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_trace::{
+    Buffer, BufferOptions, Context, DispatchRecord, KernelIndex, Kind, Operations, RunId, current_correlation,
+    current_thread,
+};
+
+pub struct Subject {
+    pub buffer: Buffer,
+    pub context: Context,
+    /// Records that the callback got, all of them checked.
+    pub checked: Arc<AtomicU64>,
+}
+
+impl Subject {
+    /// A buffer whose callback checks each thread's sequence and the content of each record.
+    pub fn start(options: BufferOptions) -> Self {
+        let checked = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&checked);
+        let mut next = Vec::new();
+        let buffer = Buffer::create(options, move |batch| {
+            for record in batch.records() {
+                let Some(dispatch) = record.get::<DispatchRecord>() else { continue };
+                let thread = dispatch.device as usize;
+                if next.len() <= thread {
+                    next.resize(thread + 1, 0);
+                }
+                let expected = next[thread];
+                assert!(
+                    dispatch.run.0 == expected && dispatch.kernel.0 == expected as u32,
+                    "a record is missing or torn"
+                );
+                next[thread] += 1;
+            }
+            count.fetch_add(batch.len(), Ordering::Relaxed);
+        })
+        .expect("the options make sense");
+        let context = Context::create();
+        for kind in [Kind::OperatorDispatch, Kind::Marker] {
+            context.configure(kind, Operations::All, &buffer).expect("it is free");
+        }
+        context.start().expect("it is there");
+        Self { buffer, context, checked }
+    }
+}
+
+/// The record of one dispatch, numbered per producer.
+#[inline(always)]
+pub fn record(producer: u32, number: u64) -> DispatchRecord {
+    DispatchRecord {
+        run: RunId(number),
+        kernel: KernelIndex(number as u32),
+        device: producer,
+        thread: current_thread(),
+        correlation: current_correlation(),
+        ..DispatchRecord::default()
+    }
+}

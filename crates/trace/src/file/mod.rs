@@ -1,0 +1,91 @@
+//! A buffer's memory in a file, so that what was committed survives the process, and reading it back.
+
+mod layout;
+mod names;
+mod recover;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use opscope_clock::{ClockPair, TickSource};
+use rustix::fs::{FallocateFlags, fallocate};
+
+pub(crate) use names::{Lock, lock_for_fork, note_new_names};
+pub use recover::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
+
+use crate::chunk::{Geometry, Region};
+use crate::{BufferId, Policy};
+use layout::{HEAD_BYTES, MAGIC, VERSION, word};
+
+/// Makes the file of a buffer: all of it allocated, so that writing to it later cannot fail, and its head written.
+/// Existing files are left alone.
+pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Policy) -> io::Result<Region> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    fallocate(&file, FallocateFlags::empty(), 0, (HEAD_BYTES + geometry.bytes()) as u64)?;
+    let region = Region::of_file(geometry, &file, HEAD_BYTES)?;
+    let source = match TickSource::current() {
+        TickSource::TimeStampCounter => layout::SOURCE_COUNTER,
+        TickSource::SystemClock => layout::SOURCE_SYSTEM,
+    };
+    let policy = match policy {
+        Policy::Lossless => 0,
+        Policy::Discard => 1,
+        Policy::Overwrite => 2,
+    };
+    for (at, value) in [
+        (word::SIZE, geometry.size as u64),
+        (word::SHARE, geometry.share as u64),
+        (word::STRIDE, geometry.stride as u64),
+        (word::COUNT, geometry.count as u64),
+        (word::POLICY, policy),
+        (word::TICK_SOURCE, source),
+        (word::PROCESS, u64::from(std::process::id())),
+        (word::BUFFER, id.as_raw()),
+        (word::VERSION, VERSION),
+    ] {
+        set(&region, at, value);
+    }
+    let now = ClockPair::now();
+    for at in [word::FIRST_CLOCKS, word::LAST_CLOCKS] {
+        set_clocks(&region, at, now);
+    }
+    // Last: a file without it was never a buffer.
+    set(&region, word::MAGIC, MAGIC);
+    names::follow(id, file, (HEAD_BYTES + geometry.bytes()) as u64)?;
+    Ok(region)
+}
+
+/// Notes in the file's head what was delivered and dropped, and what time it is, now and then.
+pub(crate) fn note_progress(region: &Region, delivered: u64, dropped: u64) {
+    if region.head_word(word::DELIVERED).is_some() {
+        set(region, word::DELIVERED, delivered);
+        set(region, word::DROPPED, dropped);
+        set_clocks(region, word::LAST_CLOCKS, ClockPair::now());
+    }
+}
+
+/// Notes that the buffer has ended and nothing waits in it.
+pub(crate) fn note_end(region: &Region, id: BufferId) {
+    if region.head_word(word::ENDED).is_some() {
+        set(region, word::ENDED, 1);
+        names::unfollow(id);
+    }
+}
+
+/// Lets go of every file, in the child of a fork: they are the parent's.
+pub(crate) fn forget_all() {
+    names::forget_all();
+}
+
+fn set(region: &Region, at: usize, value: u64) {
+    if let Some(word) = region.head_word(at) {
+        word.store(value, Ordering::Release);
+    }
+}
+
+fn set_clocks(region: &Region, at: usize, now: ClockPair) {
+    set(region, at, now.ticks.as_raw());
+    set(region, at + 8, now.time.as_nanos());
+}

@@ -1,0 +1,76 @@
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::layout::NAME_HEAD;
+use crate::name::names_after;
+use crate::{BufferId, NameId};
+
+/// A file behind whose chunks names are written.
+pub(crate) struct Follower {
+    buffer: BufferId,
+    file: File,
+    /// Where the next name goes.
+    end: u64,
+    /// The last name that is in the file.
+    last: NameId,
+}
+
+/// The files of all buffers that have one.
+static FOLLOWERS: Mutex<Vec<Follower>> = Mutex::new(Vec::new());
+
+/// Writes every name to this file, those that are there and those that come.
+pub(super) fn follow(buffer: BufferId, file: File, end: u64) -> io::Result<()> {
+    let mut follower = Follower { buffer, file, end, last: NameId(0) };
+    let mut followers = lock();
+    follower.catch_up()?;
+    followers.push(follower);
+    Ok(())
+}
+
+pub(super) fn unfollow(buffer: BufferId) {
+    lock().retain(|follower| follower.buffer != buffer);
+}
+
+pub(super) fn forget_all() {
+    lock().clear();
+}
+
+/// A text got a number. When this returns it is in the files, so it is there before any record that refers to it.
+pub(crate) fn note_new_names() {
+    for follower in lock().iter_mut() {
+        // A name that cannot be written is missing in the recovery; the records are all there.
+        let _ = follower.catch_up();
+    }
+}
+
+impl Follower {
+    /// Writes what is not in the file yet.
+    fn catch_up(&mut self) -> io::Result<()> {
+        names_after(self.last).iter().try_for_each(|(id, text)| self.write(*id, text))
+    }
+
+    fn write(&mut self, id: NameId, text: &str) -> io::Result<()> {
+        let mut entry = vec![0; (NAME_HEAD + text.len()).next_multiple_of(8)];
+        entry[..4].copy_from_slice(&id.0.to_le_bytes());
+        entry[4..8].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        entry[NAME_HEAD..NAME_HEAD + text.len()].copy_from_slice(text.as_bytes());
+        self.file.write_all_at(&entry, self.end)?;
+        self.end += entry.len() as u64;
+        self.last = id;
+        Ok(())
+    }
+}
+
+/// The files, locked.
+pub(crate) type Lock = MutexGuard<'static, Vec<Follower>>;
+
+pub(crate) fn lock_for_fork() -> Lock {
+    lock()
+}
+
+fn lock() -> Lock {
+    // Nothing panics between two halves of a change.
+    FOLLOWERS.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,229 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use opscope_clock::{Calibration, ClockPair, Ticks, Timestamp};
+
+use super::layout::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, word};
+use crate::chunk::{Cursor, Fill, START, Words, head};
+use crate::{Bytes, NameId, Policy, RecordRef, ThreadId};
+
+/// Why a file could not be read as a buffer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoverError {
+    /// The file could not be read.
+    #[error("{path} could not be read: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("this is no buffer of opscope: it does not begin with the bytes OPSCREC")]
+    NotABuffer,
+    /// It is of another version.
+    #[error("this buffer's file has version {0}; this program reads version 1")]
+    Version(u64),
+    /// Its head makes no sense.
+    #[error("the head of this buffer's file is damaged: {0}")]
+    Head(&'static str),
+}
+
+/// What a file held, beside its records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recovery {
+    /// Records that are here: committed, and not seen by a callback that returned.
+    pub records: u64,
+    /// Their payload.
+    pub bytes: Bytes,
+    /// Records that callbacks had got before.
+    pub delivered: u64,
+    /// Records that the buffer dropped by its policy.
+    pub dropped: u64,
+    /// Whether the buffer was destroyed in order, with nothing left in it.
+    pub ended: bool,
+    /// The process that emitted.
+    pub process: u32,
+    /// What happened when the buffer was full.
+    pub policy: Policy,
+    /// Where the file is damaged. Empty after a process was killed: nothing that was committed is lost then.
+    pub damage: Vec<Damage>,
+    /// The texts that records refer to.
+    pub names: BTreeMap<NameId, String>,
+    /// How ticks become time.
+    pub calibration: Calibration,
+}
+
+/// A part of a chunk that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// The chunk's number.
+    pub chunk: usize,
+    /// The thread that wrote there.
+    pub thread: ThreadId,
+    /// Bytes that should hold records and do not.
+    pub lost: Bytes,
+}
+
+/// The records of a file, and what is to be known about them.
+#[derive(Debug, Clone)]
+pub struct Recovered {
+    /// What was found.
+    pub recovery: Recovery,
+    words: Vec<u64>,
+    parts: Vec<Part>,
+}
+
+/// What is left in one chunk.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    sequence: u64,
+    /// Where the chunk starts and ends, in words.
+    start: usize,
+    end: usize,
+    cursor: Cursor,
+    upto: usize,
+}
+
+/// Reads the file of a buffer whose process has ended, however it did. The file is not changed.
+///
+/// # Errors
+/// When it cannot be read or is no buffer at all. A file that is damaged in part gives what is whole, and
+/// [`Recovery::damage`] says what is not.
+pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
+    let path = path.as_ref();
+    let bytes = std::fs::read(path).map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;
+    recover_bytes(&bytes)
+}
+
+/// As [`recover`], from the bytes of a file.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_bytes(bytes: &[u8]) -> Result<Recovered, RecoverError> {
+    let words: Vec<u64> =
+        bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+    let at = |offset: usize| words.get(offset / 8).copied().unwrap_or(0);
+    if at(word::MAGIC) != MAGIC {
+        return Err(RecoverError::NotABuffer);
+    }
+    if at(word::VERSION) != VERSION {
+        return Err(RecoverError::Version(at(word::VERSION)));
+    }
+    let (stride, count) = (at(word::STRIDE), at(word::COUNT));
+    if stride < (START + 8) as u64 || stride % 8 != 0 || stride > 1 << 20 {
+        return Err(RecoverError::Head("the distance of chunks is none that a buffer has"));
+    }
+    if count > 1 << 32 {
+        return Err(RecoverError::Head("there are more chunks than a buffer has"));
+    }
+    let mut recovery = Recovery {
+        records: 0,
+        bytes: Bytes::new(0),
+        delivered: at(word::DELIVERED),
+        dropped: at(word::DROPPED),
+        ended: at(word::ENDED) == 1,
+        process: at(word::PROCESS) as u32,
+        policy: match at(word::POLICY) {
+            1 => Policy::Discard,
+            2 => Policy::Overwrite,
+            _ => Policy::Lossless,
+        },
+        damage: Vec::new(),
+        names: names(bytes, HEAD_BYTES as u64 + stride * count),
+        calibration: calibration(&at),
+    };
+    let mut parts = Vec::new();
+    for index in 0..count as usize {
+        let start = (HEAD_BYTES + index * stride as usize) / 8;
+        let end = start + stride as usize / 8;
+        match words.get(start..end.min(words.len())).filter(|chunk| chunk.len() > START / 8) {
+            Some(chunk) => parts.extend(part(chunk, index, start, &mut recovery)),
+            // Where the file was cut off nobody knows what was there.
+            None => {
+                recovery.damage.push(Damage { chunk: index, thread: ThreadId(0), lost: Bytes::new(0) });
+                break;
+            }
+        }
+    }
+    parts.sort_by_key(|part| part.sequence);
+    Ok(Recovered { recovery, words, parts })
+}
+
+/// What is left in a chunk, with its records counted and its damage noted.
+fn part(chunk: &[u64], index: usize, start: usize, recovery: &mut Recovery) -> Option<Part> {
+    let committed = Fill(chunk.word(head::COMMITTED));
+    if committed.0 == 0 {
+        return None;
+    }
+    let thread = ThreadId(chunk.word(head::THREAD) as u32);
+    let claimed = committed.position();
+    let upto = claimed.min(chunk.len() * 8) / 8 * 8;
+    let delivered = chunk.word(head::DELIVERED) as usize;
+    let mut cursor = Cursor::start();
+    while cursor.take(chunk, delivered.min(upto), usize::MAX).is_some() {}
+    let first = cursor;
+    let mut payload = 0;
+    while let Some(taken) = cursor.take(chunk, upto, usize::MAX) {
+        recovery.records += taken.count as u64;
+        payload += taken.bytes() as u64;
+    }
+    recovery.bytes = Bytes::new(recovery.bytes.get() + payload);
+    let lost = claimed.saturating_sub(cursor.position).max(delivered.saturating_sub(first.position));
+    if lost > 0 {
+        recovery.damage.push(Damage { chunk: index, thread, lost: Bytes::new(lost as u64) });
+    }
+    let part = Part { sequence: chunk.word(head::SEQUENCE), start, end: start + chunk.len(), cursor: first, upto };
+    (cursor != first).then_some(part)
+}
+
+/// Every whole name behind the chunks.
+fn names(bytes: &[u8], start: u64) -> BTreeMap<NameId, String> {
+    let mut names = BTreeMap::new();
+    let mut rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
+    while let Some((entry, text)) = rest.split_at_checked(NAME_HEAD) {
+        let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().expect("4 bytes"));
+        let (id, length) = (number(0), number(4) as usize);
+        let Some(name) = text.get(..length).and_then(|text| std::str::from_utf8(text).ok()) else { break };
+        if id == 0 {
+            break;
+        }
+        names.insert(NameId(id), name.to_owned());
+        rest = rest.get((NAME_HEAD + length).next_multiple_of(8)..).unwrap_or_default();
+    }
+    names
+}
+
+fn calibration(at: &dyn Fn(usize) -> u64) -> Calibration {
+    if at(word::TICK_SOURCE) == SOURCE_SYSTEM {
+        return Calibration::identity();
+    }
+    let pair = |offset| ClockPair {
+        ticks: Ticks::from_raw(at(offset)),
+        time: Timestamp::from_nanos_since_boot(at(offset + 8)),
+    };
+    let (first, last) = (pair(word::FIRST_CLOCKS), pair(word::LAST_CLOCKS));
+    // A buffer that was killed before its first callback has one pair only. On the boot that it ran in, the clocks go on.
+    let now = ClockPair::now();
+    let last = if last == first && now.time > first.time { now } else { last };
+    Calibration::between(first, last)
+}
+
+impl Recovered {
+    /// The records: those of each thread in the order in which it emitted them.
+    pub fn records(&self) -> impl Iterator<Item = RecordRef<'_>> {
+        self.parts.iter().flat_map(|part| {
+            let chunk = &self.words[part.start..part.end];
+            let mut cursor = part.cursor;
+            let segments = std::iter::from_fn(move || cursor.take(chunk, part.upto, usize::MAX));
+            segments.flat_map(move |taken| {
+                let header = taken.segment.header();
+                let bytes = zerocopy::IntoBytes::as_bytes(chunk);
+                let starts = (0..taken.count).map(move |index| taken.start + index * taken.segment.step());
+                starts.map(move |start| RecordRef::new(header, &bytes[start..start + usize::from(header.length)]))
+            })
+        })
+    }
+}

@@ -1,0 +1,235 @@
+//! Contexts: what is traced, from when to when, and what is refused.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_trace::records::{EngineCallOperation, MarkerOperation};
+use opscope_trace::{
+    Buffer, BufferOptions, Bytes, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId, KernelIndex,
+    Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter, current_correlation,
+    current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
+};
+
+/// Contexts are the whole process's: these tests take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A buffer that keeps the records of one kind.
+fn keeper<R: Record + Copy + Send + 'static>() -> (Buffer, Arc<Mutex<Vec<R>>>) {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&kept);
+    let buffer = Buffer::create(BufferOptions::default(), move |batch| {
+        let mut kept = keep.lock().expect("no test panics while it holds this");
+        kept.extend(batch.records().filter_map(|record| record.get::<R>().copied()));
+    });
+    (buffer.expect("the options make sense"), kept)
+}
+
+fn taken<R>(buffer: &Buffer, kept: &Mutex<Vec<R>>) -> Vec<R> {
+    buffer.flush().expect("it is there");
+    std::mem::take(&mut kept.lock().expect("no test panics while it holds this"))
+}
+
+fn dispatch(run: u64) -> DispatchRecord {
+    DispatchRecord { run: RunId(run), kernel: KernelIndex(3), ..DispatchRecord::default() }
+}
+
+#[test]
+fn a_kind_is_wanted_while_a_context_with_it_is_started() {
+    let _turn = turn();
+    let (buffer, kept) = keeper::<DispatchRecord>();
+    let context = Context::create();
+    context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
+    assert!(!wanted(Kind::OperatorDispatch));
+    emit(&dispatch(1)).expect("nobody wants it");
+    context.start().expect("it is there");
+    context.start().expect("starting twice is starting once");
+    assert!(wanted(Kind::OperatorDispatch) && !wanted(Kind::Marker) && context.is_active());
+    emit(&dispatch(2)).expect("there is room");
+    emit(&CounterRecord::default()).expect("nobody wants it");
+    context.stop().expect("it is started");
+    assert!(!wanted(Kind::OperatorDispatch) && !context.is_active());
+    emit(&dispatch(3)).expect("nobody wants it");
+    context.start().expect("it is there");
+    emit(&dispatch(4)).expect("there is room");
+    drop(context);
+    emit(&dispatch(5)).expect("nobody wants it");
+    let runs: Vec<u64> = taken(&buffer, &kept).iter().map(|record| record.run.0).collect();
+    assert_eq!(runs, [2, 4]);
+}
+
+#[test]
+fn contexts_get_the_kinds_and_operations_that_they_asked_for_into_their_own_buffers() {
+    let _turn = turn();
+    let (all, all_kept) = keeper::<EngineCallRecord>();
+    let (some, some_kept) = keeper::<EngineCallRecord>();
+    let (first, second) = (Context::create(), Context::create());
+    first.configure(Kind::EngineCall, Operations::All, &all).expect("it is free");
+    let only = [Operation(EngineCallOperation::Run as u32), Operation(EngineCallOperation::Load as u32)];
+    second.configure(Kind::EngineCall, Operations::Only(&only), &some).expect("it is free");
+    first.start().expect("it is there");
+    let call = |operation| EngineCallRecord { operation, ..EngineCallRecord::default() };
+    (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
+    second.start().expect("it is there");
+    (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
+    first.stop().expect("it is started");
+    (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
+    second.stop().expect("it is started");
+    let operations = |records: Vec<EngineCallRecord>| records.iter().map(|record| record.operation).collect::<Vec<_>>();
+    assert_eq!(operations(taken(&all, &all_kept)), [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    assert_eq!(operations(taken(&some, &some_kept)), [0, 3, 0, 3]);
+}
+
+#[test]
+fn misuse_is_refused_with_its_reason_and_changes_nothing() {
+    let _turn = turn();
+    let (buffer, kept) = keeper::<DispatchRecord>();
+    let (other, _) = keeper::<DispatchRecord>();
+    let (context, stranger) = (Context::create(), Context::create());
+    let unknown = context.configure(Kind::Marker, Operations::Only(&[Operation(0), Operation(2)]), &buffer);
+    assert!(matches!(unknown, Err(TraceError::UnknownOperation { kind: Kind::Marker, operation: Operation(2) })));
+    assert_eq!(unknown.expect_err("it is one").to_string(), "marker has no operation 2; it has 0 to 1");
+    context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
+    let twice = context.configure(Kind::OperatorDispatch, Operations::All, &other);
+    assert!(matches!(twice, Err(TraceError::KindConfigured { kind: Kind::OperatorDispatch, .. })));
+    let foreign = stranger.configure(Kind::OperatorDispatch, Operations::All, &buffer);
+    assert!(matches!(foreign, Err(TraceError::BufferOfAnotherContext { .. })));
+    assert!(matches!(context.stop(), Err(TraceError::ContextNotStarted(_))));
+    context.start().expect("it is there");
+    emit(&dispatch(1)).expect("there is room");
+    emit(&MarkerRecord::default()).expect("nobody wants it");
+    assert_eq!(taken(&buffer, &kept).len(), 1);
+    other.destroy().expect("it is there");
+    assert!(matches!(other.destroy(), Err(TraceError::BufferDestroyed(_))));
+    assert!(matches!(other.flush(), Err(TraceError::BufferDestroyed(_))));
+    let gone = stranger.configure(Kind::Run, Operations::All, &other);
+    assert!(matches!(gone, Err(TraceError::BufferDestroyed(_))));
+    assert!(stranger.is_valid());
+    stranger.destroy().expect("it is there");
+    assert!(!stranger.is_valid() && !stranger.is_active());
+    assert!(matches!(stranger.start(), Err(TraceError::ContextDestroyed(_))));
+    assert!(matches!(stranger.destroy(), Err(TraceError::ContextDestroyed(_))));
+}
+
+#[test]
+fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
+    let _turn = turn();
+    let (buffer, kept) = keeper::<DispatchRecord>();
+    let context = Context::create();
+    context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
+    let (done, emitted) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
+    std::thread::scope(|scope| {
+        for (thread, emitted) in emitted.iter().enumerate() {
+            let done = &done;
+            scope.spawn(move || {
+                let mut run = 0;
+                while !done.load(Ordering::Relaxed) {
+                    run += 1;
+                    emit(&DispatchRecord { kernel: KernelIndex(thread as u32), ..dispatch(run) })
+                        .expect("there is room");
+                    // Emitted, if the context was started.
+                    emitted.store(run, Ordering::SeqCst);
+                }
+            });
+        }
+        for _ in 0..20 {
+            context.start().expect("it is there");
+            let before: Vec<u64> = emitted.iter().map(|emitted| emitted.load(Ordering::SeqCst)).collect();
+            // Some records come for sure while it is started.
+            while emitted.iter().zip(&before).any(|(now, before)| now.load(Ordering::SeqCst) < before + 20) {
+                std::thread::yield_now();
+            }
+            let sure: Vec<u64> = emitted.iter().map(|emitted| emitted.load(Ordering::SeqCst)).collect();
+            context.stop().expect("it is started");
+            let records = taken(&buffer, &kept);
+            for (thread, (before, sure)) in before.iter().zip(sure).enumerate() {
+                let runs: Vec<u64> = records
+                    .iter()
+                    .filter(|record| record.kernel.0 == thread as u32)
+                    .map(|record| record.run.0)
+                    .collect();
+                assert!(runs.windows(2).all(|pair| pair[1] == pair[0] + 1), "in order, none missing");
+                assert!(runs[0] <= before + 2 && *runs.last().expect("there are some") >= sure);
+            }
+            // What was emitted since goes nowhere.
+            assert_eq!(taken(&buffer, &kept), []);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn ranges_marks_and_counters_carry_their_names_and_nest() {
+    let _turn = turn();
+    let (markers, kept) = keeper::<MarkerRecord>();
+    let (counters, counted) = keeper::<CounterRecord>();
+    let context = Context::create();
+    context.configure(Kind::Marker, Operations::All, &markers).expect("it is free");
+    context.configure(Kind::Counter, Operations::All, &counters).expect("it is free");
+    context.start().expect("it is there");
+    {
+        let _outer = range("outer");
+        mark("between");
+        let _inner = range("inner");
+    }
+    counter(intern("tokens/s"), 12.5);
+    context.stop().expect("it is started");
+    let kept = taken(&markers, &kept);
+    let told: Vec<_> = kept
+        .iter()
+        .map(|marker| (name_text(marker.name).expect("it has a text").to_string(), marker.operation, marker.depth))
+        .collect();
+    let (mark, range) = (MarkerOperation::Mark as u32, MarkerOperation::Range as u32);
+    assert_eq!(told, [("between".into(), mark, 1), ("inner".into(), range, 1), ("outer".into(), range, 0)]);
+    assert!(kept[2].start <= kept[0].start && kept[0].start <= kept[1].start && kept[1].end <= kept[2].end);
+    let counted = taken(&counters, &counted);
+    assert_eq!((counted[0].value, counted[0].thread), (12.5, current_thread()));
+    assert_eq!(name_text(counted[0].name).as_deref(), Some("tokens/s"));
+}
+
+#[test]
+fn correlation_ids_of_a_thread_nest_and_end() {
+    assert_eq!(current_correlation().external, ExternalId(0));
+    assert!(matches!(pop_external(), Err(TraceError::NoExternalId)));
+    push_external(ExternalId(5));
+    push_external(ExternalId(6));
+    {
+        let _outer = correlate();
+        let outer = current_correlation().internal;
+        {
+            let _inner = correlate();
+            assert_ne!(current_correlation().internal, outer);
+        }
+        assert_eq!(current_correlation().internal, outer);
+        assert_eq!(current_correlation().external, ExternalId(6));
+        let elsewhere = std::thread::spawn(current_correlation).join().expect("it looks");
+        assert_eq!(elsewhere.external, ExternalId(0), "the stack is this thread's");
+    }
+    assert_eq!(pop_external().expect("there are two"), ExternalId(6));
+    assert_eq!(pop_external().expect("there is one"), ExternalId(5));
+    assert_eq!(current_correlation().external, ExternalId(0));
+}
+
+#[test]
+fn a_full_buffer_of_a_context_that_stops_holds_nobody_back() {
+    let _turn = turn();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let options = BufferOptions { size: Bytes::new(512), watermark: Bytes::new(64), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options make sense");
+    let context = Context::create();
+    context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
+    context.start().expect("it is there");
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..100).for_each(|run| emit(&dispatch(run)).expect("it waits for room, or the end")));
+        while buffer.statistics().stalls == 0 {
+            std::thread::yield_now();
+        }
+        context.stop().expect("it is started");
+    });
+    drop(release);
+    buffer.flush().expect("it is there");
+    let total = buffer.statistics().total();
+    assert_eq!((total.emitted, total.delivered, total.dropped), (9, 8, 1), "the one that waited is counted");
+}

@@ -1,0 +1,317 @@
+//! Threads end, processes fork, exit and are killed. Each of these tests runs real processes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use opscope_trace::{
+    Buffer, BufferOptions, Bytes, CallbackThread, Category, CounterRecord, Kind, Policy, RecordRef, intern, recover,
+    shutdown,
+};
+
+const OURS: Category = Category(9);
+const SCENARIO: &str = "OPSCOPE_TRACE_SCENARIO";
+const FILE: &str = "OPSCOPE_TRACE_FILE";
+
+/// Starts this very program with a scenario instead of the tests.
+fn start(scenario: &str, file: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("a test is a program"))
+        .args(["--exact", "the_process_of_a_scenario", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(SCENARIO, scenario)
+        .env(FILE, file)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+/// What a scenario printed until it ended, as the lines that begin with a colon.
+fn told(mut child: Child) -> Vec<String> {
+    let mut text = String::new();
+    child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it is text");
+    child.wait().expect("it was started");
+    lines(&text)
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.split_once("::")).map(|line| line.1.to_owned()).collect()
+}
+
+fn number(record: &RecordRef<'_>) -> u64 {
+    u64::from_le_bytes(record.payload()[..8].try_into().expect("8 bytes"))
+}
+
+/// A buffer that delivers only when it is made to, and then prints how many records it got.
+fn quiet_buffer(file: Option<&Path>) -> Buffer {
+    let options = BufferOptions {
+        size: Bytes::mib(1),
+        watermark: Bytes::mib(1),
+        file: file.map(Path::to_owned),
+        ..BufferOptions::default()
+    };
+    Buffer::create(options, |batch| println!("::got {}", batch.records().count())).expect("the options make sense")
+}
+
+fn emit(buffer: &Buffer, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        buffer.emit_bytes(OURS, (number % 2) as u16, &number.to_le_bytes()).expect("there is room");
+    }
+}
+
+#[test]
+#[ignore = "the other tests start it"]
+fn the_process_of_a_scenario() {
+    let file = std::path::PathBuf::from(std::env::var_os(FILE).unwrap_or_default());
+    match std::env::var(SCENARIO).as_deref() {
+        Ok("exit") => {
+            let buffer = quiet_buffer(None);
+            emit(&buffer, 0..1000);
+            std::mem::forget(buffer);
+            std::process::exit(0);
+        }
+        Ok("exit in a callback") => {
+            let buffer = Buffer::create(BufferOptions { watermark: Bytes::new(0), ..BufferOptions::default() }, |_| {
+                println!("::called back");
+                std::process::exit(0);
+            });
+            emit(&buffer.expect("the options make sense"), 0..1);
+            loop {
+                std::thread::park();
+            }
+        }
+        Ok("shutdown") => {
+            let quick = quiet_buffer(None);
+            emit(&quick, 0..10);
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let options = BufferOptions { thread: CallbackThread::create("stuck"), ..BufferOptions::default() };
+            let stuck =
+                Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options make sense");
+            emit(&stuck, 0..1);
+            let late = shutdown(Duration::from_millis(300));
+            println!("::late {}\n::stuck {}", late.len(), late == [stuck.id()]);
+            println!("::refused {}", quick.emit_bytes(OURS, 0, &[1]).is_err());
+            drop(release);
+        }
+        Ok("fork") => fork(),
+        Ok("fork in a callback") => fork_in_a_callback(),
+        Ok("killed") => {
+            let buffer = quiet_buffer(Some(&file));
+            let name = intern("a name in the file");
+            buffer.emit(&CounterRecord { name, value: 2.5, ..CounterRecord::default() }).expect("there is room");
+            let threads: Vec<_> = (0..4)
+                .map(|thread| {
+                    let buffer = buffer.clone();
+                    std::thread::spawn(move || {
+                        emit(&buffer, thread * 10_000..thread * 10_000 + 3_000);
+                        // It keeps its chunk: the records of a living thread survive, too.
+                        println!("::emitted");
+                        std::thread::park();
+                    })
+                })
+                .collect();
+            drop(threads);
+            std::thread::park();
+        }
+        Ok("killed while it delivers") => {
+            let options = BufferOptions {
+                size: Bytes::kib(64),
+                watermark: Bytes::kib(8),
+                file: Some(file),
+                ..BufferOptions::default()
+            };
+            let mut delivered = 0;
+            let buffer = Buffer::create(options, move |batch| {
+                delivered += batch.len();
+                println!("::{delivered}");
+            });
+            emit(&buffer.expect("the options make sense"), 0..u64::MAX);
+        }
+        Ok("ended") => {
+            let buffer = quiet_buffer(Some(&file));
+            emit(&buffer, 0..100);
+            buffer.destroy().expect("it is there");
+        }
+        other => panic!("there is no scenario {other:?}"),
+    }
+}
+
+fn fork() {
+    let buffer = quiet_buffer(None);
+    // Another thread emits all the time, so that the fork may come in the middle of anything.
+    let others = buffer.clone();
+    std::thread::spawn(move || emit(&others, 0..50_000)).join().expect("it emits");
+    let waiting = buffer.statistics().total().waiting;
+    // SAFETY: the child uses this library, the allocator and standard output only, which are made for it.
+    match unsafe { libc::fork() } {
+        0 => {
+            assert_eq!(buffer.statistics().total().emitted, 0, "the child's buffer is empty");
+            emit(&buffer, 0..7);
+            buffer.flush().expect("it is there");
+            let total = buffer.statistics().total();
+            println!("::child {} {}", total.emitted, total.delivered);
+            buffer.destroy().expect("it is there");
+            println!("::child is done");
+            std::process::exit(0);
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: `child` is this process's child, and `status` is a place for an int.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            println!("::status {status}");
+            emit(&buffer, 0..3);
+            buffer.flush().expect("it is there");
+            assert_eq!(buffer.statistics().total().delivered, waiting + 3);
+            println!("::parent is done");
+            std::process::exit(0);
+        }
+    }
+}
+
+fn fork_in_a_callback() {
+    let options = BufferOptions { watermark: Bytes::new(8), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, |_| {
+        // SAFETY: as above.
+        match unsafe { libc::fork() } {
+            0 => std::process::exit(0),
+            child => {
+                let mut status = 0;
+                // SAFETY: as above.
+                unsafe { libc::waitpid(child, &mut status, 0) };
+                println!("::status {status}");
+            }
+        }
+    })
+    .expect("the options make sense");
+    emit(&buffer, 0..1);
+    buffer.destroy().expect("it is there");
+    println!("::done");
+    std::process::exit(0);
+}
+
+#[test]
+fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
+    assert_eq!(told(start("exit", Path::new(""))), ["got 1000"]);
+}
+
+#[test]
+fn a_callback_may_end_the_process() {
+    assert_eq!(told(start("exit in a callback", Path::new(""))), ["called back"]);
+}
+
+#[test]
+fn the_child_of_a_fork_starts_with_an_empty_buffer_that_works_and_the_parent_keeps_its_own() {
+    let told = told(start("fork", Path::new("")));
+    for line in ["got 7", "child 7 7", "child is done", "status 0", "parent is done"] {
+        assert!(told.contains(&line.to_owned()), "{line}: {told:?}");
+    }
+}
+
+#[test]
+fn a_callback_may_fork() {
+    assert_eq!(told(start("fork in a callback", Path::new(""))), ["status 0", "done"]);
+}
+
+#[test]
+fn every_record_of_a_killed_process_is_in_the_file() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let file = folder.path().join("records");
+    let mut child = start("killed", &file);
+    let mut told = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    for _ in 0..4 {
+        told.by_ref().find(|line| line.contains("::emitted")).expect("each thread says so");
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it was started");
+
+    let recovered = recover(&file).expect("it is a buffer");
+    assert_eq!(recovered.recovery.damage, []);
+    assert_eq!((recovered.recovery.records, recovered.recovery.dropped), (12_001, 0));
+    assert_eq!(recovered.recovery.process, child.id());
+    assert!(!recovered.recovery.ended);
+    let mut numbers: Vec<u64> = Vec::new();
+    for record in recovered.records() {
+        match record.get::<CounterRecord>() {
+            Some(counter) => {
+                assert_eq!(record.kind(), Some(Kind::Counter));
+                assert_eq!(counter.value, 2.5);
+                assert_eq!(recovered.recovery.names[&counter.name], "a name in the file");
+            }
+            None => numbers.push(number(&record)),
+        }
+    }
+    for thread in 0..4 {
+        let of_thread: Vec<u64> = numbers.iter().copied().filter(|number| number / 10_000 == thread).collect();
+        assert_eq!(of_thread, (thread * 10_000..thread * 10_000 + 3_000).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_process_killed_while_it_delivers_loses_nothing_between_its_last_callback_and_its_last_record() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    for round in 0..5 {
+        let file = folder.path().join(format!("records-{round}"));
+        let mut child = start("killed while it delivers", &file);
+        let mut told = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+        for _ in 0..50 + round * 37 {
+            told.next().expect("it goes on until it is killed");
+        }
+        child.kill().expect("it runs");
+        child.wait().expect("it was started");
+
+        let recovered = recover(&file).expect("it is a buffer");
+        assert_eq!(recovered.recovery.damage, []);
+        let numbers: Vec<u64> = recovered.records().map(|record| number(&record)).collect();
+        let first = recovered.recovery.delivered;
+        // A callback that had returned may not have been noted yet: its records are here once more, never missing.
+        let start = numbers.first().copied().unwrap_or(first);
+        assert!(start <= first + 1024 && first <= start + 1024, "{start} follows {first}");
+        assert!(numbers.iter().copied().eq(start..start + numbers.len() as u64), "no record is missing between");
+    }
+}
+
+#[test]
+fn a_buffer_that_ended_in_order_leaves_a_file_that_says_so() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let file = folder.path().join("records");
+    assert_eq!(told(start("ended", &file)), ["got 100"]);
+    let recovered = recover(&file).expect("it is a buffer");
+    assert!(recovered.recovery.ended);
+    assert_eq!((recovered.recovery.records, recovered.recovery.delivered), (0, 100));
+}
+
+#[test]
+fn a_file_that_exists_is_never_overwritten() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let file = folder.path().join("precious");
+    std::fs::write(&file, "precious").expect("it can be written");
+    let options = BufferOptions { file: Some(file.clone()), ..BufferOptions::default() };
+    Buffer::create(options, |_| ()).expect_err("the file is there already");
+    assert_eq!(std::fs::read(file).expect("it is there"), b"precious");
+}
+
+#[test]
+fn a_thread_that_ends_leaves_its_records_and_gives_its_room_back() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let options = BufferOptions {
+        size: Bytes::new(4096),
+        watermark: Bytes::new(4096),
+        policy: Policy::Discard,
+        ..BufferOptions::default()
+    };
+    let buffer = Buffer::create(options, move |batch| sender.send(batch.len()).expect("the test listens"))
+        .expect("it makes sense");
+    for thread in 0..200 {
+        let buffer = buffer.clone();
+        std::thread::spawn(move || emit(&buffer, thread..thread + 1)).join().expect("it emits");
+    }
+    emit(&buffer, 200..512);
+    assert_eq!(buffer.statistics().total().dropped, 0, "200 threads that are gone hold nothing");
+    buffer.flush().expect("it is there");
+    assert_eq!(receiver.try_iter().sum::<u64>(), 512);
+}
+
+#[test]
+fn a_shutdown_delivers_what_it_can_and_names_the_buffers_that_were_not_done() {
+    assert_eq!(told(start("shutdown", Path::new(""))), ["got 10", "late 1", "stuck true", "refused true"]);
+}

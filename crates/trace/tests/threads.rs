@@ -1,0 +1,307 @@
+//! Many threads, callback threads, and callbacks that do what callbacks should not.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use opscope_trace::{
+    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, TraceError, on_callback_thread_creation,
+};
+
+const OURS: Category = Category(8);
+
+fn options(size: u64, watermark: u64) -> BufferOptions {
+    BufferOptions { size: Bytes::new(size), watermark: Bytes::new(watermark), ..BufferOptions::default() }
+}
+
+fn emit(buffer: &Buffer, thread: u64, number: u64) -> Result<(), TraceError> {
+    buffer.emit_bytes(OURS, (number % 3) as u16, &(thread << 32 | number).to_le_bytes())
+}
+
+/// Counts what comes and checks that each thread's numbers come in order, without a gap.
+fn check_order(batch: &Batch<'_>, next: &mut BTreeMap<u64, u64>) {
+    for record in batch.records() {
+        let word = u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
+        let next = next.entry(word >> 32).or_default();
+        assert_eq!(word & 0xffff_ffff, *next, "of thread {}", word >> 32);
+        *next += 1;
+    }
+}
+
+#[test]
+fn crowds_of_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
+    for (threads, size, watermark) in [(64, 4096, 48), (64, 4096, 4096), (64, 8, 8), (7, 512, 0), (64, 65_536, 1000)] {
+        let next = Arc::new(Mutex::new(BTreeMap::new()));
+        let check = Arc::clone(&next);
+        let buffer = Buffer::create(options(size, watermark), move |batch| {
+            check_order(batch, &mut check.lock().expect("no check fails"));
+        })
+        .expect("the options make sense");
+        thread::scope(|scope| {
+            for thread in 0..threads {
+                let buffer = &buffer;
+                scope.spawn(move || {
+                    (0..500).for_each(|number| emit(buffer, thread, number).expect("it waits for room"));
+                });
+            }
+        });
+        buffer.flush().expect("it is there");
+        let statistics = buffer.statistics();
+        assert_eq!((statistics.total().delivered, statistics.total().dropped), (threads * 500, 0));
+        assert_eq!(statistics.panics, 0, "every record in order");
+        assert!(next.lock().expect("no check fails").values().all(|next| *next == 500));
+    }
+}
+
+#[test]
+fn two_hundred_idle_threads_hold_no_room() {
+    let buffer = Buffer::create(BufferOptions { policy: Policy::Discard, ..options(4096, 4096) }, |_| ());
+    let buffer = buffer.expect("the options make sense");
+    let (emitted, wait) = channel();
+    let hold = Arc::new(Mutex::new(()));
+    let held = hold.lock().expect("nobody else has it");
+    let threads: Vec<_> = (0..200)
+        .map(|thread| {
+            let (buffer, emitted, hold) = (buffer.clone(), emitted.clone(), Arc::clone(&hold));
+            thread::spawn(move || {
+                emit(&buffer, thread, 0).expect("there is room");
+                emitted.send(()).expect("the test waits");
+                drop(hold.lock());
+            })
+        })
+        .collect();
+    (0..200).for_each(|_| wait.recv().expect("each thread emits"));
+    (0..320).for_each(|number| emit(&buffer, 999, number % 312).expect("it is dropped or not"));
+    let total = buffer.statistics().total();
+    assert_eq!((total.waiting, total.dropped), (512, 8), "all of the room was there for one thread");
+    drop(held);
+    threads.into_iter().for_each(|thread| thread.join().expect("it did what it should"));
+}
+
+#[test]
+fn a_flush_delivers_what_any_thread_emitted_before() {
+    let delivered = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&delivered);
+    let buffer = Buffer::create(options(1 << 20, 1 << 20), move |batch| {
+        count.fetch_add(batch.len(), Ordering::SeqCst);
+    });
+    let buffer = buffer.expect("the options make sense");
+    let emitted = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let (buffer, emitted) = (&buffer, &emitted);
+            scope.spawn(move || {
+                for number in 0..20_000 {
+                    emit(buffer, thread, number).expect("it waits for room");
+                    emitted.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        for _ in 0..200 {
+            let before = emitted.load(Ordering::SeqCst);
+            buffer.flush().expect("it is there");
+            assert!(delivered.load(Ordering::SeqCst) >= before);
+        }
+    });
+}
+
+#[test]
+fn a_flush_with_a_timeout_says_when_it_is_over_and_goes_on() {
+    let (release, held) = channel::<()>();
+    let buffer = Buffer::create(BufferOptions { thread: CallbackThread::create("slow"), ..options(4096, 4096) }, {
+        move |_| held.recv().expect("the test lets go")
+    });
+    let buffer = buffer.expect("the options make sense");
+    emit(&buffer, 0, 0).expect("there is room");
+    assert!(matches!(buffer.flush_within(Duration::from_millis(20)), Err(TraceError::TimedOut(_))));
+    release.send(()).expect("the callback waits");
+    buffer.flush_within(Duration::from_secs(60)).expect("nothing holds it");
+    assert_eq!(buffer.statistics().total().delivered, 1);
+}
+
+#[test]
+fn an_interval_delivers_what_stays_below_the_watermark() {
+    let (sender, receiver) = channel();
+    let interval = Some(Duration::from_millis(5));
+    let buffer = Buffer::create(BufferOptions { interval, ..options(4096, 4096) }, move |batch| {
+        // The test may have ended.
+        let _ = sender.send(batch.len());
+    });
+    let buffer = buffer.expect("the options make sense");
+    for _ in 0..3 {
+        emit(&buffer, 0, 0).expect("there is room");
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
+    }
+}
+
+#[test]
+fn a_slow_callback_delays_only_its_own_thread() {
+    let (release, held) = channel::<()>();
+    let slow = CallbackThread::create("slow");
+    let stuck = Buffer::create(BufferOptions { thread: slow.clone(), ..options(4096, 0) }, move |_| {
+        held.recv().expect("the test lets go");
+    });
+    let stuck = stuck.expect("the options make sense");
+    emit(&stuck, 0, 0).expect("there is room");
+    let other = Buffer::create(options(4096, 4096), |_| ()).expect("the options make sense");
+    emit(&other, 0, 0).expect("there is room");
+    other.flush().expect("its thread is free");
+    other.assign(&slow).expect("it is there");
+    emit(&other, 0, 1).expect("there is room");
+    assert!(matches!(other.flush_within(Duration::from_millis(20)), Err(TraceError::TimedOut(_))));
+    other.assign(&CallbackThread::create("free")).expect("it is there");
+    other.flush_within(Duration::from_secs(60)).expect("its thread is free again");
+    release.send(()).expect("the callback waits");
+    stuck.flush().expect("nothing holds it");
+    assert_eq!((stuck.statistics().callbacks, other.statistics().callbacks), (1, 2));
+}
+
+#[test]
+fn a_callback_that_panics_is_counted_and_the_next_one_comes() {
+    let (sender, receiver) = channel();
+    let buffer = Buffer::create(options(4096, 8), move |batch| {
+        let first = batch.records().next().expect("a batch is never empty");
+        sender.send(first.payload()[0]).expect("the test listens");
+        assert!(first.payload()[0] != 1, "this panic is part of the test");
+    });
+    let buffer = buffer.expect("the options make sense");
+    (0..3).for_each(|number| emit(&buffer, 0, number).expect("there is room"));
+    buffer.flush().expect("it is there");
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    let statistics = buffer.statistics();
+    assert_eq!((statistics.callbacks, statistics.panics, statistics.total().delivered), (3, 1, 3));
+}
+
+#[test]
+fn a_callback_may_do_anything_to_its_own_buffer_and_never_hangs() {
+    let this: Arc<OnceLock<Buffer>> = Arc::default();
+    let (sender, receiver) = channel();
+    let inside = Arc::clone(&this);
+    let buffer = Buffer::create(options(512, 8), move |batch| {
+        let buffer = inside.get().expect("it is set before the first record");
+        let first = batch.records().next().expect("a batch is never empty").payload()[0];
+        let told = match first {
+            0 => buffer.flush().err().map(|error| error.to_string()),
+            1 => (0..1000).find_map(|number| emit(buffer, 1, 100 + number).err()).map(|error| error.to_string()),
+            2 => buffer.destroy().err().map(|error| error.to_string()),
+            _ => return,
+        };
+        sender.send((first, told)).expect("the test listens");
+    });
+    let buffer = this.get_or_init(|| buffer.expect("the options make sense"));
+    let id = buffer.id();
+    emit(buffer, 0, 0).expect("there is room");
+    let told = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
+    let busy = format!("{id} is delivering on this very thread; flush and wait outside of its callback");
+    assert_eq!(told, (0, Some(busy)));
+    emit(buffer, 0, 1).expect("there is room");
+    let told = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
+    let full = format!("{id} is full, and only the callback that emits this record could make room");
+    assert_eq!(told, (1, Some(full)));
+    buffer.flush().expect("it is there");
+    let total = buffer.statistics().total();
+    assert_eq!(total.emitted, total.delivered + total.dropped);
+    assert_eq!(total.dropped, 1, "the record that did not fit");
+    emit(buffer, 0, 2).expect("there is room");
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang"), (2, None));
+    assert!(matches!(emit(buffer, 0, 3), Err(TraceError::BufferDestroyed(_))));
+}
+
+#[test]
+fn callbacks_that_wait_for_each_other_do_not_hang() {
+    for _ in 0..20 {
+        let buffers: Arc<OnceLock<[Buffer; 2]>> = Arc::default();
+        let make = |index: usize| {
+            let buffers = Arc::clone(&buffers);
+            let thread = CallbackThread::create("mutual");
+            Buffer::create(BufferOptions { thread, ..options(512, 8) }, move |_| {
+                let other = &buffers.get().expect("it is set before the first record")[1 - index];
+                // One of the two may be told that it would wait for ever; none does.
+                let _ = other.flush();
+                for number in 0..200 {
+                    // The other one may be full.
+                    let _ = emit(other, 9, number).map_err(|_| other.destroy());
+                }
+            })
+            .expect("the options make sense")
+        };
+        let pair = [make(0), make(1)];
+        let [first, second] = buffers.get_or_init(|| pair);
+        emit(first, 0, 0).expect("there is room");
+        // The other one may be destroyed already.
+        let _ = emit(second, 0, 0);
+        // Either ends in a destroyed buffer, for the callbacks keep each other full.
+        while first.emit_bytes(OURS, 1, &[1]).is_ok() && second.emit_bytes(OURS, 1, &[1]).is_ok() {}
+        let _ = (first.destroy(), second.destroy());
+    }
+}
+
+#[test]
+fn the_creation_of_callback_threads_is_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let (before, after) = (Arc::clone(&told), Arc::clone(&told));
+    on_callback_thread_creation(
+        move || before.lock().expect("nobody panics").push((thread::current().id(), "before")),
+        move || after.lock().expect("nobody panics").push((thread::current().id(), "after")),
+    );
+    let thread = CallbackThread::create("told");
+    let buffer = Buffer::create(BufferOptions { thread: thread.clone(), ..options(4096, 0) }, |_| ());
+    let again = Buffer::create(BufferOptions { thread, ..options(4096, 0) }, |_| ());
+    let here = thread::current().id();
+    let told = told.lock().expect("nobody panics").clone();
+    let told: Vec<_> = told.into_iter().filter(|(thread, _)| *thread == here).map(|(_, what)| what).collect();
+    assert_eq!(told, ["before", "after"], "the second buffer needs no new thread");
+    drop((buffer, again));
+}
+
+#[test]
+fn a_reservation_is_built_in_place_and_leaves_no_trace_when_it_is_dropped() {
+    let (sender, receiver) = channel();
+    let buffer = Buffer::create(options(4096, 4096), move |batch| {
+        for record in batch.records() {
+            sender.send((record.header().kind, record.payload().to_vec())).expect("the test listens");
+        }
+    });
+    let buffer = buffer.expect("the options make sense");
+    let payload = |number: u64| number.to_le_bytes().to_vec();
+    emit(&buffer, 0, 0).expect("there is room");
+    drop(buffer.reserve(OURS, 7, 40).expect("there is room"));
+    emit(&buffer, 0, 3).expect("there is room");
+    let mut reserved = buffer.reserve(OURS, 7, 11).expect("there is room");
+    assert_eq!(*reserved, [0; 11]);
+    emit(&buffer, 0, 6).expect("there is room");
+    let mut second = buffer.reserve(OURS, 9, 3).expect("there is room");
+    second.copy_from_slice(&[1, 2, 3]);
+    second.commit().expect("there is room");
+    reserved[10] = 10;
+    reserved.commit().expect("its room was kept");
+    emit(&buffer, 0, 9).expect("there is room");
+    buffer.flush().expect("it is there");
+    let mut built = vec![0; 11];
+    built[10] = 10;
+    let expected = [(0, payload(0)), (0, payload(3)), (0, payload(6)), (9, vec![1, 2, 3]), (7, built), (0, payload(9))];
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), expected);
+    let late = buffer.reserve(OURS, 1, 8).expect("there is room");
+    buffer.destroy().expect("it is there");
+    assert!(matches!(late.commit(), Err(TraceError::BufferDestroyed(_))));
+    assert!(matches!(buffer.reserve(OURS, 1, 8), Err(TraceError::BufferDestroyed(_))));
+}
+
+#[test]
+fn a_reservation_in_a_full_buffer_keeps_others_waiting_only_until_it_is_over() {
+    let buffer = Buffer::create(options(64, 64), |_| ()).expect("the options make sense");
+    let reserved = buffer.reserve(OURS, 1, 64).expect("there is room");
+    thread::scope(|scope| {
+        let other = scope.spawn(|| emit(&buffer, 1, 0));
+        while buffer.statistics().stalls == 0 {
+            thread::yield_now();
+        }
+        reserved.commit().expect("its room was kept");
+        other.join().expect("it emits").expect("there is room again");
+    });
+    buffer.flush().expect("it is there");
+    assert_eq!(buffer.statistics().total().delivered, 2);
+}
