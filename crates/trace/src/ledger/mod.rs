@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     /// `Discard` only: a record did not fit, or the buffer was full.
     closed: bool,
 
-    free_chunks: Vec<usize>,
+    free_chunks: VecDeque<usize>,
     chunks: Vec<ChunkBook>,
     desks: Vec<Desk>,
     /// How often a chunk was taken.
@@ -131,8 +131,7 @@ impl Ledger {
             free_room: geometry.size + slack,
             withheld: 0,
             closed: false,
-            // Taken from the end: the chunks whose memory was brought in come first, and those used last are used next.
-            free_chunks: (0..geometry.count).rev().collect(),
+            free_chunks: (0..geometry.count).collect(),
             chunks: vec![ChunkBook::empty(); geometry.count],
             desks: vec![shared],
             taken: 0,
