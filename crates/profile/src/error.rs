@@ -63,12 +63,6 @@ pub enum ProfileError {
     /// A profiler switch that was not written as one.
     #[error("'{0}' is not a profiler switch: write KEY=on or KEY=off")]
     SwitchSyntax(String),
-    /// An export format that does not exist.
-    #[error("there is no export format '{name}'; there are perfetto, chrome and csv")]
-    UnknownFormat {
-        /// What was given.
-        name: String,
-    },
     /// The trace buffer refused.
     #[error("the trace buffer could not be set up: {0}")]
     Trace(String),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use opscope_clock::Ticks;
 use opscope_model::RunId;
-use opscope_profile::{Call, Direction, Fact, ProfileError, Profiler, ProfilerOptions, Recording};
+use opscope_profile::{Call, Direction, Fact, Format, ProfileError, Profiler, ProfilerOptions, Recording};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
@@ -196,9 +196,8 @@ fn exports_tell_their_progress_and_leave_what_exists_alone() {
     let read = Arc::new(Mutex::new((0, 0)));
     let told = Arc::clone(&read);
     recording.set_progress(move |bytes, all| *told.lock().expect("no panic") = (bytes, all));
-    let format = "chrome".parse().expect("a format");
-    let written = recording.export(format, &directory).expect("an export");
-    assert!(recording.export(format, &directory).is_err());
+    let written = recording.export(Format::Chrome, &directory).expect("an export");
+    assert!(recording.export(Format::Chrome, &directory).is_err());
     let events: serde_json::Value =
         serde_json::from_slice(&fs::read(&written[0]).expect("an export")).expect("a JSON array");
     assert!(events.as_array().is_some_and(|events| events.len() > 4));

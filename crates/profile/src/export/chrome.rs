@@ -31,7 +31,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             Item::Run(group) => {
                 if let Some(run) = group.record {
                     let name = format!("{} {}", if run.warm_up { "warm-up run" } else { "run" }, run.run);
-                    nesting.fits(run.thread, run.span);
+                    nesting.place(run.thread, recording.nanos_since_boot(run.span));
                     let row = events.thread(run.thread);
                     let args = json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
                     events.slice(row, "run", &name, run.span, &args.to_string())?;
@@ -52,11 +52,13 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
                 events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
             }
             Item::Other(Fact::Marker(marker)) if !marker.is_range => events.mark(&marker)?,
-            Item::Other(Fact::Marker(marker)) if nesting.fits(marker.thread, marker.span) => {
-                let row = events.thread(marker.thread);
-                events.slice(row, "marker", &recording.marker_name(marker.name), marker.span, "{}")?;
+            Item::Other(Fact::Marker(marker)) => {
+                // Where slices begin at once, viewers of this format take the longer one for the outer one.
+                match nesting.place(marker.thread, recording.nanos_since_boot(marker.span)) {
+                    Some(_) => events.range(&marker)?,
+                    None => events.crossing_range(&marker)?,
+                }
             }
-            Item::Other(Fact::Marker(marker)) => events.crossing_range(&marker)?,
             Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
         }
     }
@@ -128,6 +130,11 @@ impl Events<'_> {
             ",\n{{\"ph\":\"X\",\"cat\":\"{category}\",\"name\":{name},\"pid\":{},\"tid\":{row},\"ts\":{ts},\"dur\":{dur},\"args\":{args}}}",
             self.pid
         )
+    }
+
+    fn range(&mut self, marker: &MarkerFact) -> io::Result<()> {
+        let row = self.thread(marker.thread);
+        self.slice(row, "marker", &self.recording.marker_name(marker.name), marker.span, "{}")
     }
 
     fn mark(&mut self, marker: &MarkerFact) -> io::Result<()> {

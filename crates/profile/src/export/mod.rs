@@ -11,11 +11,9 @@ mod op_summary;
 mod perfetto;
 mod protobuf;
 
-use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use crate::{ProfileError, Recording};
 
@@ -46,15 +44,6 @@ enum ExportError {
 impl Format {
     /// Every format.
     pub const ALL: [Self; 3] = [Self::Perfetto, Self::Chrome, Self::Csv];
-
-    /// The name, as in `perfetto`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Perfetto => "perfetto",
-            Self::Chrome => "chrome",
-            Self::Csv => "csv",
-        }
-    }
 
     fn files(self) -> &'static [(&'static str, Writer)] {
         match self {
@@ -106,23 +95,6 @@ fn write_file(recording: &Recording, path: &Path, writer: Writer) -> Result<Path
         }
     }
     Ok(path.to_owned())
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = ProfileError;
-
-    fn from_str(name: &str) -> Result<Self, ProfileError> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == name)
-            .ok_or_else(|| ProfileError::UnknownFormat { name: name.to_owned() })
-    }
 }
 
 impl From<ProfileError> for ExportError {

@@ -1,65 +1,78 @@
 use std::collections::HashMap;
 
-use crate::recording::Span;
-
 /// Tells the spans of a thread that lie around or beside each other, as a timeline shows them in one row, from those that
-/// cross: a program may end its ranges in any order.
+/// cross: a program may end its ranges in any order. All times are nanoseconds since boot.
 #[derive(Default)]
 pub(crate) struct Nesting {
     /// The outermost spans so far of every thread; they lie beside each other.
-    threads: HashMap<u32, Vec<Span>>,
+    threads: HashMap<u32, Vec<Outermost>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Outermost {
+    start: u64,
+    /// Where it is shown to begin.
+    shown: u64,
+    end: u64,
 }
 
 /// So many outermost spans of a thread are remembered: memory does not grow with the number of runs.
 const REMEMBERED: usize = 1024;
 
 impl Nesting {
-    /// Takes the next span that ended on a thread. Says whether it fits into the thread's row; one that does not is
-    /// forgotten.
-    pub(crate) fn fits(&mut self, thread: u32, span: Span) -> bool {
+    /// Takes the next span that ended on a thread. Gives the moment at which a row shows its beginning: a nanosecond before
+    /// what lies within it where both begin at once, because a row would show the one as the outer one that came
+    /// first. None for a span that does not fit into the row; it is forgotten.
+    pub(crate) fn place(&mut self, thread: u32, (start, end): (u64, u64)) -> Option<u64> {
         let ended = self.threads.entry(thread).or_default();
-        let beside = ended.partition_point(|earlier| earlier.start < span.start);
-        let fits = beside == 0 || ended[beside - 1].end <= span.start;
-        if fits {
-            // The others lie within it.
-            ended.truncate(beside);
-            if ended.len() == REMEMBERED {
-                ended.drain(..REMEMBERED / 2);
-            }
-            ended.push(span);
+        let beside = ended.partition_point(|earlier| earlier.start < start);
+        let shown = ended.get(beside).map_or(start, |within| start.min(within.shown.saturating_sub(1)));
+        if beside > 0 && ended[beside - 1].end > shown {
+            return None;
         }
-        fits
+        // The others lie within it.
+        ended.truncate(beside);
+        if ended.len() == REMEMBERED {
+            ended.drain(..REMEMBERED / 2);
+        }
+        ended.push(Outermost { start, shown, end });
+        Some(shown)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use opscope_clock::Ticks;
-
     use super::*;
-
-    fn span(start: u64, end: u64) -> Span {
-        Span { start: Ticks::from_raw(start), end: Ticks::from_raw(end) }
-    }
 
     #[test]
     fn spans_around_and_beside_others_fit_and_those_that_cross_do_not() {
         let mut nesting = Nesting::default();
-        let mut fits = |start, end| nesting.fits(1, span(start, end));
+        let mut fits = |start, end| nesting.place(1, (start, end)) == Some(start);
         assert!(fits(10, 20) && fits(20, 30) && fits(40, 50));
         assert!(!fits(45, 60), "it begins within another and ends after it");
         assert!(fits(5, 60) && fits(0, 70), "around all of them");
         assert!(!fits(69, 80));
         assert!(fits(70, 80) && fits(90, 95));
-        assert!(nesting.fits(2, span(69, 80)), "another thread");
+        assert!(nesting.place(2, (69, 80)).is_some(), "another thread");
+    }
+
+    #[test]
+    fn spans_that_begin_at_once_are_shown_around_each_other() {
+        let mut nesting = Nesting::default();
+        assert_eq!(nesting.place(1, (0, 50)), Some(0));
+        assert_eq!(nesting.place(1, (100, 110)), Some(100));
+        assert_eq!(nesting.place(1, (100, 120)), Some(99));
+        assert_eq!(nesting.place(1, (100, 120)), Some(98));
+        assert_eq!(nesting.place(1, (120, 130)), Some(120));
+        assert_eq!(nesting.place(1, (120, 140)), None, "there is no room before it");
     }
 
     #[test]
     fn a_range_around_more_spans_than_are_remembered_fits() {
         let mut nesting = Nesting::default();
-        assert!((0..5_000).all(|index| nesting.fits(1, span(10 * index + 1, 10 * index + 9))));
-        assert!(!nesting.fits(1, span(49_995, 50_010)));
+        assert!((0..5_000).all(|index| nesting.place(1, (10 * index + 1, 10 * index + 9)).is_some()));
+        assert_eq!(nesting.place(1, (49_995, 50_010)), None);
         assert!(nesting.threads[&1].len() <= REMEMBERED);
-        assert!(nesting.fits(1, span(0, 50_000)));
+        assert_eq!(nesting.place(1, (0, 50_000)), Some(0));
     }
 }

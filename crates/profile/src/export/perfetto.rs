@@ -201,7 +201,7 @@ impl<'a> Trace<'a> {
     }
 
     fn begin_run(&mut self, run: &RunFact) -> io::Result<u64> {
-        self.nesting.fits(run.thread, run.span);
+        self.nesting.place(run.thread, self.recording.nanos_since_boot(run.span));
         let track = self.thread_track(run.thread)?;
         let mut fields = self.title("run", if run.warm_up { "warm-up run" } else { "run" })?;
         fields
@@ -269,13 +269,17 @@ impl<'a> Trace<'a> {
             let track = self.thread_track(marker.thread)?;
             return self.event(marker.span.start, event::INSTANT, track, &fields);
         }
-        let track = if self.nesting.fits(marker.thread, marker.span) {
-            self.thread_track(marker.thread)?
-        } else {
-            self.crossing += 1;
-            self.side_track(CROSSING_TRACKS | self.crossing, marker.thread, "crossing ranges")?
+        let (start, end) = self.recording.nanos_since_boot(marker.span);
+        let (track, shown) = match self.nesting.place(marker.thread, (start, end)) {
+            Some(shown) => (self.thread_track(marker.thread)?, shown),
+            None => {
+                self.crossing += 1;
+                let track = self.side_track(CROSSING_TRACKS | self.crossing, marker.thread, "crossing ranges")?;
+                (track, start)
+            }
         };
-        self.slice(track, marker.span, &fields)
+        self.event_at(shown, event::SLICE_BEGIN, track, &fields)?;
+        self.event_at(end, event::SLICE_END, track, &Message::default())
     }
 
     fn thread_track(&mut self, tid: u32) -> io::Result<u64> {
@@ -353,11 +357,16 @@ impl<'a> Trace<'a> {
     }
 
     fn event(&mut self, at: Ticks, kind: u64, track: u64, fields: &Message) -> io::Result<()> {
+        self.event_at(self.calibration.timestamp(at).as_nanos(), kind, track, fields)
+    }
+
+    /// An event at a moment in nanoseconds since boot.
+    fn event_at(&mut self, at: u64, kind: u64, track: u64, fields: &Message) -> io::Result<()> {
         let mut event = Message::default();
         event.uint(event::TYPE, kind).uint(event::TRACK_UUID, track).append(fields);
         let mut packet = Message::default();
         packet
-            .uint(packet::TIMESTAMP, self.calibration.timestamp(at).as_nanos())
+            .uint(packet::TIMESTAMP, at)
             .uint(packet::SEQUENCE_ID, SEQUENCE)
             .uint(packet::SEQUENCE_FLAGS, NEEDS_INCREMENTAL_STATE)
             .message(packet::TRACK_EVENT, &event);

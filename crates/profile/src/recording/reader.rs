@@ -68,11 +68,6 @@ impl Recording {
         self.progress = Some(Arc::new(progress));
     }
 
-    /// Where it lies.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// What it says of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
