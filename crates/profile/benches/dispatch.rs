@@ -1,11 +1,12 @@
-//! What does a profiled dispatch cost?
+//! What does a profiled dispatch cost, and what a range that the user's code marks?
 //!
 //! Runs of twelve dispatches, the size of the smallest models, are driven as an engine drives them: two readings of the
 //! clock around every dispatch, the observer's call, and the observer made and finished once a run. Every dispatch
 //! computes for about a microsecond, as the smallest kernels do. The profiler has everything switched on that
 //! `--profiler` switches on, and writes to a real directory while the runs go on. The same runs without clock and
 //! profiler are taken away; both are measured in one process, round after round in turn. The floor is what two readings
-//! of the clock cost. A line of JSON.
+//! of the clock cost. Ranges are around the same computation, on the same thread, while the same profiler records. A line of
+//! JSON for each.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -15,6 +16,7 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_model::{Attribution, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, Operator, OperatorId, Source};
 use opscope_profile::{Profiler, ProfilerOptions, Subject};
+use opscope_trace::{intern, range_named};
 use serde_json::json;
 
 const DISPATCHES: u32 = 12;
@@ -40,7 +42,8 @@ fn main() {
     let recording = directory.path().join("recording");
     let profiler = Profiler::create(&recording, &subject, &ProfilerOptions::default()).expect("a new directory");
     let mut run = 0;
-    let (mut with, mut without, mut clock) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut with, mut without, mut ranges, mut clock) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let name = intern("a range");
     let round = |rounds: &mut Vec<(Ticks, Ticks)>, body: &mut dyn FnMut()| {
         let begin = Ticks::now();
         (0..RUNS_PER_ROUND).for_each(|_| body());
@@ -53,6 +56,12 @@ fn main() {
             run += 1;
         });
         round(&mut without, &mut || kernels.iter().for_each(compute));
+        round(&mut ranges, &mut || {
+            kernels.iter().for_each(|kernel| {
+                let _range = range_named(name);
+                compute(kernel);
+            });
+        });
         round(&mut clock, &mut || {
             kernels.iter().for_each(|_| {
                 black_box((Ticks::now(), Ticks::now()));
@@ -66,24 +75,32 @@ fn main() {
     let nanos = |rounds: &[(Ticks, Ticks)]| -> Vec<f64> {
         rounds.iter().map(|&(start, end)| calibration.nanos(start, end) / dispatches).collect()
     };
-    let cost: Vec<_> = nanos(&with).iter().zip(nanos(&without)).map(|(with, without)| with - without).collect();
-    let (cost, kernel, floor) = (median(cost), median(nanos(&without)), median(nanos(&clock)));
-    let line = json!({
-        "bench": "run",
-        "case": "profiled dispatch",
-        "value": cost,
-        "unit": "ns",
-        "peer": "the dispatch itself",
-        "peer_value": kernel,
-        "floor": floor,
-        "goal": GOAL_NS,
-        "met": manifest.complete && cost <= GOAL_NS,
-        "emitted": records.emitted,
-        "delivered": records.delivered,
-        "stalls": records.stalls,
-        "longest_stall_ns": records.longest_stall_ns,
-    });
-    println!("{line}");
+    let cost_of = |rounds: &[(Ticks, Ticks)]| {
+        median(nanos(rounds).iter().zip(nanos(&without)).map(|(with, without)| with - without).collect())
+    };
+    let (dispatch, range, kernel, floor) =
+        (cost_of(&with), cost_of(&ranges), median(nanos(&without)), median(nanos(&clock)));
+    for (case, cost, peer, peer_cost) in [
+        ("profiled dispatch", dispatch, "the dispatch itself", kernel),
+        ("range of the user's code", range, "a profiled dispatch", dispatch),
+    ] {
+        let line = json!({
+            "bench": "run",
+            "case": case,
+            "value": cost,
+            "unit": "ns",
+            "peer": peer,
+            "peer_value": peer_cost,
+            "floor": floor,
+            "goal": GOAL_NS,
+            "met": manifest.complete && cost <= GOAL_NS,
+            "emitted": records.emitted,
+            "delivered": records.delivered,
+            "stalls": records.stalls,
+            "longest_stall_ns": records.longest_stall_ns,
+        });
+        println!("{line}");
+    }
 }
 
 fn profiled(profiler: &Profiler, info: &RunInfo<'_>) {

@@ -47,8 +47,8 @@ impl StoredRecords {
             let payload = rest.get(HEAD..HEAD + length)?;
             self.position = (self.position + stored_length(length)).min(self.bytes.len());
             if Category(head[0]) == Category::TRACING
-                && let Some(fact) =
-                    Kind::from_raw(u16::from_le_bytes([head[2], head[3]])).and_then(|kind| read(kind, payload))
+                && let Some(kind) = Kind::from_raw(u16::from_le_bytes([head[2], head[3]]))
+                && let Some(fact) = Fact::read(kind, payload)
             {
                 return Some(fact);
             }
@@ -56,69 +56,73 @@ impl StoredRecords {
     }
 }
 
-fn read(kind: Kind, payload: &[u8]) -> Option<Fact> {
-    match kind {
-        DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
-            Fact::Dispatch(DispatchFact {
-                run: record.run.0,
-                plan: record.model.0,
-                kernel: record.kernel.0,
-                thread: record.thread.0,
-                span: Span { start: record.start, end: record.end },
-            })
-        }),
-        RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
-            Fact::Run(RunFact {
-                run: record.run.0,
-                plan: record.model.0,
-                thread: record.thread.0,
-                span: Span { start: record.start, end: record.end },
-                warm_up: record.is_warm_up(),
-                failed: record.failed != 0,
-            })
-        }),
-        CopyRecord::KIND => CopyRecord::read_from_bytes(payload).ok().map(|record| {
-            let out = record.operation == CopyOperation::DeviceToHost as u32;
-            Fact::Copy(CopyFact {
-                run: record.run.0,
-                direction: if out { Direction::Out } else { Direction::In },
-                bytes: record.bytes,
-                thread: record.thread.0,
-                span: Span { start: record.start, end: record.end },
-            })
-        }),
-        EngineCallRecord::KIND => EngineCallRecord::read_from_bytes(payload).ok().and_then(|record| {
-            let call = match record.operation {
-                operation if operation == EngineCallOperation::Load as u32 => Call::Load,
-                operation if operation == EngineCallOperation::Plan as u32 => Call::Plan,
-                operation if operation == EngineCallOperation::Upload as u32 => Call::Upload,
-                operation if operation == EngineCallOperation::Run as u32 => Call::Run,
-                operation if operation == EngineCallOperation::Download as u32 => Call::Download,
-                _ => return None,
-            };
-            Some(Fact::Call(CallFact {
-                run: call.belongs_to_run().then_some(record.run.0),
-                call,
-                thread: record.thread.0,
-                span: Span { start: record.start, end: record.end },
-            }))
-        }),
-        CounterRecord::KIND => CounterRecord::read_from_bytes(payload)
-            .ok()
-            .map(|record| Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })),
-        MarkerRecord::KIND => MarkerRecord::read_from_bytes(payload).ok().and_then(|record| {
-            let is_range = match record.operation {
-                operation if operation == MarkerOperation::Mark as u32 => false,
-                operation if operation == MarkerOperation::Range as u32 => true,
-                _ => return None,
-            };
-            Some(Fact::Marker(MarkerFact {
-                name: record.name.0,
-                thread: record.thread.0,
-                span: Span { start: record.start, end: record.end },
-                is_range,
-            }))
-        }),
-        _ => None,
+impl Fact {
+    /// What a record's payload says, as it stands in a file; none where this version knows no such fact, or the payload has
+    /// another length.
+    pub fn read(kind: Kind, payload: &[u8]) -> Option<Self> {
+        match kind {
+            DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
+                Fact::Dispatch(DispatchFact {
+                    run: record.run.0,
+                    plan: record.model.0,
+                    kernel: record.kernel.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                })
+            }),
+            RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
+                Fact::Run(RunFact {
+                    run: record.run.0,
+                    plan: record.model.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    warm_up: record.is_warm_up(),
+                    failed: record.failed != 0,
+                })
+            }),
+            CopyRecord::KIND => CopyRecord::read_from_bytes(payload).ok().map(|record| {
+                let out = record.operation == CopyOperation::DeviceToHost as u32;
+                Fact::Copy(CopyFact {
+                    run: record.run.0,
+                    direction: if out { Direction::Out } else { Direction::In },
+                    bytes: record.bytes,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                })
+            }),
+            EngineCallRecord::KIND => EngineCallRecord::read_from_bytes(payload).ok().and_then(|record| {
+                let call = match record.operation {
+                    operation if operation == EngineCallOperation::Load as u32 => Call::Load,
+                    operation if operation == EngineCallOperation::Plan as u32 => Call::Plan,
+                    operation if operation == EngineCallOperation::Upload as u32 => Call::Upload,
+                    operation if operation == EngineCallOperation::Run as u32 => Call::Run,
+                    operation if operation == EngineCallOperation::Download as u32 => Call::Download,
+                    _ => return None,
+                };
+                Some(Fact::Call(CallFact {
+                    run: call.belongs_to_run().then_some(record.run.0),
+                    call,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                }))
+            }),
+            CounterRecord::KIND => CounterRecord::read_from_bytes(payload).ok().map(|record| {
+                Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })
+            }),
+            MarkerRecord::KIND => MarkerRecord::read_from_bytes(payload).ok().and_then(|record| {
+                let is_range = match record.operation {
+                    operation if operation == MarkerOperation::Mark as u32 => false,
+                    operation if operation == MarkerOperation::Range as u32 => true,
+                    _ => return None,
+                };
+                Some(Fact::Marker(MarkerFact {
+                    name: record.name.0,
+                    thread: record.thread.0,
+                    span: Span { start: record.start, end: record.end },
+                    is_range,
+                }))
+            }),
+            _ => None,
+        }
     }
 }
