@@ -39,6 +39,7 @@ mod directory;
 mod driver;
 mod dumper;
 mod error;
+mod estimate;
 mod flow;
 mod index;
 mod inspect;
@@ -63,6 +64,7 @@ pub use compare::{
 pub use directory::{Contents, DirectorySink};
 pub use dumper::{Dumper, Handle};
 pub use error::DumpError;
+pub use estimate::Estimate;
 pub use flow::{Delivery, Flow, Policy};
 pub use index::{INDEX, IndexLine, State};
 pub use inspect::{Details, Inspection};

@@ -3,13 +3,18 @@ use std::path::PathBuf;
 use opscope_model::RunId;
 
 use crate::outcome::Ending;
-use crate::{Piece, Stream};
+use crate::{Delivery, Piece, Stream};
 
 /// Where streams go: files, statistics, a callback, a comparison.
 ///
 /// A sink is never called by two threads at once, and one stream ends before the next begins. A panic ends the
 /// subscription, not the run.
 pub trait Sink: Send {
+    /// How it is best delivered to, where the request does not say.
+    fn delivery(&self) -> Delivery {
+        Delivery::default()
+    }
+
     /// A stream begins. If it is skipped, none of its pieces come.
     fn begin(&mut self, _stream: &Stream) -> Answer {
         Answer::Continue

@@ -14,8 +14,8 @@ use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink
 pub struct Request {
     /// Which tensors.
     pub selection: Selection,
-    /// How they get to the sink.
-    pub delivery: Delivery,
+    /// How they get to the sink; none for what [suits it](Sink::delivery).
+    pub delivery: Option<Delivery>,
     /// The most bytes of a piece (rounded down to a multiple of 64, and up to at least that). A queue may cut smaller
     /// ones.
     pub piece_size: usize,
@@ -30,12 +30,7 @@ impl Request {
 
 impl Default for Request {
     fn default() -> Self {
-        Self {
-            selection: Selection::default(),
-            delivery: Delivery::default(),
-            piece_size: Self::DEFAULT_PIECE_SIZE,
-            stops_run: false,
-        }
+        Self { selection: Selection::default(), delivery: None, piece_size: Self::DEFAULT_PIECE_SIZE, stops_run: false }
     }
 }
 
@@ -69,8 +64,9 @@ struct Chosen {
 impl Subscription {
     pub fn new(sink: Box<dyn Sink>, request: Request) -> Result<Self, DumpError> {
         let ending = Arc::new(Mutex::new(Ending::default()));
+        let delivery = request.delivery.unwrap_or_else(|| sink.delivery());
         let driver = Driver::new(sink, Arc::clone(&ending));
-        let way = match &request.delivery {
+        let way = match &delivery {
             Delivery::Direct => Way::Direct(Mutex::new(driver)),
             Delivery::Queued(flow) => Way::Queued(Worker::start(driver, flow)?),
         };

@@ -19,7 +19,7 @@ const NAMES: &[&str] = &["a", "b", "c", "d", "last"];
 fn run_into(chain: &Chain, sink: Box<dyn Sink>, io: IoSelection) {
     let dumper = Dumper::new();
     let selection = Selection { io, ..Selection::default() };
-    dumper.subscribe(sink, Request { selection, delivery: Delivery::Direct, ..Request::default() }).unwrap();
+    dumper.subscribe(sink, Request { selection, delivery: Some(Delivery::Direct), ..Request::default() }).unwrap();
     dumper.add_plan(chain, chain).unwrap();
     chain.run_with(&dumper, 0).unwrap();
     dumper.finish().unwrap();

@@ -11,10 +11,13 @@ use fake::Chain;
 use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
 use proptest::prelude::*;
 
+/// A stream: the operator's name, the bytes, and each piece's offset, length and whether it is the last.
+type SeenStream = (String, u64, Vec<(u64, usize, bool)>);
+
 /// What a recording sink saw.
 #[derive(Default)]
 struct Seen {
-    streams: Vec<(String, u64, Vec<(u64, usize, bool)>)>,
+    streams: Vec<SeenStream>,
     broken: usize,
     closed: bool,
 }
@@ -60,7 +63,7 @@ fn subscribe(
 ) -> (Handle, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let sink = Recorder { seen: Arc::clone(&seen), at_piece };
-    let handle = dumper.subscribe(Box::new(sink), Request { delivery, ..Request::default() }).unwrap();
+    let handle = dumper.subscribe(Box::new(sink), Request { delivery: Some(delivery), ..Request::default() }).unwrap();
     (handle, seen)
 }
 
@@ -212,7 +215,7 @@ fn a_sink_can_skip_a_stream_ask_again_and_stop() {
         };
         let seen = Arc::new(Mutex::new(Seen::default()));
         let sink = Recorder { seen: Arc::clone(&seen), at_piece: sink };
-        let request = Request { delivery, piece_size: 65536, ..Request::default() };
+        let request = Request { delivery: Some(delivery), piece_size: 65536, ..Request::default() };
         dumper.subscribe(Box::new(sink), request).unwrap();
         chain.run_with(&dumper, 0).unwrap();
         let report = dumper.finish().unwrap();
@@ -240,7 +243,7 @@ fn a_stop_ends_the_run_where_that_was_asked_for() {
     let dumper = Dumper::new();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let sink = Recorder { seen, at_piece: |_: &Stream| Answer::Stop("enough".into()) };
-    let request = Request { delivery: Delivery::Direct, stops_run: true, ..Request::default() };
+    let request = Request { delivery: Some(Delivery::Direct), stops_run: true, ..Request::default() };
     dumper.subscribe(Box::new(sink), request).unwrap();
     assert!(chain.run_with(&dumper, 0).unwrap_err().to_string().contains("enough"));
 }
@@ -331,7 +334,7 @@ proptest! {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let sink = Recorder { seen: Arc::clone(&seen), at_piece: |_: &Stream| Answer::Continue };
         let delivery = if direct { Delivery::Direct } else { Delivery::default() };
-        dumper.subscribe(Box::new(sink), Request { delivery, piece_size, ..Request::default() }).unwrap();
+        dumper.subscribe(Box::new(sink), Request { delivery: Some(delivery), piece_size, ..Request::default() }).unwrap();
         chain.run_with(&dumper, 0).unwrap();
         prop_assert!(dumper.finish().unwrap().is_complete());
         let seen = seen.lock().unwrap();

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use fake::Chain;
 use opscope_dump::{
-    About, BlacklistEntry, Contents, DirectorySink, DumpReport, Dumper, IndexLine, IoSelection, Manifest,
+    About, BlacklistEntry, Contents, DirectorySink, DumpReport, Dumper, Estimate, IndexLine, IoSelection, Manifest,
     OperatorRange, Pattern, Request, Selection, State,
 };
 use opscope_model::Fidelity;
@@ -131,6 +131,32 @@ fn a_selection_takes_what_it_names_and_nothing_else() {
 }
 
 #[test]
+fn an_estimate_is_what_then_comes() {
+    let chain = Chain::new(&["a", "b", "c", "last"], &[5, 7]);
+    let none = Selection::default;
+    let cases = [
+        none(),
+        Selection { io: IoSelection::All, runs: "1-2".parse().unwrap(), ..none() },
+        Selection { operators: vec![Pattern::Exact("b".into())], ..none() },
+        Selection { first: Some(3), ..none() },
+        Selection { only_non_finite: true, ..none() },
+    ];
+    for selection in cases {
+        let estimate = Estimate::of(&selection, &chain, &chain, 4).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("dump");
+        dump(&chain, &root, Contents::Tensors, selection, 4);
+        let manifest = manifest(&root);
+        if estimate.at_most {
+            assert!(manifest.tensors <= estimate.tensors && manifest.bytes <= estimate.bytes, "{estimate:?}");
+        } else {
+            assert_eq!((manifest.tensors, manifest.bytes), (estimate.tensors, estimate.bytes));
+        }
+        assert_eq!((estimate.unknown, estimate.missing), (0, 0));
+    }
+}
+
+#[test]
 fn what_a_byte_budget_leaves_out_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
@@ -165,6 +191,25 @@ fn statistics_alone_leave_a_table_and_an_index_without_files() {
     assert!(table.starts_with("Run,Op Name,Op Type,Value,") && table.lines().next().unwrap().contains(expected));
     assert!(table.contains("0,\"a,\"\"quoted\"\"\",AddOne,value 1,Output,0,16,DT_FLOAT,ND,2x2,1,1,1,4,0,0,0,2,0,0,"));
     assert!(!root.join("run-0000").exists());
+}
+
+#[test]
+fn histograms_count_every_element_of_every_tensor() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    let chain = Chain::new(&["a", "b", "last"], &[100, 100]);
+    let dumper = Dumper::new();
+    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(&root, Contents::Statistics, &about).unwrap().with_histograms().unwrap();
+    dumper.subscribe(Box::new(sink), Request { piece_size: 4096, ..Request::default() }).unwrap();
+    dumper.add_plan(&chain, &chain).unwrap();
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(dumper.finish().unwrap().is_complete());
+    let text = std::fs::read_to_string(root.join("histograms.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!((&lines[0]["non_finite"], &lines[0]["bins"]), (&1.into(), &serde_json::json!([[0.5, 1.0, 1]])));
+    assert_eq!(lines[2]["bins"], serde_json::json!([[2.0, 4.0, 10000]]));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::sync::Once;
 
 use opscope_model::EngineError;
 use opscope_onnx::Graph;
-use tract_onnx::tract_core::internal::TractResult;
+use tract_onnx::tract_core::internal::{TractError, TractResult};
 
+use crate::limits::TooLarge;
 use crate::names;
 
 thread_local! {
@@ -16,6 +17,8 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     /// Where the panic of the guarded call happened.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The node that the guarded call is at, where it says so.
+    static AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Runs something of the engine's that belongs to loading.
@@ -23,11 +26,22 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
     match catch(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
-            let (node, reason) = explain(&format!("{error:#}"), graph);
+            if let Some(TooLarge { node, reason }) = error.downcast_ref() {
+                return Err(EngineError::Load { node: Some(names::restore(node, graph)), reason: reason.clone() });
+            }
+            let (node, reason) = explain(&error, graph);
             Err(EngineError::Load { node, reason })
         }
-        Err(reason) => Err(EngineError::Panic { node: None, reason: names::restore(&reason, graph) }),
+        Err(reason) => {
+            let node = AT.take().map(|node| names::restore(&node, graph));
+            Err(EngineError::Panic { node, reason: names::restore(&reason, graph) })
+        }
     }
+}
+
+/// Notes which node the work of this thread has come to, for the message should it panic there.
+pub(crate) fn at(node: Option<&str>) {
+    AT.set(node.map(str::to_owned));
 }
 
 /// Runs something of the engine's; a panic is returned as its message.
@@ -58,8 +72,41 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The first operator that an error of the engine speaks of, and the text with the file's names in it.
-pub(crate) fn explain(text: &str, graph: &Graph) -> (Option<String>, String) {
-    let operator = names::decode(text).and_then(|id| graph.operators.get(id.index()));
-    (operator.map(|operator| operator.name.clone()), names::restore(text, graph))
+/// The first operator that an error of the engine speaks of, and what it says in a few words with the file's names.
+pub(crate) fn explain(error: &TractError, graph: &Graph) -> (Option<String>, String) {
+    let operator = names::decode(&format!("{error:#}")).and_then(|id| graph.operators.get(id.index()));
+    let all: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let mut told: Vec<&str> = all.iter().map(String::as_str).filter(|part| !is_about_the_engine(part)).collect();
+    if told.is_empty() {
+        told.extend(all.last().map(String::as_str));
+    }
+    let text = names::restore(&told.join(": "), graph);
+    let line = text.lines().next().unwrap_or_default();
+    let short = match line.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    };
+    (operator.map(|operator| operator.name.clone()), short)
+}
+
+/// Characters of the engine's words that a message has at most.
+const LONGEST_REASON: usize = 200;
+
+/// Whether a part of an error only says in which step of its own work the engine was.
+fn is_about_the_engine(part: &str) -> bool {
+    const STEPS: &[&str] = &[
+        "Failed analyse",
+        "Infering facts",
+        "Applying rule GivenRule",
+        "Building node",
+        "Translating",
+        "translating",
+        "Eager",
+        "ModelBuilder",
+        "in output_facts",
+        "Evaluating",
+        "wiring",
+        "Wiring",
+    ];
+    STEPS.iter().any(|step| part.starts_with(step))
 }

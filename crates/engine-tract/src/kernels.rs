@@ -89,11 +89,13 @@ fn step(
             _ => None,
         }
     };
+    // Initializers and inputs keep the file's names, which may look like one of ours.
+    let decode = |name: &str| names::decode(name).filter(|operator| operator.index() < graph.operators.len());
     Step {
         op: node.op.name().into_owned(),
-        named: names::decode(&node.name).or_else(by_value),
+        named: decode(&node.name).or_else(by_value),
         feeds_from: node.inputs.iter().map(|outlet| kernel_of[outlet.node]).filter(|id| *id != NO_KERNEL).collect(),
-        constants: node.inputs.iter().filter_map(|outlet| names::decode(&model.node(outlet.node).name)).collect(),
+        constants: node.inputs.iter().filter_map(|outlet| decode(&model.node(outlet.node).name)).collect(),
     }
 }
 

@@ -6,6 +6,7 @@
 //!   times slower and some cannot run at all.
 //! * Nodes are renamed before tract sees them, so that every name that tract derives leads back to one operator of the
 //!   file, whatever the file called it.
+//! * What tract lacks, and what would not fit into memory, is refused by name before tract sees it.
 //! * Loops and branches (`Scan`, `If`) are one dispatch each.
 
 #![forbid(unsafe_code)]
@@ -14,10 +15,13 @@ mod attribution;
 mod engine;
 mod guard;
 mod kernels;
+mod limits;
 mod model;
 mod names;
 mod plan;
 mod prepare;
+mod rewrite;
+mod support;
 mod tensors;
 
 pub use engine::TractEngine;

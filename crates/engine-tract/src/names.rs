@@ -13,6 +13,11 @@ pub(crate) fn encode(operator: OperatorId) -> String {
     format!("{MARK}{}", operator.index())
 }
 
+/// A name for an output that the file leaves out.
+pub(crate) fn unused(number: usize) -> String {
+    format!("{MARK}unused:{number}")
+}
+
 /// The operator that a name of tract's leads back to.
 pub(crate) fn decode(name: &str) -> Option<OperatorId> {
     let digits = &name[name.find(MARK)? + MARK.len()..];
@@ -49,5 +54,6 @@ mod tests {
         }
         assert_eq!(decode("conv"), None);
         assert_eq!(decode("opscope:"), None);
+        assert_eq!(decode(&unused(17)), None);
     }
 }

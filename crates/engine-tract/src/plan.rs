@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, Kernel, KernelId, Plan, Resident, RunId, RunObserver,
+    Action, Dispatch, EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::{DType, Tensor, TensorView};
 use tract_linalg::multithread::Executor;
 use tract_onnx::prelude::{TValue, TVec};
 use tract_onnx::tract_core::internal::{RunOptions, TractError, TractResult, TypedSimplePlan, TypedSimpleState};
@@ -35,6 +35,7 @@ pub(crate) struct TractPlan {
 
 /// An input that the plan was made for.
 struct ExpectedInput {
+    dtype: DType,
     shape: Vec<usize>,
     /// The value, where it is a part of the plan.
     baked: Option<Tensor>,
@@ -59,6 +60,7 @@ impl TractPlan {
         })?;
         let (kernels, kernel_of) = kernels(&graph, &plan, fidelity, &values);
         let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {
+            dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
             baked: baked.iter().any(|(baked, _)| *baked == slot).then(|| tensor.clone()),
         });
@@ -83,7 +85,7 @@ impl TractPlan {
         self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     }
 
-    /// Runs with an observer around every node. Whatever ends the run early is left in `stop`.
+    /// Runs with an observer around every node. The node that the run has come to is left in `last`.
     fn observed(
         &self,
         state: &mut TypedSimpleState,
@@ -166,11 +168,21 @@ impl TractPlan {
         }
     }
 
+    /// Runs again to see which node panics: a run that nobody watches does not count them.
+    fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
+        let mut last = usize::MAX;
+        let _ = guard::catch(|| {
+            let mut state = self.plan.spawn()?;
+            self.observed(&mut state, inputs.clone(), &NoObserver, &Interest::default(), RunId(0), &mut last)
+        });
+        last
+    }
+
     fn failed(&self, error: &TractError, last: usize) -> EngineError {
         if let Some(Stopped(reason)) = error.downcast_ref::<Stopped>() {
             return EngineError::Stopped(reason.clone());
         }
-        let (node, reason) = guard::explain(&format!("{error:#}"), &self.graph);
+        let (node, reason) = guard::explain(error, &self.graph);
         EngineError::Run { node: self.operator_at(last).or(node), reason }
     }
 
@@ -205,6 +217,10 @@ impl Plan for TractPlan {
             });
         }
         for (slot, (tensor, expected)) in inputs.iter().zip(&self.inputs).enumerate() {
+            if tensor.dtype() != expected.dtype {
+                let name = names().swap_remove(slot);
+                return Err(EngineError::InputType { name, expected: expected.dtype, found: tensor.dtype() });
+            }
             let fits = tensor.shape() == expected.shape && expected.baked.as_ref().is_none_or(|baked| baked == tensor);
             if !fits {
                 return Err(EngineError::InputShape {
@@ -249,7 +265,12 @@ impl Plan for TractPlan {
                 Ok(outputs)
             }
             Ok(Err(error)) => Err(self.failed(&error, last)),
-            Err(reason) => Err(EngineError::Panic { node: self.operator_at(last), reason }),
+            Err(reason) => {
+                if interest.is_nothing() {
+                    last = self.place_of_panic(inputs);
+                }
+                Err(EngineError::Panic { node: self.operator_at(last), reason })
+            }
         };
         observer.finished(outcome.as_ref().map(|_| (start, end)));
         outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn Resident>)

@@ -11,6 +11,7 @@ use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
+use crate::limits::Memory;
 use crate::{guard, tensors};
 
 /// Inputs that become constants, by slot.
@@ -46,18 +47,18 @@ pub(crate) fn prepare(
             };
             parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
         }
-        match fidelity {
+        let memory = Memory::of_this_process();
+        memory.check_untyped(&mut parsed.model)?;
+        let prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                Ok(Prepared {
-                    model: parsed.model.into_optimized()?,
-                    values: HashMap::new(),
-                    constants: vec![],
-                    outputs,
-                })
+                let model = parsed.model.into_optimized()?;
+                Prepared { model, values: HashMap::new(), constants: vec![], outputs }
             }
-            Fidelity::Exact => exact(graph, parsed),
-        }
+            Fidelity::Exact => exact(graph, parsed)?,
+        };
+        memory.check_typed(&prepared.model)?;
+        Ok(prepared)
     })
 }
 

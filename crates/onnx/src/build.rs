@@ -39,8 +39,10 @@ pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphP
         return Err(invalid(format!("tensor '{name}' is sparse, which is not supported; make it dense")));
     }
 
-    let order = execution_order(&proto.node).map_err(|reason| invalid(reason.to_string()))?;
+    check_inner_data(&source, &proto.node)?;
+
     let unique = names::unique(&proto.node);
+    let order = execution_order(&proto.node).map_err(|cycle| invalid(cycle.describe(&unique)))?;
     let mut place = vec![OperatorId::new(0); proto.node.len()];
     for (index, &position) in order.iter().enumerate() {
         place[position] = OperatorId::new(index as u32);
@@ -140,6 +142,22 @@ fn operator(
         attributes: attributes(node),
         position,
     })
+}
+
+/// Checks the tensors in attributes and in graphs inside of nodes, at any depth.
+fn check_inner_data(source: &Source, nodes: &[NodeProto]) -> Result<(), OnnxError> {
+    for attribute in nodes.iter().flat_map(|node| &node.attribute) {
+        for tensor in attribute.t.iter().chain(&attribute.tensors) {
+            check_data(source, tensor)?;
+        }
+        for graph in attribute.g.iter().chain(&attribute.graphs) {
+            for tensor in &graph.initializer {
+                check_data(source, tensor)?;
+            }
+            check_inner_data(source, &graph.node)?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a tensor has as many bytes as its shape asks for, in the file or beside it, before anything that large is

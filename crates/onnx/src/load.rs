@@ -32,7 +32,7 @@ impl Graph {
             return Err(OnnxError::Empty(path.to_owned()));
         }
         let model = ModelProto::decode(bytes.clone())
-            .map_err(|error| OnnxError::NotOnnx { path: path.to_owned(), reason: error.to_string() })?;
+            .map_err(|error| OnnxError::NotOnnx { path: path.to_owned(), reason: damage(&error) })?;
         let producer = format!("{} {}", model.producer_name, model.producer_version).trim().to_owned();
         let graph = model.graph.ok_or_else(|| OnnxError::NotOnnx {
             path: path.to_owned(),
@@ -41,6 +41,23 @@ impl Graph {
         let opsets = model.opset_import.into_iter().map(|set| (onnx_domain(set.domain), set.version)).collect();
         let source = Source { path: path.to_owned(), xxh3: xxh3_64(&bytes), bytes, producer };
         build(source, opsets, graph)
+    }
+}
+
+/// The innermost field and the cause. The whole path to it has hundreds of parts where graphs lie in graphs.
+fn damage(error: &prost::DecodeError) -> String {
+    let text = error.to_string();
+    let is_field = |part: &&str| part.contains('.') && !part.contains(' ');
+    let mut field = None;
+    let mut rest = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
+    while let Some((part, behind)) = rest.split_once(": ").filter(|(part, _)| is_field(part)) {
+        field = Some(part);
+        rest = behind;
+    }
+    match field {
+        _ if rest == "recursion limit reached" => "messages lie inside of messages more than 100 deep".to_owned(),
+        Some(field) => format!("{rest} in {field}"),
+        None => rest.to_owned(),
     }
 }
 

@@ -39,19 +39,43 @@ pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> 
     if order.len() == nodes.len() {
         return Ok(order);
     }
-    let stuck = (0..nodes.len()).filter(|&node| needs[node] > 0);
-    Err(Cycle { nodes: stuck.map(|node| nodes[node].name.clone()).collect() })
+    // What only waits for a cycle is stuck, too, but is not to blame: it feeds nothing that is on one.
+    let mut stuck: Vec<bool> = needs.iter().map(|&needs| needs > 0).collect();
+    let mut fed_by = vec![Vec::new(); nodes.len()];
+    let mut waiting = vec![0usize; nodes.len()];
+    for (from, &to) in feeds.iter().enumerate().flat_map(|(from, fed)| fed.iter().map(move |to| (from, to))) {
+        if stuck[from] && stuck[to] {
+            fed_by[to].push(from);
+            waiting[from] += 1;
+        }
+    }
+    let mut idle: Vec<usize> = (0..nodes.len()).filter(|&node| stuck[node] && waiting[node] == 0).collect();
+    while let Some(position) = idle.pop() {
+        stuck[position] = false;
+        for &from in &fed_by[position] {
+            waiting[from] -= 1;
+            if waiting[from] == 0 {
+                idle.push(from);
+            }
+        }
+    }
+    Err(Cycle { positions: (0..nodes.len()).filter(|&node| stuck[node]).collect() })
 }
 
-/// Nodes that wait for each other.
-#[derive(Debug, thiserror::Error)]
-#[error("the nodes {} wait for each other's outputs in a cycle", some(.nodes))]
+/// Nodes that wait for each other, by position.
+#[derive(Debug, PartialEq)]
 pub(crate) struct Cycle {
-    nodes: Vec<String>,
+    positions: Vec<usize>,
 }
 
-fn some(nodes: &[String]) -> String {
-    let shown: Vec<_> = nodes.iter().take(4).map(|node| format!("'{node}'")).collect();
-    let rest = if nodes.len() > shown.len() { ", ..." } else { "" };
-    format!("{}{rest}", shown.join(", "))
+impl Cycle {
+    /// The sentence about it, with the nodes' names.
+    pub(crate) fn describe(&self, names: &[String]) -> String {
+        if let [position] = self.positions[..] {
+            return format!("the node '{}' takes its own output", names[position]);
+        }
+        let shown: Vec<_> = self.positions.iter().take(4).map(|&position| format!("'{}'", names[position])).collect();
+        let rest = if self.positions.len() > shown.len() { ", ..." } else { "" };
+        format!("the nodes {}{rest} wait for each other's outputs in a cycle", shown.join(", "))
+    }
 }

@@ -120,6 +120,11 @@ impl DType {
         self.row().bits.filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
     }
 
+    /// The elements in so many bytes; none for strings.
+    pub fn elements_in(self, bytes: usize) -> Option<usize> {
+        self.row().bits.map(|bits| bytes.saturating_mul(8) / bits)
+    }
+
     /// How an npy header names this type; none for what the npy format cannot hold.
     pub fn npy_descr(self) -> Option<&'static str> {
         self.row().npy

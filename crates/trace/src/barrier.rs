@@ -6,9 +6,9 @@
 //! emitting side only keeps the compiler from reordering.
 
 #[cfg(not(any(loom, opscope_no_fences)))]
-pub(crate) use asymmetric::{heavy, light};
+pub(crate) use asymmetric::{heavy, is_one_sided, light, prepare};
 #[cfg(any(loom, opscope_no_fences))]
-pub(crate) use symmetric::{heavy, light};
+pub(crate) use symmetric::{heavy, is_one_sided, light, prepare};
 
 #[cfg(not(any(loom, opscope_no_fences)))]
 mod asymmetric {
@@ -31,6 +31,11 @@ mod asymmetric {
         } else {
             fence(Ordering::SeqCst)
         }
+    }
+
+    /// Whether the emitting side may leave its fence out, for good: then [`none`](super::none) does.
+    pub(crate) fn is_one_sided() -> bool {
+        mode() == EXPEDITED
     }
 
     /// The other side. 1 to 10 µs.
@@ -62,8 +67,11 @@ mod asymmetric {
     }
 }
 
-#[cfg(not(any(loom, opscope_no_fences)))]
-pub(crate) use asymmetric::prepare;
+/// The emitting side where only the compiler must be kept from reordering.
+#[inline(always)]
+pub(crate) fn none() {
+    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+}
 
 /// For loom, which has no `membarrier`, and for the thread sanitizer, which understands neither that nor fences.
 #[cfg(any(loom, opscope_no_fences))]
@@ -85,7 +93,10 @@ mod symmetric {
     pub(crate) fn heavy() {
         light();
     }
-}
 
-#[cfg(any(loom, opscope_no_fences))]
-pub(crate) fn prepare() {}
+    pub(crate) fn is_one_sided() -> bool {
+        false
+    }
+
+    pub(crate) fn prepare() {}
+}

@@ -93,7 +93,9 @@ impl CallbackThread {
         let mut work = worker.lock();
         let _ = worker.start(&mut work);
         work.ready.push_back(buffer);
-        if work.sleeping {
+        let sleeping = work.sleeping;
+        drop(work);
+        if sleeping {
             worker.wake.notify_one();
         }
     }

@@ -65,7 +65,7 @@ pub fn wanted(kind: Kind) -> bool {
 ///
 /// # Errors
 /// The first error of a buffer; the others get the record all the same.
-#[inline]
+#[inline(always)]
 pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
     let state = STATE.load(Ordering::Relaxed);
     if state & R::KIND.bit() == 0 {
@@ -75,12 +75,22 @@ pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
     if local::append(state, R::KIND, record.operation(), header, record.as_bytes()) {
         return Ok(());
     }
+    // A copy, so that the record's address is taken on this path only: then the caller's values go straight from registers
+    // into the buffer, and the record is never laid down elsewhere.
+    match R::read_from_bytes(record.as_bytes()) {
+        Ok(copy) => emit_slowly(state, copy),
+        Err(_) => unreachable!("a record is as long as itself"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn emit_slowly<R: Record>(state: u64, record: R) -> Result<(), TraceError> {
+    let header = const { header_word(Category::TRACING, R::KIND.as_raw(), size_of::<R>()) };
     emit_wanted(state, R::KIND, record.operation(), header, record.as_bytes())
 }
 
 /// Emits where the way is not known, or there is more to do than writing.
-#[cold]
-#[inline(never)]
 fn emit_wanted(state: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> Result<(), TraceError> {
     local::with_routes(state, |routes| {
         let mut result = Ok(());

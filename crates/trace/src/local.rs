@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::buffer::Inner;
 use crate::context::{Routes, Service};
 use crate::writer::Writer;
-use crate::{BufferId, Kind, Operation, current_thread};
+use crate::{BufferId, Kind, Operation, barrier, current_thread};
 
 /// A kind's way into the one buffer that wants it.
 struct Slot {
@@ -42,27 +42,28 @@ thread_local! {
 /// Says whether the record is dealt with. `word` is the state of all contexts.
 #[inline(always)]
 pub(crate) fn append(word: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> bool {
-    SLOTS.with(|slots| {
-        let slot = &slots[kind.index()];
-        if slot.word.get() != word {
-            return false;
-        }
-        if slot.operations.get() >> (operation.0 & 63) & 1 == 0 {
-            return true;
-        }
-        // SAFETY: a slot with a word above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
-        unsafe { &*slot.writer.get() }.try_append(header, payload)
-    })
+    let slots = SLOTS.with(std::ptr::from_ref);
+    // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
+    // meanwhile. (A closure around all of this would not be inlined.)
+    let slot = unsafe { &(*slots)[kind.index()] };
+    if slot.word.get() != word {
+        return false;
+    }
+    if slot.operations.get() >> (operation.0 & 63) & 1 == 0 {
+        return true;
+    }
+    // SAFETY: a slot with a word above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
+    unsafe { &*slot.writer.get() }.try_append(header, payload, barrier::none)
 }
 
 /// Emits a record into a buffer where the way is known and nothing but writing is to be done. Says whether it did.
 #[inline(always)]
 pub(crate) fn append_to(buffer: BufferId, header: u64, payload: &[u8]) -> bool {
-    RECENTLY.with(|recently| {
-        let recent = &recently[buffer.0 as usize % RECENT];
-        // SAFETY: an entry with a number above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
-        recent.buffer.get() == buffer.0 && unsafe { &*recent.writer.get() }.try_append(header, payload)
-    })
+    let recently = RECENTLY.with(std::ptr::from_ref);
+    // SAFETY: as for the slots.
+    let recent = unsafe { &(*recently)[buffer.0 as usize % RECENT] };
+    // SAFETY: an entry with a number above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
+    recent.buffer.get() == buffer.0 && unsafe { &*recent.writer.get() }.try_append(header, payload, barrier::light)
 }
 
 /// This thread's desk at a buffer, which is opened where there is none. None for a thread that is ending.
@@ -72,6 +73,9 @@ pub(crate) fn desk(buffer: &Arc<Inner>) -> Option<usize> {
 
 /// Remembers that a kind goes into one buffer, and how.
 pub(crate) fn remember(word: u64, service: &Service) {
+    if !barrier::is_one_sided() {
+        return;
+    }
     let Some(writer) = writer(service.buffer()) else { return };
     SLOTS.with(|slots| {
         let slot = &slots[service.kind().index()];

@@ -1,6 +1,6 @@
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 
-use crate::barrier;
 use crate::chunk::{Chunk, Fill, START, Segment};
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, yield_now};
 
@@ -17,14 +17,12 @@ pub(crate) struct Writer {
     /// The chunk's payload must stay below this for a record to be written without the lock: something is due there, or
     /// the thread's grant ends. 0 where there is no chunk.
     limit: AtomicUsize,
-    /// How far the chunk is filled, as its `committed` says.
-    fill: AtomicU64,
     /// The header of the open segment; 0 where there is none.
     header: AtomicU64,
     /// Where that header stands.
     header_at: AtomicUsize,
-    /// The chunk that the owner took last.
-    chunk: UnsafeCell<Option<Chunk>>,
+    /// The chunk that the owner took last, if it ever took one.
+    chunk: UnsafeCell<MaybeUninit<Chunk>>,
     /// Its entry in the buffer's books.
     desk: usize,
 }
@@ -41,10 +39,9 @@ impl Writer {
         Self {
             busy: AtomicU32::new(0),
             limit: AtomicUsize::new(0),
-            fill: AtomicU64::new(0),
             header: AtomicU64::new(0),
             header_at: AtomicUsize::new(0),
-            chunk: UnsafeCell::new(None),
+            chunk: UnsafeCell::new(MaybeUninit::uninit()),
             desk,
         }
     }
@@ -55,80 +52,76 @@ impl Writer {
     }
 
     /// Writes a record where nothing but writing is to be done. Says whether it did. For the owning thread alone.
+    ///
+    /// `fence` is [`light`](crate::barrier::light), or [`none`](crate::barrier::none) where [`is_one_sided`](crate::barrier::is_one_sided) was found true before.
     #[inline(always)]
-    pub(crate) fn try_append(&self, header: u64, payload: &[u8]) -> bool {
+    pub(crate) fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
         self.busy.store(1, Ordering::Relaxed);
-        barrier::light();
-        let fill = Fill(self.fill.load(Ordering::Relaxed));
-        let length = payload.len().next_multiple_of(8);
-        let fits = fill.payload() + length < self.limit.load(Ordering::Relaxed);
-        if fits {
-            // SAFETY: only this thread writes the field, and not now.
-            if let Some(chunk) = unsafe { &*self.chunk.get() } {
-                let fill = if header == self.header.load(Ordering::Relaxed) { fill } else { self.open_segment(header) };
-                // SAFETY: a limit above 0 says that this thread holds the chunk: it is its one writer, `fill` is its
-                // `committed`, and what stays below a limit ends within the stride.
-                unsafe { chunk.write(fill.position(), payload) };
-                self.commit(chunk, fill.with_record(length));
-            }
-        }
+        fence();
+        let limit = self.limit.load(Ordering::Relaxed);
+        // Without a limit above 0 this thread has no chunk, and the memory of the last one may be gone.
+        let fits = limit > 0 && self.append_below(limit, header, payload);
         self.busy.store(0, Ordering::Release);
         fits
     }
 
-    /// Where the payload of a record goes. Under the lock, by the owner, who holds a chunk.
-    pub(crate) fn offset_of(&self, header: u64) -> usize {
-        let position = self.fill().position();
+    #[inline(always)]
+    fn append_below(&self, limit: usize, header: u64, payload: &[u8]) -> bool {
+        // SAFETY: only this thread writes the field, and not now. It was written before the limit was raised above 0.
+        let chunk = unsafe { (*self.chunk.get()).assume_init_ref() };
+        let mut fill = Fill(chunk.committed().load(Ordering::Relaxed));
+        let length = payload.len().next_multiple_of(8);
+        if fill.payload() + length >= limit {
+            return false;
+        }
+        if header != self.header.load(Ordering::Relaxed) {
+            fill = self.open_segment(chunk, fill, header);
+        }
+        // SAFETY: this thread holds the chunk: it is its one writer, `fill` is its `committed`, and what stays below a limit
+        // ends within the stride.
+        unsafe { chunk.write(fill.position(), payload) };
+        chunk.committed().store(fill.with_record(length).0, Ordering::Release);
+        true
+    }
+
+    /// Where the payload of a record goes in the chunk that the owner holds. Under the lock, by the owner.
+    pub(crate) fn offset_of(&self, chunk: &Chunk, header: u64) -> usize {
+        let position = Fill(chunk.committed().load(Ordering::Relaxed)).position();
         if position == START || header == self.header.load(Ordering::Relaxed) { position } else { position + 8 }
     }
 
     /// Makes a record that was written where [`offset_of`](Self::offset_of) says part of the chunk. Under the lock, by the
     /// owner.
-    pub(crate) fn commit_written(&self, header: u64, length: usize) {
-        // SAFETY: the caller holds the lock.
-        let Some(chunk) = (unsafe { &*self.chunk.get() }) else { return };
-        let fill = if header == self.header.load(Ordering::Relaxed) { self.fill() } else { self.open_segment(header) };
-        self.commit(chunk, fill.with_record(length));
+    pub(crate) fn commit_written(&self, chunk: &Chunk, header: u64, length: usize) {
+        let mut fill = Fill(chunk.committed().load(Ordering::Relaxed));
+        if header != self.header.load(Ordering::Relaxed) {
+            fill = self.open_segment(chunk, fill, header);
+        }
+        chunk.committed().store(fill.with_record(length).0, Ordering::Release);
     }
 
     /// Begins an empty chunk. Under the lock, by the owner.
     pub(crate) fn take(&self, chunk: Chunk) {
         self.header.store(0, Ordering::Relaxed);
-        self.fill.store(Fill::EMPTY.0, Ordering::Relaxed);
         chunk.committed().store(Fill::EMPTY.0, Ordering::Release);
         // SAFETY: the caller holds the lock and is the owner, who is not in `try_append` then.
-        unsafe { *self.chunk.get() = Some(chunk) };
+        unsafe { *self.chunk.get() = MaybeUninit::new(chunk) };
     }
 
     /// Goes on in another writer's chunk, where that one has got to. Under the lock; the other's owner is shut out and will
     /// not go on.
     pub(crate) fn take_over(&self, other: &Writer) {
-        for (mine, its) in [(&self.header, &other.header), (&self.fill, &other.fill)] {
-            mine.store(its.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        self.header.store(other.header.load(Ordering::Relaxed), Ordering::Relaxed);
         self.header_at.store(other.header_at.load(Ordering::Relaxed), Ordering::Relaxed);
         // SAFETY: the caller holds the lock and both owners are not in `try_append`.
         unsafe { *self.chunk.get() = *other.chunk.get() };
-    }
-
-    #[inline(always)]
-    fn commit(&self, chunk: &Chunk, fill: Fill) {
-        chunk.committed().store(fill.0, Ordering::Release);
-        self.fill.store(fill.0, Ordering::Relaxed);
-    }
-
-    fn fill(&self) -> Fill {
-        Fill(self.fill.load(Ordering::Relaxed))
     }
 
     /// Ends the open segment and begins one with another header; says how far the chunk is filled with it. Nothing of it
     /// is committed yet.
     #[cold]
     #[inline(never)]
-    fn open_segment(&self, header: u64) -> Fill {
-        let mut fill = self.fill();
-        // SAFETY: the callers are the owner, who alone writes the field.
-        let Some(chunk) = (unsafe { &*self.chunk.get() }) else { return fill };
+    fn open_segment(&self, chunk: &Chunk, mut fill: Fill, header: u64) -> Fill {
         let mut at = START - 8;
         if fill != Fill::EMPTY {
             let open = Segment(self.header.load(Ordering::Relaxed));
@@ -149,7 +142,7 @@ impl Writer {
         self.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Waits until the owner is not writing without the lock. The limit was set to 0 and [`barrier::heavy`] was called
+    /// Waits until the owner is not writing without the lock. The limit was set to 0 and [`heavy`](crate::barrier::heavy) was called
     /// before: whoever is not seen here sees the limit.
     pub(crate) fn shut_out(&self) {
         while self.busy.load(Ordering::Acquire) != 0 {

@@ -84,6 +84,21 @@ impl AscendFile {
         Self::parse(path, &bytes, 8 + header, length).map_err(wrong)
     }
 
+    /// Reads the bytes of a whole file, as [`open`](Self::open) does.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, DumpError> {
+        let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
+        let (start, rest) = bytes.split_first_chunk().ok_or_else(|| wrong("it is too short for a dump file".into()))?;
+        let length = u64::from_le_bytes(*start);
+        let header = usize::try_from(length).ok().and_then(|length| rest.get(..length));
+        let header = header
+            .filter(|_| length <= LARGEST_HEADER)
+            .ok_or_else(|| wrong(format!("its header is said to have {length} bytes, the file has {}", rest.len())))?;
+        Self::parse(path, header, 8 + length, bytes.len() as u64).map_err(wrong)
+    }
+
     /// Reads a header's message; `offset` is where the data begins, `length` where the file ends.
     fn parse(path: &Path, header: &[u8], offset: u64, length: u64) -> Result<Self, String> {
         let data = DumpData::decode(header).map_err(|error| format!("its header is damaged: {error}"))?;

@@ -120,10 +120,7 @@ impl Sink for CompareSink {
 
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
         let Some(current) = &mut self.current else { return Answer::Skip };
-        let elements = match stream.dtype.size() {
-            Some(size) => piece.bytes.len() / size,
-            None => (piece.bytes.len() * 2).min(current.left),
-        };
+        let elements = stream.dtype.elements_in(piece.bytes.len()).unwrap_or(0).min(current.left);
         current.left -= elements;
         let bytes = current.row.dtypes.1.and_then(|dtype| dtype.bytes_of(elements)).unwrap_or(0);
         self.buffer.resize(bytes, 0);

@@ -2,17 +2,18 @@
 
 mod csv;
 mod file_name;
+mod histograms;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::{Accumulator, Statistics, npy};
+use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
 use crate::index::{INDEX, IndexLine, State};
 use crate::manifest::{About, MANIFEST, Manifest, RawEntry};
 use crate::outcome::Ending;
-use crate::{Answer, Closed, DumpError, Piece, Sink, Stream};
+use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
@@ -28,6 +29,7 @@ pub struct DirectorySink {
     made: String,
     current: Option<Current>,
     csv: Option<csv::Table>,
+    histograms: Option<histograms::Lines>,
     errors: Vec<String>,
 }
 
@@ -45,6 +47,7 @@ struct Current {
     /// None for statistics.
     file: Option<Open>,
     statistics: Accumulator,
+    histogram: Option<Histogram>,
 }
 
 struct Open {
@@ -89,6 +92,7 @@ impl DirectorySink {
             made: String::new(),
             current: None,
             csv: None,
+            histograms: None,
             errors: Vec::new(),
         };
         let manifest = root.join(MANIFEST);
@@ -97,6 +101,15 @@ impl DirectorySink {
         fs::write(&reserve, [0; RESERVED_BYTES])
             .map_err(|error| failed(&reserve, "no space could be kept for the manifest", error))?;
         Ok(sink)
+    }
+
+    /// Counts every tensor's elements by powers of two, too, in `histograms.jsonl`.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn with_histograms(mut self) -> Result<Self, DumpError> {
+        self.histograms = Some(histograms::Lines::create(&self.root)?);
+        Ok(self)
     }
 
     fn open(&mut self, stream: &Stream) -> io::Result<Option<Open>> {
@@ -134,6 +147,9 @@ impl DirectorySink {
             line.file = Some(open.path);
         } else {
             self.write_csv(stream, &statistics)?;
+        }
+        if let Some((lines, histogram)) = self.histograms.as_mut().zip(current.histogram) {
+            lines.add(&stream.origin, &histogram)?;
         }
         self.write_line(&line)?;
         self.manifest.tensors += 1;
@@ -184,6 +200,14 @@ impl DirectorySink {
 }
 
 impl Sink for DirectorySink {
+    /// Files are written beside the run. Statistics take no longer than a copy for the queue would.
+    fn delivery(&self) -> Delivery {
+        match self.contents {
+            Contents::Tensors => Delivery::default(),
+            Contents::Statistics => Delivery::Direct,
+        }
+    }
+
     fn begin(&mut self, stream: &Stream) -> Answer {
         if format!("{:016x}", stream.origin.graph.source.xxh3) != self.model {
             let path = stream.origin.graph.source.path.display();
@@ -195,7 +219,8 @@ impl Sink for DirectorySink {
         };
         match self.open(stream) {
             Ok(file) => {
-                self.current = Some(Current { file, statistics });
+                let histogram = self.histograms.is_some().then(Histogram::default);
+                self.current = Some(Current { file, statistics, histogram });
                 Answer::Continue
             }
             Err(error) => self.stop(stream, &error),
@@ -205,6 +230,11 @@ impl Sink for DirectorySink {
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
         let Some(current) = &mut self.current else { return Answer::Skip };
         current.statistics.update(piece.bytes);
+        if let Some(histogram) = &mut current.histogram {
+            let before = stream.dtype.elements_in(piece.offset as usize).unwrap_or(0);
+            let all: usize = stream.shape.iter().product();
+            histogram.update(stream.dtype, piece.bytes, all - before);
+        }
         let mut written = Ok(());
         if let Some(open) = &mut current.file {
             written = write_both(&mut open.file, &std::mem::take(&mut open.header), piece.bytes);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
-use crate::{Answer, Origin, Piece, Sink, Stream};
+use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
 /// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a name.
 pub struct KeepSink {
@@ -64,6 +64,11 @@ impl KeepSink {
 }
 
 impl Sink for KeepSink {
+    /// It only copies; a queue would do that, too.
+    fn delivery(&self) -> Delivery {
+        Delivery::Direct
+    }
+
     fn begin(&mut self, _stream: &Stream) -> Answer {
         self.current.clear();
         Answer::Continue

@@ -42,6 +42,13 @@ pub fn medians<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]
     medians
 }
 
+/// Says what the numbers below are.
+pub fn title(text: &str) {
+    if std::env::var_os("OPSCOPE_BENCH_JSON").is_none() {
+        println!("{text}");
+    }
+}
+
 pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

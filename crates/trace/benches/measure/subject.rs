@@ -1,5 +1,8 @@
 //! What is measured: a started context with two kinds, as the profiler has it.
 
+// Each bench is a program of its own and uses a part of this.
+#![allow(dead_code)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,10 +21,19 @@ pub struct Subject {
 impl Subject {
     /// A buffer whose callback checks each thread's sequence and the content of each record.
     pub fn start(options: BufferOptions) -> Self {
+        Self::start_with(options, || ())
+    }
+
+    /// The same, with something that the callback thread does first.
+    pub fn start_with(options: BufferOptions, prepare: impl FnOnce() + Send + 'static) -> Self {
         let checked = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&checked);
         let mut next = Vec::new();
+        let mut prepare = Some(prepare);
         let buffer = Buffer::create(options, move |batch| {
+            if let Some(prepare) = prepare.take() {
+                prepare();
+            }
             for record in batch.records() {
                 let Some(dispatch) = record.get::<DispatchRecord>() else { continue };
                 let thread = dispatch.device as usize;

@@ -1,8 +1,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
-use super::Inner;
 use super::inner::Callback;
+use super::{Inner, State};
 use crate::Batch;
 use crate::file;
 use crate::ledger::Cut;
@@ -37,25 +37,31 @@ impl Inner {
             state.meters.panics += u64::from(panicked);
             state.meters.bytes.add(cut.payload);
         }
-        if state.room_waiters > 0 {
-            self.room.notify_all();
-        }
+        state.announce_room(&self.room);
+        let told = state.done_waiters > 0 && state.ledger.flushes.done > before;
         if state.ledger.has_work() {
-            state = self.schedule(state);
+            self.schedule(state);
         } else if state.ledger.destroyed && !state.ended {
-            state.ended = true;
-            file::note_end(state.ledger.region(), self.id());
-            state.thread.clone().leave(self);
-            self.done.notify_all();
-            let callback = state.callback.take();
+            self.end(state);
+        } else {
             drop(state);
-            // The callback may hold a handle of this very buffer.
-            drop(callback);
-            return;
         }
-        if state.done_waiters > 0 && state.ledger.flushes.done > before {
+        if told {
             self.done.notify_all();
         }
+    }
+
+    /// Everything is delivered, and nothing will follow.
+    fn end(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        state.ended = true;
+        file::note_end(state.ledger.region(), self.id());
+        let thread = state.thread.clone();
+        let callback = state.callback.take();
+        drop(state);
+        thread.leave(self);
+        self.done.notify_all();
+        // Now, without the lock: the callback may hold a handle of this very buffer.
+        drop(callback);
     }
 
     /// Calls back; gives the callback again, and says whether it panicked.

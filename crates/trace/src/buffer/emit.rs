@@ -64,9 +64,13 @@ impl Inner {
                 // No callback is due that would make room: the next generation begins here.
                 state.ledger.ask_for_flush(false);
             }
-            state = self.schedule(state);
             state.room_waiters += 1;
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let made = state.room_made;
+            self.schedule(state);
+            state = self.lock();
+            while state.room_made == made && !state.ledger.destroyed {
+                state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
             state.room_waiters -= 1;
         }
     }
@@ -98,10 +102,11 @@ impl Inner {
             // Those who wait could not take what this desk held.
             state.ledger.seal(desk);
             state.ledger.ask_for_flush(false);
-            state = self.schedule(state);
-            self.room.notify_all();
+            state.announce_room(&self.room);
+            self.schedule(state);
+        } else {
+            self.wake_if_due(state);
         }
-        self.wake_if_due(state);
         if destroyed { Err(TraceError::BufferDestroyed(self.id())) } else { Ok(()) }
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct State {
     /// Threads that wait for room; for a flush.
     pub(super) room_waiters: usize,
     pub(super) done_waiters: usize,
+    /// How often those who wait for room were told to look again.
+    pub(super) room_made: u64,
     /// The counts that the books do not hold.
     pub(super) meters: Statistics,
 }
@@ -81,6 +83,7 @@ impl Inner {
             ended: false,
             room_waiters: 0,
             done_waiters: 0,
+            room_made: 0,
             meters: Statistics::default(),
         };
         let inner = Arc::new(Self {
@@ -140,9 +143,7 @@ impl Inner {
     pub(crate) fn close_desk(self: &Arc<Self>, writer: &Writer) {
         let mut state = self.lock();
         state.ledger.close_desk(writer.desk());
-        if state.room_waiters > 0 {
-            self.room.notify_all();
-        }
+        state.announce_room(&self.room);
         self.wake_if_due(state);
     }
 
@@ -150,9 +151,7 @@ impl Inner {
     pub(crate) fn shut_writers_out(&self) {
         let mut state = self.lock();
         state.ledger.shut_all_out();
-        if state.room_waiters > 0 {
-            self.room.notify_all();
-        }
+        state.announce_room(&self.room);
     }
 
     pub(super) fn statistics(self: &Arc<Self>) -> Statistics {
@@ -171,7 +170,8 @@ impl Inner {
         }
         let _wait = waits::begin(&state.thread).ok_or(TraceError::Busy(self.id))?;
         let ticket = state.ledger.ask_for_flush(true);
-        state = self.schedule(state);
+        self.schedule(state);
+        state = self.lock();
         while state.ledger.flushes.done < ticket && !state.ended {
             state.done_waiters += 1;
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -191,7 +191,7 @@ impl Inner {
     pub(crate) fn flush_later(self: &Arc<Self>) {
         let mut state = self.lock();
         state.ledger.ask_for_flush(false);
-        drop(self.schedule(state));
+        self.schedule(state);
     }
 
     pub(super) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
@@ -204,7 +204,7 @@ impl Inner {
         before.leave(self);
         // What it waited for there it waits for here.
         state.scheduled = false;
-        drop(self.schedule(state));
+        self.schedule(state);
         Ok(())
     }
 
@@ -223,8 +223,8 @@ impl Inner {
         state.ledger.destroyed = true;
         state.ledger.shut_all_out();
         state.ledger.ask_for_flush(true);
-        self.room.notify_all();
-        drop(self.schedule(state));
+        state.announce_room(&self.room);
+        self.schedule(state);
         Ok(())
     }
 
@@ -269,18 +269,29 @@ impl Inner {
         state.forks += 1;
     }
 
-    /// Lets the callback thread look at the buffer.
-    pub(super) fn schedule<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Lets the callback thread look at the buffer. Wakes it when the lock is free again, for it needs that first.
+    pub(super) fn schedule(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         if !std::mem::replace(&mut state.scheduled, true) {
-            state.thread.clone().push(Arc::clone(self));
+            let thread = state.thread.clone();
+            drop(state);
+            thread.push(Arc::clone(self));
         }
-        state
     }
 
     /// Lets the callback thread look at the buffer where a callback became due.
     pub(super) fn wake_if_due(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         if state.ledger.take_due() {
-            drop(self.schedule(state));
+            self.schedule(state);
+        }
+    }
+}
+
+impl State {
+    /// Lets those who wait for room look again.
+    pub(super) fn announce_room(&mut self, room: &Condvar) {
+        if self.room_waiters > 0 {
+            self.room_made += 1;
+            room.notify_all();
         }
     }
 }

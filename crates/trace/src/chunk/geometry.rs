@@ -5,8 +5,8 @@ pub(crate) const MAX_SIZE: u64 = 64 << 30;
 
 /// The least a chunk is made for.
 const SMALLEST_SHARE: usize = 512;
-/// The most, so that head and share are whole pages.
-const LARGEST_SHARE: usize = (32 << 10) - START;
+/// The most: with the head, the headers of 120 segments and the end of the last record it makes eight pages.
+const LARGEST_SHARE: usize = 31 << 10;
 /// Into how many chunks a buffer of middling size is cut.
 const CHUNKS: usize = 16;
 /// Chunks beyond those that the size asks for: the one that threads share, one that is half delivered, and two for
@@ -64,6 +64,6 @@ mod tests {
             assert!(geometry.stride / 8 <= usize::from(u16::MAX), "the end of a segment is 16 bits wide");
         }
         assert_eq!(Geometry::for_size(4096).share, 512);
-        assert_eq!(Geometry::for_size(8 << 20).share, 32704);
+        assert_eq!(Geometry::for_size(8 << 20).share, 31 << 10);
     }
 }

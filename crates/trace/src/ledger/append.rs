@@ -43,13 +43,13 @@ impl Ledger {
             self.extend(desk, length - left)?;
         }
         let chunk = self.region.chunk(hold.chunk);
-        Some(Place { desk, chunk, offset: self.desks[desk].writer.offset_of(header), header, length })
+        Some(Place { desk, chunk, offset: self.desks[desk].writer.offset_of(&chunk, header), header, length })
     }
 
     /// Makes a record that was written part of its chunk.
     pub(crate) fn commit(&mut self, place: &Place) {
         let desk = place.desk;
-        self.desks[desk].writer.commit_written(place.header, place.length);
+        self.desks[desk].writer.commit_written(&place.chunk, place.header, place.length);
         let hold = self.desks[desk].hold.expect("a record is committed to the chunk that it was placed in");
         let payload = self.fill(&hold).payload();
         if payload >= self.share() {
@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     fn take_chunk(&mut self, desk: usize) -> bool {
-        let Some(index) = self.free_chunks.pop() else { return false };
+        let Some(index) = self.free_chunks.pop_front() else { return false };
         if std::mem::take(&mut self.desks[desk].last_shared) && desk != SHARED {
             self.queue_up(SHARED, false);
         }

@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     /// `Discard` only: a record did not fit, or the buffer was full.
     closed: bool,
 
-    free_chunks: Vec<usize>,
+    free_chunks: VecDeque<usize>,
     chunks: Vec<ChunkBook>,
     desks: Vec<Desk>,
     /// How often a chunk was taken.
@@ -131,8 +131,7 @@ impl Ledger {
             free_room: geometry.size + slack,
             withheld: 0,
             closed: false,
-            // Taken from the end: the chunks whose memory was brought in come first, and those used last are used next.
-            free_chunks: (0..geometry.count).rev().collect(),
+            free_chunks: (0..geometry.count).collect(),
             chunks: vec![ChunkBook::empty(); geometry.count],
             desks: vec![shared],
             taken: 0,
@@ -166,6 +165,11 @@ impl Ledger {
         self.desks[desk].thread = None;
         self.desks[desk].reserved = false;
         self.desks[desk].writer.set_limit(0);
+        // Whoever joins the thread and emits then, into whichever chunk, comes after it.
+        self.queue_up(desk, false);
+        if std::mem::take(&mut self.desks[desk].last_shared) {
+            self.queue_up(SHARED, false);
+        }
         self.return_grant(desk);
     }
 

@@ -124,7 +124,7 @@ impl Ledger {
             let chunk = self.region.chunk(index);
             chunk.word(head::SEQUENCE).store(0, Ordering::Relaxed);
             chunk.committed().store(0, Ordering::Release);
-            self.free_chunks.push(index);
+            self.free_chunks.push_back(index);
         }
     }
 

@@ -1,0 +1,119 @@
+//! What tract lacks is refused by name before it sees the graph.
+
+use opscope_model::EngineError;
+use opscope_onnx::{Attribute, Graph, Operator};
+use opscope_tensor::DType;
+use tract_onnx::Onnx;
+use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
+
+use crate::tensors;
+
+/// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
+/// vendor's `Relu` would be executed as if it were ONNX's.
+const OTHER_DOMAINS: &[(&str, &[&str])] = &[
+    (
+        "com.microsoft",
+        &[
+            "BiasGelu",
+            "FastGelu",
+            "GatherBlockQuantized",
+            "Gelu",
+            "GroupQueryAttention",
+            "MatMulNBits",
+            "MultiHeadAttention",
+            "QuickGelu",
+            "RotaryEmbedding",
+            "SimplifiedLayerNormalization",
+            "SkipLayerNormalization",
+        ],
+    ),
+    (
+        "ai.onnx.ml",
+        &[
+            "ArrayFeatureExtractor",
+            "CategoryMapper",
+            "LinearClassifier",
+            "LinearRegressor",
+            "Normalizer",
+            "TreeEnsembleClassifier",
+        ],
+    ),
+];
+
+/// Checks operators, also those in graphs inside of operators, and element types.
+pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
+    let nodes = proto.graph.iter().flat_map(|graph| &graph.node).collect::<Vec<_>>();
+    for operator in &graph.operators {
+        if let Some(node) = nodes.get(operator.position) {
+            check_node(node, &operator.name, framework)?;
+        }
+        check_types(operator)?;
+    }
+    for value in &graph.values {
+        if let Some(dtype) = value.dtype.filter(|_| !matches!(value.producer, opscope_onnx::Producer::Operator(..))) {
+            check_type(dtype, None, &format!("tensor '{}'", value.name))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), EngineError> {
+    if !has(framework, &node.domain, &node.op_type) {
+        return Err(EngineError::UnsupportedOperator {
+            node: name.to_owned(),
+            op_type: match node.domain.as_str() {
+                "" | "ai.onnx" => node.op_type.clone(),
+                domain => format!("{domain}.{}", node.op_type),
+            },
+        });
+    }
+    let bodies = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
+    for body in bodies {
+        check_body(body, name, framework)?;
+    }
+    Ok(())
+}
+
+/// Nodes inside of a node are called `outer/inner`.
+fn check_body(body: &GraphProto, outer: &str, framework: &Onnx) -> Result<(), EngineError> {
+    for (position, node) in body.node.iter().enumerate() {
+        let name = match node.name.as_str() {
+            "" => format!("{outer}/{}_{position}", node.op_type),
+            name => format!("{outer}/{name}"),
+        };
+        check_node(node, &name, framework)?;
+    }
+    Ok(())
+}
+
+fn has(framework: &Onnx, domain: &str, op_type: &str) -> bool {
+    let in_domain = match domain {
+        "" | "ai.onnx" => true,
+        other => OTHER_DOMAINS.iter().any(|(domain, types)| *domain == other && types.contains(&op_type)),
+    };
+    in_domain && framework.op_register.0.contains_key(op_type)
+}
+
+fn check_types(operator: &Operator) -> Result<(), EngineError> {
+    for (name, attribute) in &operator.attributes {
+        let dtype = match attribute {
+            Attribute::Tensor(tensor) => tensor.dtype,
+            Attribute::Int(code) if operator.op_type == "Cast" && name == "to" => {
+                i32::try_from(*code).ok().and_then(DType::from_onnx)
+            }
+            _ => None,
+        };
+        if let Some(dtype) = dtype {
+            check_type(dtype, Some(&operator.name), &format!("attribute '{name}'"))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_type(dtype: DType, node: Option<&str>, what: &str) -> Result<(), EngineError> {
+    if dtype == DType::String || tensors::datum_type(dtype).is_some() {
+        return Ok(());
+    }
+    let reason = format!("the engine has no {dtype}, which {what} needs");
+    Err(EngineError::Load { node: node.map(str::to_owned), reason })
+}

@@ -1,0 +1,12 @@
+//! The engine on real files: what it computes, what it says of it, and what it refuses.
+
+mod attribution;
+mod builder;
+mod damaged;
+mod files;
+mod fixtures;
+mod limits;
+mod observers;
+mod plans;
+mod refusals;
+mod values;

@@ -1,0 +1,145 @@
+//! One plan per shape, and inputs whose values belong to the plan.
+
+use std::sync::Arc;
+
+use opscope_model::{EngineError, Fidelity};
+use opscope_onnx::Graph;
+use opscope_tensor::{DType, Tensor};
+
+use crate::builder::{Builder, D};
+use crate::files::{FIDELITIES, graph, inputs, json, load, mismatch, planned, run, tensor};
+
+/// The first `count` of a tensor's leading dimension.
+fn first(tensor: &Tensor, count: usize) -> Tensor {
+    let mut shape = tensor.shape().to_vec();
+    let bytes = tensor.bytes().len() / shape[0] * count;
+    shape[0] = count;
+    Tensor::new(tensor.dtype(), shape, &tensor.bytes()[..bytes]).unwrap()
+}
+
+#[test]
+fn a_dynamic_batch_gives_the_same_rows_in_any_size() {
+    for model in ["tiny_transformer", "token_classifier"] {
+        for fidelity in FIDELITIES {
+            let (graph, inputs, whole) = planned(model, fidelity);
+            let expected = run(&*whole, &inputs).unwrap();
+            let loaded = load(&graph, fidelity).unwrap();
+            for count in 1..=inputs[0].shape()[0] {
+                let some: Vec<_> = inputs.iter().map(|input| first(input, count)).collect();
+                let outputs = run(&*loaded.plan(&some).unwrap(), &some).unwrap();
+                assert_eq!(mismatch(&outputs[0], &first(&expected[0], count)), None, "{model}, {count}, {fidelity}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_made_once_per_shape_and_takes_no_other() {
+    let (graph, inputs, _) = planned("token_classifier", Fidelity::Optimised);
+    let loaded = load(&graph, Fidelity::Optimised).unwrap();
+    let one = vec![first(&inputs[0], 1)];
+    let plan = loaded.plan(&one).unwrap();
+    assert!(Arc::ptr_eq(plan.kernels(), loaded.plan(&one).unwrap().kernels()));
+    assert!(!Arc::ptr_eq(plan.kernels(), loaded.plan(&inputs).unwrap().kernels()));
+    assert!(matches!(plan.upload(&inputs).err(), Some(EngineError::InputShape { .. })));
+    assert!(matches!(plan.upload(&[]).err(), Some(EngineError::InputCount { expected: 1, found: 0, .. })));
+    let mut other_type = one[0].reshaped(one[0].shape().to_vec()).unwrap();
+    other_type = Tensor::new(DType::F64, other_type.shape().to_vec(), other_type.bytes()).unwrap();
+    assert!(matches!(plan.upload(&[other_type]).err(), Some(EngineError::InputType { .. })));
+}
+
+#[test]
+fn inputs_that_do_not_fit_the_graph_are_refused_with_what_it_takes() {
+    let graph = graph("fixtures/symbolic.onnx");
+    let fixture = &json("fixtures/index.json")["fixtures"]["symbolic"];
+    let good = inputs(&graph, "fixtures/", &fixture["inputs"]);
+    let model = load(&graph, Fidelity::Exact).unwrap();
+    model.plan(&good).unwrap();
+    match model.plan(&good[..1]).err() {
+        Some(EngineError::InputCount { expected: 2, found: 1, names }) => assert_eq!(names, "image, extra"),
+        other => panic!("{other:?}"),
+    }
+    let as_ints = Tensor::new(DType::I32, good[0].shape().to_vec(), good[0].bytes()).unwrap();
+    match model.plan(&[as_ints, good[1].clone()]).err() {
+        Some(EngineError::InputType { name, expected: DType::F32, found: DType::I32 }) => assert_eq!(name, "image"),
+        other => panic!("{other:?}"),
+    }
+    let rank = good[0].reshaped(vec![good[0].elements()]).unwrap();
+    assert!(matches!(model.plan(&[rank, good[1].clone()]).err(), Some(EngineError::InputShape { .. })));
+    // A symbol that both inputs have must stand for one number.
+    match model.plan(&[good[0].clone(), first(&good[1], 1)]).err() {
+        Some(EngineError::InputShape { name, expected, .. }) => {
+            assert_eq!(name, "extra");
+            assert!(expected.contains('='), "it says what the symbol stands for: {expected}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_input_that_belongs_to_the_plan_may_change_from_plan_to_plan() {
+    let graph = graph("fixtures/runtime_reshape.onnx");
+    let fixture = &json("fixtures/index.json")["fixtures"]["runtime_reshape"];
+    let given = inputs(&graph, "fixtures/", &fixture["inputs"]);
+    let expected = tensor("fixtures/runtime_reshape.output.y.npy");
+    let slot = graph.inputs.iter().position(|&input| graph.value(input).name == "shape").unwrap();
+    for fidelity in FIDELITIES {
+        let model = load(&graph, fidelity).unwrap();
+        let plan = model.plan(&given).unwrap();
+        assert_eq!(mismatch(&run(&*plan, &given).unwrap()[0], &expected), None, "{fidelity}");
+
+        let mut flat = given.clone();
+        let rank = given[slot].elements();
+        let mut shape = vec![1i64; rank];
+        shape[rank - 1] = expected.elements() as i64;
+        flat[slot] = Tensor::from_i64(vec![rank], &shape).unwrap();
+        let other = run(&*model.plan(&flat).unwrap(), &flat).unwrap();
+        let shape: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
+        assert_eq!(mismatch(&other[0], &expected.reshaped(shape).unwrap()), None, "{fidelity}");
+
+        // The first plan is still there, and takes only the values that it was made for.
+        assert_eq!(mismatch(&run(&*plan, &given).unwrap()[0], &expected), None, "{fidelity}");
+        if let Err(error) = plan.upload(&flat) {
+            assert!(error.to_string().contains("another value"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_depends_on_no_input_is_among_the_constants() {
+    let graph = graph("fixtures/constant_subgraph.onnx");
+    let inputs = [tensor("fixtures/constant_subgraph.input.x.npy")];
+    let depends = graph.depends_on_input();
+    let folded: Vec<_> = graph
+        .values
+        .iter()
+        .filter(|value| matches!(value.producer, opscope_onnx::Producer::Operator(..)) && !depends[value.id.index()])
+        .map(|value| value.id)
+        .collect();
+    assert!(!folded.is_empty());
+    for (fidelity, expected) in [(Fidelity::Exact, folded), (Fidelity::Optimised, vec![])] {
+        let plan = load(&graph, fidelity).unwrap().plan(&inputs).unwrap();
+        let mut constants = Vec::new();
+        plan.constants(&mut |value, _| {
+            constants.push(value);
+            Ok(())
+        })
+        .unwrap();
+        constants.sort();
+        assert_eq!(constants, expected, "{fidelity}");
+        let broken = plan.constants(&mut |_, _| Err(std::io::Error::other("full")));
+        assert_eq!(broken.is_err(), fidelity == Fidelity::Exact, "the visitor's error is handed on");
+    }
+}
+
+#[test]
+fn a_graph_without_operators_hands_its_inputs_on() {
+    let made: Arc<Graph> =
+        Builder::default().input("x", tract_onnx::pb::tensor_proto::DataType::Float, &[D::S("n")]).output("x").graph();
+    let inputs = [Tensor::from_f32(vec![3], &[1.0, 2.0, 3.0]).unwrap()];
+    for fidelity in FIDELITIES {
+        let plan = load(&made, fidelity).unwrap().plan(&inputs).unwrap();
+        assert!(plan.kernels().is_empty());
+        assert_eq!(run(&*plan, &inputs).unwrap(), inputs);
+    }
+}

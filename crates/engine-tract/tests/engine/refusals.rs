@@ -1,0 +1,145 @@
+//! What the engine lacks, or cannot make sense of: one sentence with the node's name.
+
+use std::sync::Arc;
+
+use opscope_model::{EngineError, Fidelity};
+use opscope_onnx::Graph;
+use opscope_tensor::{DType, Tensor};
+use tract_onnx::pb::tensor_proto::DataType;
+
+use crate::builder::{Builder, D, floats, int, ints, subgraph};
+use crate::files::load;
+
+fn unsupported(graph: &Arc<Graph>) -> (String, String) {
+    match load(graph, Fidelity::Exact).err() {
+        Some(EngineError::UnsupportedOperator { node, op_type }) => (node, op_type),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn on_x() -> Builder {
+    Builder::default().input("x", DataType::Float, &[D::N(2), D::N(3)])
+}
+
+#[test]
+fn an_operator_of_another_domain_is_not_taken_for_onnxs_own() {
+    let graph = on_x().node("vendor", "com.example::Relu", &["x"], &["y"]).output("y").graph();
+    assert_eq!(unsupported(&graph), ("vendor".to_owned(), "com.example.Relu".to_owned()));
+    let plain = on_x().node("own", "ai.onnx::Relu", &["x"], &["y"]).output("y").graph();
+    load(&plain, Fidelity::Exact).unwrap();
+}
+
+#[test]
+fn an_operator_that_is_missing_inside_of_a_branch_is_named_with_the_node_around_it() {
+    let branch = |op_type| {
+        Builder::default().node("inner", op_type, &["x"], &["b"]).node("", "Relu", &["b"], &["a"]).output("a")
+    };
+    let innermost = vec![subgraph("then_branch", branch("Frobnicate")), subgraph("else_branch", branch("Relu"))];
+    let middle = Builder::default().node_with("middle", "If", &["choice"], &["m"], innermost).output("m");
+    let graph = on_x()
+        .input("choice", DataType::Bool, &[])
+        .node_with(
+            "choose",
+            "If",
+            &["choice"],
+            &["y"],
+            vec![subgraph("then_branch", middle), subgraph("else_branch", branch("Relu"))],
+        )
+        .output("y")
+        .graph();
+    assert_eq!(unsupported(&graph), ("choose/middle/inner".to_owned(), "Frobnicate".to_owned()));
+}
+
+#[test]
+fn types_that_the_engine_lacks_are_named() {
+    let bf16 = |name| tract_onnx::pb::TensorProto {
+        data_type: DataType::Bfloat16 as i32,
+        float_data: vec![],
+        raw_data: vec![0; 2],
+        ..floats(name, &[1], &[])
+    };
+    let weight = on_x().initializer(bf16("w")).node("add", "Add", &["x", "w"], &["y"]).output("y").graph();
+    let constant = on_x()
+        .node_with("make", "Constant", &[], &["w"], vec![crate::builder::tensor("value", bf16(""))])
+        .node("add", "Add", &["x", "w"], &["y"])
+        .output("y")
+        .graph();
+    let cast = on_x()
+        .node_with("narrow", "Cast", &["x"], &["y"], vec![int("to", DataType::Bfloat16 as i64)])
+        .output("y")
+        .graph();
+    let input = Builder::default()
+        .input("z", DataType::Bfloat16, &[D::N(1)])
+        .node("same", "Identity", &["z"], &["y"])
+        .output("y")
+        .graph();
+    for (graph, what) in [(weight, "'w'"), (constant, "'make'"), (cast, "'narrow'"), (input, "'z'")] {
+        let error = load(&graph, Fidelity::Optimised).err().expect("it was not refused").to_string();
+        assert!(error.contains("bfloat16") && error.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_node_that_makes_no_sense_is_named_in_one_short_sentence() {
+    let x = Tensor::from_f32(vec![2, 3], &[0.0; 6]).unwrap();
+    let node = |op_type, inputs: &[&str], attributes| {
+        on_x()
+            .initializer(floats("w", &[4, 5], &[0.0; 20]))
+            .initializer(ints("far", &[1], &[7]))
+            .node("good", "Relu", &["x"], &["r"])
+            .node_with("bad/node.1", op_type, inputs, &["y"], attributes)
+            .output("y")
+            .graph()
+    };
+    let graphs = [
+        node("MatMul", &["r", "w"], vec![]),
+        node("Add", &["r", "w"], vec![]),
+        node("Concat", &["r", "w"], vec![int("axis", 9)]),
+        node("Concat", &["r", "w"], vec![]),
+        node("Conv", &["r", "w"], vec![]),
+        node("Reshape", &["r", "far"], vec![]),
+        node("Gemm", &["r"], vec![]),
+        node("Cast", &["r"], vec![int("to", 99)]),
+        node("Relu", &[], vec![]),
+        node("Transpose", &["r"], vec![crate::builder::perm(&[5, 5])]),
+    ];
+    let mut wrong = Vec::new();
+    for graph in graphs {
+        let op_type = &graph.operator_named("bad/node.1").unwrap().op_type;
+        let inputs = std::slice::from_ref(&x);
+        let outcome = load(&graph, Fidelity::Exact).and_then(|model| crate::files::run(&*model.plan(inputs)?, inputs));
+        match outcome.map(|_| ()) {
+            Ok(()) => wrong.push(format!("{op_type} was not refused")),
+            Err(error) => {
+                let text = error.to_string();
+                println!("{op_type}: {text}");
+                let is_readable = text.contains("'bad/node.1'")
+                    && text.len() < 260
+                    && !text.contains('\n')
+                    && !text.contains("opscope:")
+                    && !text.contains(" {")
+                    && !text.contains("Infering");
+                if !is_readable {
+                    wrong.push(format!("{op_type}: {text}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_failure_in_a_run_names_the_node() {
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::N(3)])
+        .input("at", DataType::Int64, &[D::N(100)])
+        .node("pick", "Gather", &["x", "at"], &["y"])
+        .output("y")
+        .graph();
+    let far = vec![1000i64; 100];
+    let inputs = [Tensor::from_f32(vec![3], &[0.0; 3]).unwrap(), Tensor::from_i64(vec![100], &far).unwrap()];
+    assert_eq!(inputs[1].dtype(), DType::I64);
+    let plan = load(&graph, Fidelity::Exact).unwrap().plan(&inputs).unwrap();
+    let error = crate::files::run(&*plan, &inputs).unwrap_err().to_string();
+    assert!(error.contains("'pick'") && error.len() < 300, "{error}");
+}

@@ -1,0 +1,124 @@
+//! How many records a second reach a consumer that checks each of them, with none lost? And how long does a producer wait?
+
+mod measure;
+#[path = "measure/subject.rs"]
+mod subject;
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use measure::{Case, Contender, medians, title};
+use opscope_trace::{BufferOptions, DispatchRecord, emit};
+use subject::{Subject, record};
+
+const RECORDS: u64 = 2_000_000;
+
+fn main() {
+    title("million records a second, lossless, every record checked");
+    let [one, two, rtrb, channel] = medians(
+        15,
+        [
+            Contender::new("opscope, 1 producer", || through_opscope(1)),
+            Contender::new("opscope, 2 producers", || through_opscope(2)),
+            Contender::new("rtrb, 1 producer", through_rtrb),
+            Contender::new("crossbeam-channel, 1 producer", through_a_channel),
+        ],
+    );
+    for (case, value) in [("lossless, 1 producer", one), ("lossless, 2 producers", two)] {
+        Case {
+            case,
+            value,
+            unit: "M records/s",
+            peer: "rtrb, 1 producer",
+            peer_value: Some(rtrb.max(channel)),
+            floor: None,
+            goal: "at least 30 M records/s".into(),
+            met: value >= 30.0,
+        }
+        .report();
+    }
+    let stall = longest_stall();
+    Case {
+        case: "longest wait of a producer, lossless",
+        value: stall,
+        unit: "us",
+        peer: "",
+        peer_value: None,
+        floor: None,
+        goal: "reported".into(),
+        met: true,
+    }
+    .report();
+}
+
+fn millions_a_second(start: Instant) -> f64 {
+    RECORDS as f64 / start.elapsed().as_secs_f64() / 1e6
+}
+
+fn produce(producers: u64, subject: &Subject) {
+    std::thread::scope(|scope| {
+        for producer in 0..producers {
+            scope.spawn(move || {
+                for number in 0..RECORDS / producers {
+                    emit(&record(producer as u32, number)).expect("it waits for room");
+                }
+            });
+        }
+    });
+    subject.buffer.flush().expect("it is there");
+    assert_eq!(subject.checked.load(Ordering::Relaxed), RECORDS, "all of them");
+    assert_eq!(subject.buffer.statistics().panics, 0, "all of them right");
+}
+
+fn through_opscope(producers: u64) -> f64 {
+    let subject = Subject::start(BufferOptions::default());
+    let start = Instant::now();
+    produce(producers, &subject);
+    millions_a_second(start)
+}
+
+fn longest_stall() -> f64 {
+    let subject = Subject::start(BufferOptions::default());
+    produce(2, &subject);
+    subject.buffer.statistics().longest_stall.as_secs_f64() * 1e6
+}
+
+fn through_rtrb() -> f64 {
+    let (mut push, mut pop) = rtrb::RingBuffer::<DispatchRecord>::new(131_072);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for number in 0..RECORDS {
+                let mut record = record(0, number);
+                while let Err(rtrb::PushError::Full(back)) = push.push(record) {
+                    record = back;
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let mut next = 0;
+        while next < RECORDS {
+            if let Ok(record) = pop.pop() {
+                assert!(record.run.0 == next && record.kernel.0 == next as u32, "a record is missing or torn");
+                next += 1;
+            }
+        }
+    });
+    millions_a_second(start)
+}
+
+fn through_a_channel() -> f64 {
+    let (send, receive) = crossbeam_channel::bounded::<DispatchRecord>(131_072);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for number in 0..RECORDS {
+                send.send(record(0, number)).expect("it is received");
+            }
+        });
+        for (next, record) in receive.iter().enumerate() {
+            assert!(record.run.0 == next as u64 && record.kernel.0 == next as u32, "a record is missing or torn");
+        }
+    });
+    millions_a_second(start)
+}

@@ -1,0 +1,62 @@
+//! How much memory does a buffer take when all of it is in use, whatever the records?
+
+mod measure;
+
+use measure::{Case, title};
+use opscope_trace::{Buffer, BufferOptions, Bytes, Category, Policy};
+
+const MIB: f64 = (1 << 20) as f64;
+
+fn main() {
+    let start = resident();
+    title("resident MiB of a buffer after it was filled four times");
+    // Each with the length of its records, and how many of a kind come one after the other.
+    for (case, size, length, run) in [
+        ("resident memory, 64 MiB, 64-byte records", 64 << 20, 64, 64),
+        ("resident memory, 64 MiB, 8-byte records", 64 << 20, 8, 64),
+        ("resident memory, 64 MiB, 104-byte records", 64 << 20, 104, 64),
+        ("resident memory, 8 MiB, 64 bytes, kinds alternate", 8 << 20, 64, 1),
+    ] {
+        // The last case's buffer goes when its callback thread lets go of it.
+        while resident() > start + 4.0 * MIB {
+            std::thread::yield_now();
+        }
+        let before = resident();
+        let options = BufferOptions {
+            size: Bytes::new(size),
+            watermark: Bytes::new(size),
+            policy: Policy::Overwrite,
+            ..BufferOptions::default()
+        };
+        let buffer = Buffer::create(options, |_| ()).expect("the options make sense");
+        let mut emitted = 0;
+        let mut turn = 0;
+        while emitted < 4 * size {
+            let kind = (turn / run % 2) as u16;
+            buffer.emit_bytes(Category(2), kind, &[0; 104][..length]).expect("the oldest give way");
+            emitted += length.next_multiple_of(8) as u64;
+            turn += 1;
+        }
+        let value = (resident() - before) / MIB;
+        let bound = 1.1 * size as f64 / MIB + 1.0;
+        Case {
+            case,
+            value,
+            unit: "MiB",
+            peer: "the configured size",
+            peer_value: Some(size as f64 / MIB),
+            floor: Some(size as f64 / MIB),
+            goal: format!("at most 1.1 x the size + 1 MiB = {bound:.1} MiB"),
+            met: value <= bound,
+        }
+        .report();
+    }
+}
+
+/// Resident bytes of this process, as the kernel counts them.
+fn resident() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("a Linux has it");
+    let line = text.lines().find(|line| line.starts_with("Rss:")).expect("it says so");
+    let kib: f64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+    kib * 1024.0
+}

@@ -1,0 +1,56 @@
+//! What does a record cost that nobody wants?
+
+mod measure;
+#[path = "measure/subject.rs"]
+mod subject;
+
+use std::hint::black_box;
+
+use measure::{Case, Contender, medians, nanos_each, title};
+use opscope_trace::{BufferOptions, CounterRecord, Kind, emit, range, wanted};
+use subject::Subject;
+
+const BATCH: u64 = 100_000;
+
+fn main() {
+    // Other kinds are wanted: this is not a program in which everything is off.
+    let subject = Subject::start(BufferOptions::default());
+    title("ns per record of a kind that nobody wants");
+    let [ours, _, _, floor] = medians(
+        101,
+        [
+            Contender::new("opscope emit", || {
+                nanos_each(BATCH, |number| {
+                    emit(&CounterRecord { value: number as f64, ..CounterRecord::default() }).expect("nobody wants it");
+                })
+            }),
+            Contender::new("opscope wanted", || {
+                nanos_each(BATCH, |_| {
+                    black_box(wanted(Kind::Counter));
+                })
+            }),
+            Contender::new("opscope range, with markers wanted by nobody", || {
+                subject.context.stop().expect("it is started");
+                let cost = nanos_each(BATCH, |_| drop(black_box(range("decode"))));
+                subject.context.start().expect("it is there");
+                cost
+            }),
+            Contender::new("floor: an empty loop", || {
+                nanos_each(BATCH, |number| {
+                    black_box(number);
+                })
+            }),
+        ],
+    );
+    Case {
+        case: "a kind nobody wants",
+        value: ours,
+        unit: "ns",
+        peer: "an empty loop",
+        peer_value: Some(floor),
+        floor: Some(floor),
+        goal: "at most 1 ns".into(),
+        met: ours <= 1.0,
+    }
+    .report();
+}
