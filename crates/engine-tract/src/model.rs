@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,11 +17,23 @@ pub(crate) struct TractModel {
     proto: pb::ModelProto,
     fidelity: Fidelity,
     threads: NonZeroUsize,
-    plans: Mutex<HashMap<PlanKey, Arc<TractPlan>>>,
+    plans: Mutex<Plans>,
 }
 
+/// What was made so far.
+#[derive(Default)]
+struct Plans {
+    /// The oldest first. A plan holds packed weights, so not all of many are kept.
+    made: VecDeque<(PlanKey, Arc<TractPlan>)>,
+    /// Shapes for which inputs have to be known beforehand, with what the engine said when they were not.
+    refused: HashMap<Vec<Vec<usize>>, EngineError>,
+}
+
+/// How many plans are kept.
+const MOST_PLANS: usize = 16;
+
 /// What a plan was made for: the shapes, and the values of inputs that had to be known beforehand.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq)]
 struct PlanKey {
     shapes: Vec<Vec<usize>>,
     baked: Vec<(usize, Vec<u8>)>,
@@ -49,14 +61,31 @@ impl TractModel {
         let shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
         let key = PlanKey { shapes, baked: baked_slots };
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.get(&key) {
+        if let Some((_, plan)) = plans.made.iter().find(|(made, _)| *made == key) {
             return Ok(Arc::clone(plan));
         }
-        let prepared = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked)?;
-        let plan =
-            Arc::new(TractPlan::new(Arc::clone(&self.graph), self.fidelity, self.threads, prepared, inputs, baked)?);
-        plans.insert(key, Arc::clone(&plan));
-        Ok(plan)
+        if let Some(error) = plans.refused.get(&key.shapes).filter(|_| baked.is_empty()) {
+            return Err(error.clone());
+        }
+        let graph = Arc::clone(&self.graph);
+        let made = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked)
+            .and_then(|prepared| TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked));
+        match made {
+            Ok(plan) => {
+                let plan = Arc::new(plan);
+                if plans.made.len() == MOST_PLANS {
+                    plans.made.pop_front();
+                }
+                plans.made.push_back((key, Arc::clone(&plan)));
+                Ok(plan)
+            }
+            Err(error) => {
+                if baked.is_empty() && plans.refused.len() < MOST_PLANS {
+                    plans.refused.insert(key.shapes, error.clone());
+                }
+                Err(error)
+            }
+        }
     }
 }
 

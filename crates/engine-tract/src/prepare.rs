@@ -20,7 +20,7 @@ pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
 /// A model that is ready to be planned.
 pub(crate) struct Prepared {
     pub model: TypedModel,
-    /// Which values of the file each outlet is. Complete at exact fidelity, empty otherwise.
+    /// Which values of the file each outlet is. Complete at exact fidelity; otherwise the model's outputs.
     pub values: HashMap<OutletId, Vec<ValueId>>,
     /// Values that were computed at load, because no input's data is needed for them.
     pub constants: Vec<(ValueId, OutletId)>,
@@ -53,7 +53,13 @@ pub(crate) fn prepare(
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
                 let model = parsed.model.into_optimized()?;
-                Prepared { model, values: HashMap::new(), constants: vec![], outputs }
+                let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
+                for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
+                    if !model.node(outlet.node).op_is::<Const>() {
+                        values.entry(outlet).or_default().push(value);
+                    }
+                }
+                Prepared { model, values, constants: vec![], outputs }
             }
             Fidelity::Exact => exact(graph, parsed)?,
         };

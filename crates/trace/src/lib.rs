@@ -43,9 +43,12 @@ mod kind;
 mod ledger;
 mod life;
 mod local;
+#[cfg(all(test, loom))]
+mod models;
 mod name;
 mod range;
 pub mod records;
+#[cfg(not(loom))]
 mod reservation;
 mod sync;
 mod thread;
@@ -69,6 +72,7 @@ pub use records::{
     AllocationRecord, CopyRecord, Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
     ExternalId, KernelIndex, MarkerRecord, MemoryId, ModelId, Record, RetirementRecord, RunId, RunRecord, ThreadId,
 };
+#[cfg(not(loom))]
 pub use reservation::Reservation;
 pub use thread::{
     CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,

@@ -33,8 +33,8 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
             loops: arguments.loops.unwrap_or(NonZeroU64::MIN),
             warmups: arguments.warmup_count.unwrap_or(1),
             until_stable: arguments.until_stable,
-            concurrent_runs: arguments.threads.unwrap_or(NonZeroUsize::MIN),
-            engine_threads: arguments.engine_threads,
+            concurrent_runs: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
+            engine_threads: threads("--engine-threads", arguments.engine_threads)?,
         },
         output,
         instrument,
@@ -256,6 +256,15 @@ fn run_name(name: &Path) -> Result<(), Refusal> {
         return Err(Refusal::Value { option: "--output-dirname", what, right });
     }
     Ok(())
+}
+
+/// A system that is asked for very many threads grinds to a halt before it refuses one.
+fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
+    const MOST: usize = 256;
+    match threads.filter(|threads| threads.get() > MOST) {
+        Some(many) => Err(Refusal::Value { option, what: format!("{many} are too many"), right: "write 1 to 256" }),
+        None => Ok(threads),
+    }
 }
 
 fn inputs(arguments: &BenchmarkArguments) -> Result<Inputs, Refusal> {

@@ -2,6 +2,7 @@
 
 mod attribution;
 mod builder;
+mod damaged;
 mod files;
 mod fixtures;
 mod limits;

@@ -137,8 +137,11 @@ pub enum JobError {
         kept: Option<PathBuf>,
     },
     /// Nothing was measured.
-    #[error("nothing was measured: it was ended before the first run was over")]
-    Nothing,
+    #[error("nothing was measured: it was ended before the first run was over{}", where_kept(.kept))]
+    Nothing {
+        /// Where what was captured until then is.
+        kept: Option<PathBuf>,
+    },
 }
 
 fn where_kept(directory: &Option<PathBuf>) -> String {
@@ -211,6 +214,7 @@ impl Job {
             let measured =
                 Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), written.files);
             ended.note(&measurement);
+            ended.runs = runs;
             ended.formless.extend(written.formless);
             ended.measured.extend(measured);
             if let Err(source) = outcome {
@@ -274,6 +278,15 @@ impl Job {
         surroundings: &Surroundings<'_>,
     ) -> Result<Report, JobError> {
         (surroundings.stage)("closing");
+        if ended.runs == 0 {
+            // Nothing began, so there is nothing to keep: the places take themselves away.
+            drop(instruments);
+            drop(places);
+            return Err(match ended.failure {
+                Some(source) => JobError::Measure { source, kept: None },
+                None => JobError::Nothing { kept: None },
+            });
+        }
         let finished = instruments.finish(places.data, surroundings)?;
         ended.incomplete_because.extend(finished.incomplete_because);
         for name in &ended.formless {
@@ -295,7 +308,7 @@ impl Job {
         if let Some(source) = ended.failure {
             return Err(JobError::Measure { source, kept });
         }
-        let first = ended.measured.first().cloned().ok_or(JobError::Nothing)?;
+        let first = ended.measured.first().cloned().ok_or(JobError::Nothing { kept })?;
         let graph = session.graph();
         let (start, end) = session.loading();
         let loading = Calibration::since(ClockPair::now()).nanos(start, end) / 1e6;
@@ -359,6 +372,8 @@ fn write_summary(report: &Report, place: &Place) -> Result<(), PlaceError> {
 /// How the measurements ended.
 #[derive(Default)]
 struct Ended {
+    /// Runs that began, warm-ups among them.
+    runs: u64,
     measured: Vec<Measured>,
     incomplete_because: Vec<String>,
     /// Outputs of types such as strings.

@@ -46,6 +46,10 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
             input.ok_or_else(|| InputError::UnknownInput { name: shape.name.clone(), inputs: describe(graph) })?;
         bind(input, &shape.dims, &mut symbols)?;
     }
+    if let Some((input, found)) = fixed_otherwise(graph, wish) {
+        let expected = input.shape.as_deref().map(join).unwrap_or_default();
+        return Err(InputError::Shape { name: input.name.clone(), expected, found });
+    }
     graph
         .inputs
         .iter()
@@ -69,6 +73,35 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
             Ok(dims.iter().enumerate().map(number).collect())
         })
         .collect()
+}
+
+/// The first input that the file fixes to something else than a batch or a height and width that nothing else takes, with
+/// the dimensions that it would have.
+fn fixed_otherwise<'a>(graph: &'a Graph, wish: &ShapeWish) -> Option<(&'a Value, Vec<usize>)> {
+    let wanted: &[(usize, usize)] = match *wish {
+        ShapeWish::Batch(batch) => &[(0, batch)],
+        ShapeWish::HeightWidth(height, width) => &[(2, height), (3, width)],
+        ShapeWish::Smallest | ShapeWish::Fixed(_) => return None,
+    };
+    let spatial = matches!(wish, ShapeWish::HeightWidth(..));
+    let inputs = graph.inputs.iter().map(|&input| graph.value(input));
+    let candidates: Vec<(&Value, &[Dim])> = inputs
+        .filter_map(|input| Some((input, input.shape.as_deref()?)))
+        .filter(|(_, dims)| !dims.is_empty() && (!spatial || dims.len() == 4))
+        .collect();
+    let takes = |dims: &[Dim]| {
+        wanted.iter().all(|&(axis, number)| dims[axis] == Dim::Fixed(number) || matches!(dims[axis], Dim::Symbol(_)))
+    };
+    if candidates.iter().any(|(_, dims)| takes(dims)) {
+        return None;
+    }
+    let (input, dims) = candidates.first()?;
+    let number = |(axis, dim): (usize, &Dim)| match (wanted.iter().find(|(at, _)| *at == axis), dim) {
+        (Some((_, number)), _) => *number,
+        (None, Dim::Fixed(number)) => *number,
+        (None, Dim::Symbol(_)) => 1,
+    };
+    Some((*input, dims.iter().enumerate().map(number).collect()))
 }
 
 /// Checks a shape against the file's, and notes what its names stand for.

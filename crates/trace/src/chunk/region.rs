@@ -79,6 +79,11 @@ impl Region {
         Ok(Self { geometry, chunks })
     }
 
+    /// A model has no files.
+    pub(crate) fn of_file(_: Geometry, _: &std::fs::File, _: usize) -> std::io::Result<Self> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }

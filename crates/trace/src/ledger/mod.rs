@@ -165,6 +165,11 @@ impl Ledger {
         self.desks[desk].thread = None;
         self.desks[desk].reserved = false;
         self.desks[desk].writer.set_limit(0);
+        // Whoever joins the thread and emits then, into whichever chunk, comes after it.
+        self.queue_up(desk, false);
+        if std::mem::take(&mut self.desks[desk].last_shared) {
+            self.queue_up(SHARED, false);
+        }
         self.return_grant(desk);
     }
 

@@ -1,0 +1,85 @@
+//! Real processes that are killed in the middle of a dump, or cannot write any more.
+
+mod fake;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use fake::Chain;
+use opscope_dump::{About, Contents, Delivery, DirectorySink, Dumper, Flow, Request, StoredDump};
+use opscope_model::Fidelity;
+
+const ROOT: &str = "OPSCOPE_DUMP_TEST_ROOT";
+const RUNS: &str = "OPSCOPE_DUMP_TEST_RUNS";
+
+/// The other process: dumps run after run and says so.
+#[test]
+fn child() {
+    let (Some(root), Some(runs)) = (std::env::var_os(ROOT), std::env::var(RUNS).ok()) else { return };
+    let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
+    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(Path::new(&root), Contents::Tensors, &about).unwrap();
+    let dumper = Dumper::new();
+    // Less than a run waits, so that what is on disk follows closely.
+    let flow = Flow { cap: 1 << 20, ..Flow::default() };
+    let delivery = Some(Delivery::Queued(flow));
+    dumper.subscribe(Box::new(sink), Request { delivery, ..Request::default() }).unwrap();
+    dumper.add_plan(&chain, &chain).unwrap();
+    for run in 0..runs.parse().unwrap() {
+        chain.run_with(&dumper, run).unwrap();
+        println!("ran {run}");
+    }
+    dumper.finish().unwrap();
+}
+
+fn start(program: &mut Command, root: &Path, runs: u64) -> std::process::Child {
+    let program = program.env(ROOT, root).env(RUNS, runs.to_string()).stdout(Stdio::piped()).stderr(Stdio::null());
+    program.spawn().unwrap()
+}
+
+const CHILD: [&str; 3] = ["--exact", "child", "--nocapture"];
+
+#[test]
+fn a_process_that_is_killed_leaves_a_dump_that_can_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    let mut child = start(Command::new(std::env::current_exe().unwrap()).args(CHILD), &root, u64::MAX);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "ran 5"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let stored = StoredDump::open(&root).unwrap();
+    let manifest = stored.manifest.as_ref().unwrap();
+    assert!(!manifest.complete && manifest.errors[0].contains("not closed"));
+    assert!(stored.tensors.len() > 12);
+    // At most the last line is half written.
+    assert!(stored.problems.len() <= 1, "{:?}", stored.problems);
+    for tensor in stored.tensors.iter().step_by(5) {
+        assert!(tensor.read().unwrap().bytes().len() as u64 == tensor.bytes);
+    }
+}
+
+#[test]
+fn a_process_that_may_write_no_more_says_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    // A tensor has 400 kB. The system refuses files above 200 kB as it refuses to write on a full disk.
+    let mut shell = Command::new("sh");
+    let program = std::env::current_exe().unwrap();
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh"]).arg(program).args(CHILD);
+    let mut child = start(&mut shell, &root, 2);
+    let mut output = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+    assert!(child.wait().unwrap().success(), "{output}");
+    assert!(output.contains("ran 1"), "the runs go on");
+
+    let stored = StoredDump::open(&root).unwrap();
+    let manifest = stored.manifest.as_ref().unwrap();
+    assert!(!manifest.complete && manifest.errors[0].contains("could not be written"), "{manifest:?}");
+    assert_eq!((manifest.tensors, manifest.missing_count), (1, 6));
+    let partial = stored.tensors.iter().filter(|tensor| tensor.read().is_err()).count();
+    assert_eq!((stored.tensors.len(), partial), (2, 1), "the constant is whole, one tensor is partial");
+    assert!(root.join("run-0000/00000-a.output0.npy.partial").exists());
+}
