@@ -6,7 +6,7 @@ use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::TensorView;
 
 use crate::observer::{Observer, Watch};
-use crate::routes::Routes;
+use crate::routes::{Route, Routes, is_weight};
 use crate::subscription::Subscription;
 use crate::{DumpError, DumpReport, Request, Sink, SubscriptionReport};
 
@@ -88,15 +88,32 @@ impl Dumper {
         for (subscription, selected) in &selected {
             selected.missing().for_each(|missing| subscription.missing(missing));
         }
-        plan.constants(&mut |value: ValueId, tensor| {
+        let deliver = |value: ValueId, tensor: &TensorView<'_>| {
             for (subscription, selected) in &selected {
                 for &route in selected.constant.iter().filter(|route| route.value == value) {
-                    subscription.deliver(selected.origin(route, None), route.siblings, &tensor);
+                    subscription.deliver(selected.origin(route, None), route.siblings, tensor);
                 }
             }
+        };
+        plan.constants(&mut |value, tensor| {
+            deliver(value, &tensor);
             Ok(())
         })
-        .map_err(DumpError::Constants)
+        .map_err(DumpError::Constants)?;
+        let graph = model.graph();
+        let in_file = |route: &&Route| !constants.contains(&route.value) && is_weight(graph, route.value);
+        let weights: HashSet<ValueId> =
+            selected.iter().flat_map(|(_, s)| s.constant.iter().filter(in_file).map(|route| route.value)).collect();
+        if weights.is_empty() {
+            return Ok(());
+        }
+        graph.initializers(
+            |value| weights.contains(&value),
+            |value, tensor| {
+                deliver(value, &tensor.view());
+                Ok(())
+            },
+        )
     }
 
     /// Ends all subscriptions: delivers what waits, closes the sinks, and tells what became of it.

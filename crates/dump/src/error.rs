@@ -50,6 +50,9 @@ pub enum DumpError {
     /// Something was called from inside of a sink that waits for that sink.
     #[error("this would wait for the sink that calls it; call it from another thread")]
     FromWithin,
+    /// A weight of the model's file.
+    #[error("a weight of the model could not be read: {0}")]
+    Weight(#[from] opscope_onnx::OnnxError),
     /// The values that were computed at load could not be delivered.
     #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
     Constants(std::io::Error),

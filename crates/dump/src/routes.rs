@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use opscope_model::{Kernel, KernelId, RunId};
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope_tensor::DType;
 
 use crate::{Io, Missing, Origin, Selection};
 
@@ -49,7 +50,8 @@ impl Routes {
         for operator in &graph.operators {
             for (slot, value) in operator.inputs.iter().enumerate() {
                 let Some(value) = *value else { continue };
-                let place = seen.as_input(value, operator.id).ok_or_else(|| no_input(graph, value));
+                let weight = || is_weight(graph, value).then_some(Place::Constant);
+                let place = seen.as_input(value, operator.id).or_else(weight).ok_or_else(|| no_input(graph, value));
                 routes.add(
                     place,
                     Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value, siblings: 0 },
@@ -116,9 +118,15 @@ fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {
     routes.iter_mut().for_each(|route| route.siblings = counts[&route.operator]);
 }
 
+/// Whether a value is in the file, which has its bytes also where the engine keeps them in a form of its own.
+pub(crate) fn is_weight(graph: &Graph, value: ValueId) -> bool {
+    let value = graph.value(value);
+    value.producer == Producer::Initializer && value.dtype.is_some_and(|dtype| dtype != DType::String)
+}
+
 fn no_input(graph: &Graph, value: ValueId) -> &'static str {
     match graph.value(value).producer {
-        Producer::Initializer => "it is a weight of the file, which the engine keeps in a form of its own",
+        Producer::Initializer => "it is a weight without a form as bytes",
         Producer::Input => "the engine does not use this input of the model",
         Producer::Operator(..) => "the engine computes no tensor that is this value",
     }

@@ -179,7 +179,7 @@ fn check_data(source: &Source, tensor: &TensorProto) -> Result<(), OnnxError> {
         };
     };
     if tensor.data_location == DATA_IS_EXTERNAL {
-        return external::check(&source.path, tensor, needed as u64).map_err(|reason| OnnxError::ExternalData {
+        return external::locate(&source.path, tensor, needed as u64).map(drop).map_err(|reason| OnnxError::ExternalData {
             path: source.path.clone(),
             tensor: name.clone(),
             reason,

@@ -4,12 +4,13 @@
 //! out of it, by `..`, by being absolute or by a link, is an error and not read.
 
 use std::fs;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use crate::proto::TensorProto;
 
-/// Checks that a tensor's external data exists, lies where it may, and has the bytes that the tensor needs.
-pub(crate) fn check(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(), String> {
+/// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the
+/// bytes that the tensor needs.
+pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(PathBuf, u64), String> {
     let entry =
         |key: &str| tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str());
     let number = |key: &str| match entry(key) {
@@ -39,7 +40,7 @@ pub(crate) fn check(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(
         return Err(format!("its length is given as {length} bytes, its shape needs {needed}"));
     }
     match offset.checked_add(needed) {
-        Some(end) if end <= metadata.len() => Ok(()),
+        Some(end) if end <= metadata.len() => Ok((file, offset)),
         _ => Err(format!("it needs {needed} bytes from {offset} on, '{location}' has {} bytes", metadata.len())),
     }
 }

@@ -9,6 +9,7 @@ mod build;
 mod error;
 mod external;
 mod graph;
+mod initializers;
 mod load;
 mod names;
 mod order;

@@ -45,12 +45,13 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let outcome = match &request.instrument {
         InstrumentChoice::AclJson { path, check_only, memory } => {
             let config = read_acl_json(path, messages)?;
-            let session = |job: &mut Job, graph: Graph| by_acl_json(job, graph, &config, memory, messages);
             let graph = Graph::load(&request.model).map_err(Failure::wrong_use)?;
-            let graph = session(&mut job, graph)?;
+            let graph = by_acl_json(&mut job, graph, &config, memory, messages)?;
             if *check_only {
                 progress.finish();
-                print(format!("{} fits {}", path.display(), request.model.display()))?;
+                let fits = format!("{} fits {}", path.display(), request.model.display());
+                let json = serde_json::json!({ "schema": "opscope.check/1", "fits": true, "acl_json": path, "model": request.model });
+                print(if request.reporting.json { json.to_string() } else { fits })?;
                 return Ok(Exit::Done);
             }
             Session::with_graph(Arc::new(graph), job.fidelity(), job.engine_threads)

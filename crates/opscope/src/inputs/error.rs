@@ -40,6 +40,16 @@ pub enum InputError {
         /// The input.
         name: String,
     },
+    /// Raw bytes for an input whose shape is open.
+    #[error("{path:?} does not say its shape, and input '{name}' of shape [{shape}] leaves it open; give it with --dym-shape or --dym-batch")]
+    OpenShape {
+        /// The file.
+        path: PathBuf,
+        /// The input.
+        name: String,
+        /// What the model says.
+        shape: String,
+    },
     /// More bytes than the machine has.
     #[error("input '{name}' would have the shape {shape:?}, which is more than this machine's memory")]
     TooLarge {

@@ -115,7 +115,11 @@ impl Piece {
         } else {
             let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
             let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
-            let shape = target.ok_or_else(|| InputError::UnknownShape { name: name() })?;
+            let shape = target.ok_or_else(|| InputError::OpenShape {
+                path: path.to_owned(),
+                name: name(),
+                shape: input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()),
+            })?;
             let expected = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
             let parts = expected.checked_div(bytes.len()).filter(|parts| parts * bytes.len() == expected);
             let batch = shape.first().copied().unwrap_or(1);

@@ -56,6 +56,6 @@ pub enum NpyError {
     #[error(transparent)]
     Tensor(#[from] crate::TensorError),
     /// Reading or writing failed; an end within the header is among these.
-    #[error("npy data could not be read or written: {0}")]
+    #[error(transparent)]
     Io(#[from] std::io::Error),
 }
