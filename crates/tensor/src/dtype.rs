@@ -135,6 +135,11 @@ impl DType {
         matches!(self, Complex64 | Complex128)
     }
 
+    /// Whether elements are floats of a byte or less.
+    pub(crate) fn is_small_float(self) -> bool {
+        matches!(self, F8E4M3Fn | F8E4M3FnUz | F8E5M2 | F8E5M2FnUz | F4E2M1)
+    }
+
     /// Whether elements are real numbers with a fraction.
     pub fn is_float(self) -> bool {
         matches!(self, F32 | F64 | F16 | Bf16)

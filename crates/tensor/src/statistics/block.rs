@@ -43,6 +43,18 @@ pub(super) fn moments(dtype: DType, block: &[u8], left: u64, shift: &mut Option<
     }
 }
 
+/// Chooses the shift of a tensor whose blocks are counted by several threads.
+pub(super) fn choose_shift(dtype: DType, bytes: &[u8], shift: &mut Option<f64>) {
+    let Some(size) = dtype.size() else { return };
+    let first = || {
+        let finite = |element: Element| element.to_f64().filter(|value| value.is_finite());
+        (0..bytes.len() / size).find_map(|index| Element::at(dtype, bytes, index).and_then(finite))
+    };
+    // What is counted as `f32` is not shifted.
+    let shifted = matches!(dtype, DType::F64) || !(dtype.is_float() || dtype.is_complex() || dtype.is_small_float());
+    *shift = if shifted { shift.or_else(first) } else { Some(0.0) };
+}
+
 /// Elements that are counted as `f32`.
 fn widened(shift: &mut Option<f64>, widen: impl Fn(&mut Vec<f32>)) -> Moments {
     let mut wide = Vec::new();

@@ -1,6 +1,11 @@
 mod block;
 mod moments;
 
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{DType, TensorError, TensorView};
@@ -79,6 +84,12 @@ pub struct Accumulator {
 /// A multiple of every element's size.
 const BLOCK: usize = 16 << 10;
 
+/// Pieces from this size on are worth the start of a thread.
+const SHARED: usize = 2 << 20;
+
+/// What a thread takes of a shared piece at once.
+const PART: usize = 256 << 10;
+
 impl Accumulator {
     /// For a tensor of this type, of so many elements.
     ///
@@ -92,13 +103,43 @@ impl Accumulator {
         Ok(Self { dtype, elements: elements as u64, hash, moments, shift: None })
     }
 
-    /// Takes the next piece: whole elements, in order.
+    /// Takes the next piece: whole elements, in order. A long piece is shared with a second thread.
     pub fn update(&mut self, bytes: &[u8]) {
+        let shared = bytes.len() >= SHARED && self.dtype.size().is_some() && processors() > 1;
+        if shared && self.update_shared(bytes) {
+            return;
+        }
         for block in bytes.chunks(BLOCK) {
             self.hash.update(block);
             let left = self.elements - self.moments.count;
             self.moments.add(block::moments(self.dtype, block, left, &mut self.shift));
         }
+    }
+
+    /// One thread hashes, which has to go from the beginning to the end, while the other one counts; then it helps. False
+    /// if the system gives no second thread.
+    fn update_shared(&mut self, bytes: &[u8]) -> bool {
+        block::choose_shift(self.dtype, bytes, &mut self.shift);
+        let (dtype, shift, next) = (self.dtype, self.shift, AtomicUsize::new(0));
+        let count = || {
+            let mut moments = Moments::default();
+            let parts = || bytes.chunks(PART).nth(next.fetch_add(1, Ordering::Relaxed));
+            while let Some(part) = parts() {
+                for block in part.chunks(BLOCK) {
+                    moments.add(block::moments(dtype, block, u64::MAX, &mut { shift }));
+                }
+            }
+            moments
+        };
+        let hash = &mut self.hash;
+        let moments = thread::scope(|scope| {
+            let helper = thread::Builder::new().name("opscope-statistics".into()).spawn_scoped(scope, count).ok()?;
+            hash.update(bytes);
+            let mut moments = count();
+            moments.add(helper.join().expect("counting does not panic"));
+            Some(moments)
+        });
+        moments.map(|moments| self.moments.add(moments)).is_some()
     }
 
     /// The statistics of all that was taken.
@@ -123,4 +164,10 @@ impl Accumulator {
             xxh3: self.hash.digest(),
         }
     }
+}
+
+/// How many threads the machine runs at once. Asking the system takes long enough to ask once.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
