@@ -1,12 +1,13 @@
 //! `opscope export`: timelines and tables from a recording.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use opscope::profile::{Format, ProfileError, Recording};
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::{Messages, print};
+use crate::terminal::{Messages, Progress, print};
 
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
@@ -41,7 +42,13 @@ enum FormatName {
 /// Exports.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
-    let recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
+    let mut recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
+    let progress = Arc::new(Progress::new(arguments.quiet));
+    progress.stage("exporting");
+    recording.set_progress({
+        let progress = Arc::clone(&progress);
+        move |read, total| progress.advanced(read, total)
+    });
     let formats: Vec<Format> = match arguments.format {
         None => Format::ALL.to_vec(),
         Some(FormatName::Perfetto) => vec![Format::Perfetto],
@@ -52,6 +59,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be made: {error}")))?;
     let written: Result<Vec<Vec<PathBuf>>, ProfileError> =
         formats.into_iter().map(|format| recording.export(format, into)).collect();
+    progress.finish();
     let written = written.map_err(Failure::failed)?.concat();
     if arguments.json {
         print(serde_json::to_string(&written).map_err(Failure::failed)?)?;

@@ -134,6 +134,16 @@ fn the_dump_mode_chooses_inputs_outputs_or_both() {
 }
 
 #[test]
+fn weights_that_an_operator_takes_are_dumped_from_the_file() {
+    let list = json!({"dump_mode": "input", "dump_list": [{"model_name": "digits_cnn", "layer": ["/conv1/Conv"]}]});
+    let (place, ended) = with_file(&dump_file(list), &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let mut slots: Vec<u64> = dumped(&place).into_iter().map(|(_, _, slot)| slot).collect();
+    slots.sort_unstable();
+    assert_eq!(slots, [0, 1, 2], "the image, the filter and the bias");
+}
+
+#[test]
 fn the_other_dump_keys_of_the_manual_select_runs_ranges_and_statistics() {
     let file = dump_file(json!({"dump_level": "op", "dump_step": "0|2-3", "dump_data": "stats",
     "dump_stats": ["Max", "Min"], "dump_op_switch": "off", "dump_debug": "off", "dump_list": [{

@@ -25,7 +25,9 @@ impl Graph {
         for proto in model.graph.into_iter().flat_map(|graph| graph.initializer) {
             let value = self.values.iter().find(|value| value.name == proto.name);
             let Some(value) = value.filter(|value| wanted(value.id)) else { continue };
-            let Some(dtype) = DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String) else { continue };
+            let Some(dtype) = DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String) else {
+                continue;
+            };
             let shape: Vec<usize> = proto.dims.iter().map(|&dim| dim.max(0) as usize).collect();
             let bytes = self.bytes(&proto, dtype)?;
             let tensor = Tensor::new(dtype, shape, bytes).map_err(|error| damaged(error.to_string()))?;
@@ -56,7 +58,8 @@ impl Graph {
 
 /// The little-endian bytes of a tensor whose elements are in the field for their type.
 fn typed(proto: &TensorProto, dtype: DType) -> Vec<u8> {
-    let ints = |size: usize| proto.int32_data.iter().flat_map(move |number| number.to_le_bytes().into_iter().take(size));
+    let ints =
+        |size: usize| proto.int32_data.iter().flat_map(move |number| number.to_le_bytes().into_iter().take(size));
     match dtype {
         DType::F32 | DType::Complex64 => proto.float_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
         DType::F64 | DType::Complex128 => proto.double_data.iter().flat_map(|number| number.to_le_bytes()).collect(),

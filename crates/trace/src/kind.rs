@@ -115,6 +115,8 @@ mod tests {
             assert_eq!(Kind::from_raw(kind.as_raw()), Some(kind));
             assert!(kind.operations().count() <= 64, "a set of operations is 64 bits wide");
         }
+        let names: std::collections::BTreeSet<_> = Kind::all().map(Kind::name).collect();
+        assert_eq!(names.len(), Kind::all().count(), "every kind has a name of its own");
         assert_eq!(Kind::from_raw(0), None);
         assert_eq!(Kind::from_raw(9), None);
     }

@@ -287,8 +287,12 @@ impl Job {
                 None => JobError::Nothing { kept: None },
             });
         }
-        let finished = instruments.finish(places.data, surroundings)?;
-        ended.incomplete_because.extend(finished.incomplete_because);
+        let failure = ended.failure.as_ref().map(ToString::to_string);
+        let shortfalls: Vec<String> = ended.incomplete_because.iter().cloned().chain(failure).collect();
+        let finished = instruments.finish(places.data, &shortfalls, surroundings)?;
+        ended
+            .incomplete_because
+            .extend(finished.incomplete_because.into_iter().filter(|reason| !shortfalls.contains(reason)));
         for name in &ended.formless {
             ended.incomplete_because.push(format!("output '{name}' has no form as a file and was not written"));
         }
@@ -499,14 +503,20 @@ impl Instruments {
         })
     }
 
-    /// Closes what the instrument wrote and gives it its name.
-    fn finish(self, place: Option<Place>, surroundings: &Surroundings<'_>) -> Result<Finished, JobError> {
+    /// Closes what the instrument wrote and gives it its name. What the runs fell short of stands in its manifest.
+    fn finish(
+        self,
+        place: Option<Place>,
+        shortfalls: &[String],
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Finished, JobError> {
         let Some(mut place) = place else { return Ok(Finished::default()) };
         place.keep();
         let mut finished = Finished::default();
         match self {
             Self::None => {}
             Self::Profiler(profiler, exports) => {
+                shortfalls.iter().for_each(|reason| profiler.set_incomplete(reason));
                 let manifest = profiler.finish()?;
                 finished.incomplete_because = manifest.incomplete_because.clone();
                 let mut written = Vec::new();

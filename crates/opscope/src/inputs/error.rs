@@ -41,7 +41,9 @@ pub enum InputError {
         name: String,
     },
     /// Raw bytes for an input whose shape is open.
-    #[error("{path:?} does not say its shape, and input '{name}' of shape [{shape}] leaves it open; give it with --dym-shape or --dym-batch")]
+    #[error(
+        "{path:?} does not say its shape, and input '{name}' of shape [{shape}] leaves it open; give it with --dym-shape or --dym-batch"
+    )]
     OpenShape {
         /// The file.
         path: PathBuf,
