@@ -123,7 +123,7 @@ fn an_input_file_of_another_type_or_shape_or_none_at_all() {
     place.write("odd.bin", [0; 250]);
     fs::create_dir(place.path("empty")).unwrap();
     refused_in(&place, &[&digits, "--input", "cut.npy"], 2, &["cut.npy", "cannot be read"]);
-    refused_in(&place, &[&digits, "--input", "odd.bin"], 2, &["shape of input 'image'", "--dym-shape"]);
+    refused_in(&place, &[&digits, "--input", "odd.bin"], 2, &["does not say its shape", "--dym-shape"]);
     let batch = ["--dym-batch", "1"];
     refused_in(&place, &[&[digits.as_str(), "--input", "odd.bin"], &batch[..]].concat(), 2, &["250 bytes", "256"]);
     refused_in(&place, &[&digits, "--input", "empty"], 2, &["no .npy or .bin file"]);
