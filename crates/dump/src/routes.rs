@@ -20,6 +20,9 @@ pub(crate) struct Routes {
     pub constant: Vec<Route>,
     /// What cannot be seen, and why.
     pub absent: Vec<(Route, &'static str)>,
+    /// What a kernel takes and is not captured anywhere, by [`KernelId`]: the engine's slot and the value. If the run breaks
+    /// off in the kernel, this is all that is known of its inputs.
+    pub uncaptured: Vec<Vec<(usize, ValueId)>>,
 }
 
 /// One tensor of an operator, and where to find it.
@@ -45,6 +48,7 @@ impl Routes {
             after: vec![Vec::new(); kernels.len()],
             constant: Vec::new(),
             absent: Vec::new(),
+            uncaptured: kernels.iter().map(changing_inputs).collect(),
         };
         let seen = Seen::new(kernels, constants);
         for operator in &graph.operators {
@@ -81,12 +85,18 @@ impl Routes {
         let mut constant: Vec<Route> = self.constant.iter().filter(wants).copied().collect();
         count_siblings(before.iter_mut().chain(&mut after).flatten());
         count_siblings(constant.iter_mut());
+        let captured: HashSet<ValueId> =
+            before.iter().chain(&after).flatten().chain(&constant).map(|route| route.value).collect();
+        let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
+            inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
+        };
         Self {
             graph: Arc::clone(&self.graph),
             plan: self.plan,
             before,
             after,
             constant,
+            uncaptured: self.uncaptured.iter().map(uncaptured).collect(),
             absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
         }
     }
@@ -109,6 +119,12 @@ impl Routes {
             Err(reason) => self.absent.push((route, reason)),
         }
     }
+}
+
+/// The inputs of a kernel that are values of the file and not the same in every run.
+fn changing_inputs(kernel: &Kernel) -> Vec<(usize, ValueId)> {
+    let inputs = kernel.inputs.iter().enumerate().filter(|(_, input)| !input.constant);
+    inputs.filter_map(|(slot, input)| Some((slot, input.value?))).collect()
 }
 
 fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {

@@ -19,6 +19,9 @@ pub struct Request {
     /// The most bytes of a piece (rounded down to a multiple of 64, and up to at least that). A queue may cut smaller
     /// ones.
     pub piece_size: usize,
+    /// Whether what an operator takes is kept until it has ended, so that it can be delivered if the run breaks off in it.
+    /// Costs a copy of the values that the selection does not capture anyway, one operator at a time.
+    pub inputs_in_flight: bool,
     /// Whether a sink that stops also stops the runs it takes part in.
     pub stops_run: bool,
 }
@@ -30,13 +33,20 @@ impl Request {
 
 impl Default for Request {
     fn default() -> Self {
-        Self { selection: Selection::default(), delivery: None, piece_size: Self::DEFAULT_PIECE_SIZE, stops_run: false }
+        Self {
+            selection: Selection::default(),
+            delivery: None,
+            piece_size: Self::DEFAULT_PIECE_SIZE,
+            inputs_in_flight: true,
+            stops_run: false,
+        }
     }
 }
 
 /// A sink, what it wants, and how it gets it.
 pub(crate) struct Subscription {
     pub selection: Selection,
+    pub inputs_in_flight: bool,
     stops_run: bool,
     piece_size: usize,
     way: Way,
@@ -72,6 +82,7 @@ impl Subscription {
         };
         Ok(Self {
             selection: request.selection,
+            inputs_in_flight: request.inputs_in_flight,
             stops_run: request.stops_run,
             piece_size: (request.piece_size & !63).max(64),
             way,

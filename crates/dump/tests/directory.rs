@@ -233,6 +233,23 @@ fn a_run_that_fails_leaves_what_was_captured_and_the_operator_in_flight_with_its
 }
 
 #[test]
+fn what_the_operator_in_flight_took_is_there_although_it_was_not_selected() {
+    for (fails_at, operator, value) in [(0, "a", "x"), (2, "c", "value 2")] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("dump");
+        let mut chain = Chain::new(&["a", "b", "c", "d", "last"], &[4]);
+        chain.fails_at = Some(fails_at);
+        let selection = Selection { operators: vec![Pattern::Exact("d".into())], ..Selection::default() };
+        dump(&chain, &root, Contents::Tensors, selection, 1);
+        let lines = index(&root);
+        assert_eq!(lines.len(), 1);
+        let line = &lines[0];
+        assert_eq!((line.operator.as_str(), line.io.as_str(), line.value.as_str()), (operator, "input", value));
+        assert_eq!(line.mean, Some(fails_at as f64));
+    }
+}
+
+#[test]
 fn a_dump_that_was_never_closed_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");

@@ -67,8 +67,10 @@ impl CallbackThread {
         let worker = &self.handle.0;
         let mut work = worker.lock();
         worker.start(&mut work)?;
-        if let Some(interval) = buffer.interval() {
-            work.intervals.push((Instant::now() + interval, interval, Arc::downgrade(buffer)));
+        if let Some(interval) = buffer.interval()
+            && let Some(next) = Instant::now().checked_add(interval)
+        {
+            work.intervals.push((next, interval, Arc::downgrade(buffer)));
             worker.wake.notify_one();
         }
         Ok(())

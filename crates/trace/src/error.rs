@@ -13,6 +13,9 @@ pub enum TraceError {
     /// A buffer larger than can be addressed.
     #[error("a buffer of {0} is more than this machine can address; 64 GiB is the most")]
     SizeTooLarge(Bytes),
+    /// An interval that is over at once.
+    #[error("a buffer cannot be flushed every 0 ns; leave the interval out, or give it a length")]
+    ZeroInterval,
     /// A watermark that is never reached.
     #[error("a watermark of {watermark} is never reached in a buffer of {size}; it may be 0 to the size")]
     WatermarkAboveSize {

@@ -6,6 +6,8 @@
 //! *In an application* that wants to know: create a [`Buffer`] with a callback and a [`Context`], configure the kinds that
 //! are of interest, start it.
 //!
+//! What is in a buffer is delivered when its process exits, and survives in a file when it is killed ([`recover`]).
+//!
 //! ```
 //! use opscope_trace::{Buffer, BufferOptions, Context, Kind, Operations};
 //!
@@ -29,31 +31,41 @@
 //! # }
 //! ```
 
+#![deny(unsafe_code)]
+
 mod barrier;
+#[allow(unsafe_code)]
 mod batch;
 mod buffer;
 mod bytes;
 mod callback_thread;
+#[allow(unsafe_code)]
 mod chunk;
 mod context;
 mod error;
 mod file;
 mod header;
 mod kind;
+#[allow(unsafe_code)]
 mod ledger;
+#[allow(unsafe_code)]
 mod life;
+#[allow(unsafe_code)]
 mod local;
 #[cfg(all(test, loom))]
+#[allow(unsafe_code)]
 mod models;
 mod name;
 mod range;
 pub mod records;
 #[cfg(not(loom))]
+#[allow(unsafe_code)]
 mod reservation;
 mod sync;
 mod thread;
 mod thread_hooks;
 mod waits;
+#[allow(unsafe_code)]
 mod writer;
 
 pub use batch::{Batch, RecordRef, Records};

@@ -4,12 +4,18 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use opscope_clock::ClockPair;
+
 use crate::buffer::{Inner, State};
 use crate::callback_thread::{Work, Worker};
 use crate::{BufferId, TraceError, context, file, local, name, thread, thread_hooks, waits};
 
 /// How long a process that exits without [`shutdown`] waits for its callbacks.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
+
+/// How long a fork waits for callbacks of other threads to return. The child cannot go on with one that has not: it is in
+/// the middle of something, and its thread is the parent's.
+const PATIENCE_AT_FORK: Duration = Duration::from_millis(100);
 
 /// Everything that has a thread or a lock of its own.
 #[derive(Default)]
@@ -23,16 +29,24 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry { buffers: Vec::new(), wo
 /// Stops every context and destroys every buffer, with what is there delivered, for as long as `patience` lasts. Gives the
 /// buffers that were not done then; their callbacks go on.
 pub fn shutdown(patience: Duration) -> Vec<BufferId> {
-    let deadline = Instant::now() + patience;
+    // A time that is too long to be counted is for ever.
+    let deadline = Instant::now().checked_add(patience);
     context::stop_all();
     let buffers: Vec<_> = lock().buffers.iter().filter_map(Weak::upgrade).collect();
     // All begin before the first one is waited for. One that was destroyed already may still have something to deliver.
     buffers.iter().for_each(|buffer| drop(buffer.begin_end()));
-    buffers.iter().filter(|buffer| !buffer.await_end(Some(deadline))).map(|buffer| buffer.id()).collect()
+    buffers.iter().filter(|buffer| !buffer.await_end(deadline)).map(|buffer| buffer.id()).collect()
+}
+
+/// The moment that ticks are counted from, for [`Calibration`](opscope_clock::Calibration): when the first buffer was made.
+pub(crate) fn first_clocks() -> ClockPair {
+    static FIRST: OnceLock<ClockPair> = OnceLock::new();
+    *FIRST.get_or_init(ClockPair::now)
 }
 
 /// Registers with the process, once.
 pub(crate) fn prepare() -> Result<(), TraceError> {
+    first_clocks();
     static REGISTERED: OnceLock<i32> = OnceLock::new();
     let error = *REGISTERED.get_or_init(|| {
         // SAFETY: the handlers are functions without arguments that never unwind: they take locks that nobody holds for long,
@@ -95,17 +109,23 @@ thread_local! {
 }
 
 extern "C" fn before_fork() {
+    let deadline = Instant::now() + PATIENCE_AT_FORK;
     let registry = lock();
     let contexts = context::lock_for_fork();
     let buffers = registry.buffers.iter().filter_map(Weak::upgrade).map(|keeper| {
         // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-        let guard = unsafe { std::mem::transmute::<MutexGuard<'_, State>, MutexGuard<'static, State>>(keeper.lock()) };
+        let guard = unsafe {
+            std::mem::transmute::<MutexGuard<'_, State>, MutexGuard<'static, State>>(
+                keeper.lock_between_callbacks(deadline),
+            )
+        };
         Held { guard, keeper }
     });
     let buffers = buffers.collect();
     let workers = registry.workers.iter().filter_map(Weak::upgrade).map(|keeper| {
+        let guard = keeper.lock();
         // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-        let guard = unsafe { std::mem::transmute::<MutexGuard<'_, Work>, MutexGuard<'static, Work>>(keeper.lock()) };
+        let guard = unsafe { std::mem::transmute::<MutexGuard<'_, Work>, MutexGuard<'static, Work>>(guard) };
         Held { guard, keeper }
     });
     let workers = workers.collect();

@@ -5,7 +5,7 @@ pub(crate) type Hook = Box<dyn FnMut() + Send>;
 static HOOKS: Mutex<Vec<(Hook, Hook)>> = Mutex::new(Vec::new());
 
 /// Calls `before` and `after` around the creation of every callback thread from here on, on the thread that creates it,
-/// in the order in which they were registered. They cannot be taken back, and must not create a buffer.
+/// in the order in which they were registered. They cannot be taken back, and must neither create a buffer nor fork.
 pub fn on_callback_thread_creation(before: impl FnMut() + Send + 'static, after: impl FnMut() + Send + 'static) {
     lock().push((Box::new(before), Box::new(after)));
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use opscope_clock::{Ticks, Timestamp};
 use opscope_trace::records::{EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId, KernelIndex,
@@ -232,4 +233,22 @@ fn a_full_buffer_of_a_context_that_stops_holds_nobody_back() {
     buffer.flush().expect("it is there");
     let total = buffer.statistics().total();
     assert_eq!((total.emitted, total.delivered, total.dropped), (9, 8, 1), "the one that waited is counted");
+}
+
+#[test]
+fn the_ticks_of_a_batch_become_the_time_at_which_they_were_read() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let buffer = Buffer::create(BufferOptions::default(), move |batch| {
+        let calibration = batch.calibration();
+        let markers = batch.records().filter_map(|record| record.get::<MarkerRecord>().copied());
+        markers.for_each(|marker| sender.send(calibration.timestamp(marker.start)).expect("the test listens"));
+    });
+    let buffer = buffer.expect("the options make sense");
+    let before = Timestamp::now();
+    buffer.emit(&MarkerRecord { start: Ticks::now(), ..MarkerRecord::default() }).expect("there is room");
+    let after = Timestamp::now();
+    buffer.flush().expect("it is there");
+    let time = receiver.recv().expect("a callback came").as_nanos();
+    // A millisecond for the two clocks' reading; a wrong unit would be off by far more.
+    assert!(time + 1_000_000 >= before.as_nanos() && time <= after.as_nanos() + 1_000_000);
 }

@@ -94,6 +94,7 @@ fn the_process_of_a_scenario() {
             drop(release);
         }
         Ok("fork") => fork(),
+        Ok("forks in a storm") => forks_in_a_storm(),
         Ok("fork in a callback") => fork_in_a_callback(),
         Ok("killed") => {
             let buffer = quiet_buffer(Some(&file));
@@ -168,6 +169,49 @@ fn fork() {
     }
 }
 
+fn forks_in_a_storm() {
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let counted = std::sync::Arc::clone(&count);
+    let options = BufferOptions { size: Bytes::kib(16), watermark: Bytes::kib(2), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, move |batch| {
+        counted.fetch_add(batch.len(), std::sync::atomic::Ordering::SeqCst);
+    });
+    let buffer = buffer.expect("the options make sense");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    emit(&buffer, 0..100);
+                }
+            });
+        }
+        for _ in 0..30 {
+            // SAFETY: as above.
+            match unsafe { libc::fork() } {
+                0 => {
+                    let emitted = (0..5000_u64).all(|number| buffer.emit_bytes(OURS, 0, &number.to_le_bytes()).is_ok());
+                    let fine = emitted && buffer.flush().is_ok() && buffer.statistics().total().delivered == 5000;
+                    // SAFETY: nothing of this copy is needed any more.
+                    unsafe { libc::_exit(if fine { 0 } else { 1 }) }
+                }
+                child => {
+                    let mut status = 0;
+                    // SAFETY: as above.
+                    unsafe { libc::waitpid(child, &mut status, 0) };
+                    assert_eq!(status, 0);
+                }
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    buffer.flush().expect("it is there");
+    let total = buffer.statistics().total();
+    let callbacks = count.load(std::sync::atomic::Ordering::SeqCst);
+    println!("::lost {}", total.emitted - total.delivered + callbacks - total.delivered);
+    std::process::exit(0);
+}
+
 fn fork_in_a_callback() {
     let options = BufferOptions { watermark: Bytes::new(8), ..BufferOptions::default() };
     let buffer = Buffer::create(options, |_| {
@@ -205,6 +249,11 @@ fn the_child_of_a_fork_starts_with_an_empty_buffer_that_works_and_the_parent_kee
     for line in ["got 7", "child 7 7", "child is done", "status 0", "parent is done"] {
         assert!(told.contains(&line.to_owned()), "{line}: {told:?}");
     }
+}
+
+#[test]
+fn forks_in_the_middle_of_anything_harm_neither_the_parent_nor_the_child() {
+    assert_eq!(told(start("forks in a storm", Path::new(""))), ["lost 0"]);
 }
 
 #[test]

@@ -189,6 +189,11 @@ fn senseless_sizes_and_records_are_refused() {
     assert!(matches!(Buffer::create(options(0, 0), |_| ()), Err(TraceError::ZeroSize)));
     assert!(matches!(Buffer::create(options(u64::MAX, 0), |_| ()), Err(TraceError::SizeTooLarge(_))));
     assert!(matches!(Buffer::create(options(64, 65), |_| ()), Err(TraceError::WatermarkAboveSize { .. })));
+    let restless = BufferOptions { interval: Some(Duration::ZERO), ..options(64, 64) };
+    assert!(matches!(Buffer::create(restless, |_| ()), Err(TraceError::ZeroInterval)));
+    let patient = BufferOptions { interval: Some(Duration::MAX), ..options(64, 64) };
+    let patient = Buffer::create(patient, |_| ()).expect("it is never flushed by itself");
+    patient.flush_within(Duration::MAX).expect("it is empty");
     let (buffer, batches) = buffer(4096, 4096, Policy::Lossless);
     assert!(matches!(buffer.emit_bytes(OURS, 1, &[]), Err(TraceError::EmptyRecord)));
     assert!(matches!(buffer.emit_bytes(OURS, 1, &[0; 513]), Err(TraceError::RecordTooLarge { limit: 512, .. })));

@@ -38,7 +38,7 @@ impl Inner {
             state.meters.bytes.add(cut.payload);
         }
         state.announce_room(&self.room);
-        let told = state.done_waiters > 0 && state.ledger.flushes.done > before;
+        let told = state.idle_waiters > 0 || (state.done_waiters > 0 && state.ledger.flushes.done > before);
         if state.ledger.has_work() {
             self.schedule(state);
         } else if state.ledger.destroyed && !state.ended {

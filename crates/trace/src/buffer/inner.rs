@@ -41,9 +41,10 @@ pub(crate) struct State {
     pub(super) delivering: bool,
     /// It was destroyed and has delivered everything.
     pub(super) ended: bool,
-    /// Threads that wait for room; for a flush.
+    /// Threads that wait for room; for a flush; for the callback to return.
     pub(super) room_waiters: usize,
     pub(super) done_waiters: usize,
+    pub(super) idle_waiters: usize,
     /// How often those who wait for room were told to look again.
     pub(super) room_made: u64,
     /// The counts that the books do not hold.
@@ -59,6 +60,9 @@ impl Inner {
         }
         if size.get() > MAX_SIZE {
             return Err(TraceError::SizeTooLarge(size));
+        }
+        if options.interval == Some(Duration::ZERO) {
+            return Err(TraceError::ZeroInterval);
         }
         if watermark > size {
             return Err(TraceError::WatermarkAboveSize { watermark, size });
@@ -83,6 +87,7 @@ impl Inner {
             ended: false,
             room_waiters: 0,
             done_waiters: 0,
+            idle_waiters: 0,
             room_made: 0,
             meters: Statistics::default(),
         };
@@ -127,6 +132,21 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The lock, at a moment when no other thread is in the callback; after the deadline at any moment.
+    pub(crate) fn lock_between_callbacks(&self, deadline: Instant) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        while state.delivering && !waits::is_this(state.thread.number()) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state.idle_waiters += 1;
+            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.idle_waiters -= 1;
+        }
+        state
+    }
+
     pub(crate) fn is_destroyed(&self) -> bool {
         self.lock().ledger.destroyed
     }
@@ -163,7 +183,8 @@ impl Inner {
     }
 
     pub(super) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        // A time that is too long to be counted is for ever.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.lock();
         if state.ledger.destroyed {
             return Err(TraceError::BufferDestroyed(self.id));
@@ -195,11 +216,14 @@ impl Inner {
     }
 
     pub(super) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
+        // Without the lock, for what is registered for the creation of threads may use the buffer.
+        thread.serve(self)?;
         let mut state = self.lock();
         if state.ledger.destroyed {
+            drop(state);
+            thread.leave(self);
             return Err(TraceError::BufferDestroyed(self.id));
         }
-        thread.serve(self)?;
         let before = std::mem::replace(&mut state.thread, thread.clone());
         before.leave(self);
         // What it waited for there it waits for here.
@@ -265,7 +289,7 @@ impl Inner {
         state.ended = destroyed;
         state.meters = Statistics::default();
         (state.scheduled, state.delivering) = (false, false);
-        (state.room_waiters, state.done_waiters) = (0, 0);
+        (state.room_waiters, state.done_waiters, state.idle_waiters) = (0, 0, 0);
         state.forks += 1;
     }
 

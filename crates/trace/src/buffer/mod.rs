@@ -23,7 +23,9 @@ pub struct BufferId(pub(crate) u64);
 /// by [`destroy`](Self::destroy).
 ///
 /// *Sizes* count payload, each record rounded up to 8 bytes. For one emitting thread they are exact; with several, a
-/// callback may become due later, by at most a chunk's share (a sixteenth of the size, 512 bytes to 32 KiB) for each.
+/// callback may become due later, by at most a chunk's share (a sixteenth of the size, 512 bytes to 31 KiB) for each.
+///
+/// *The order* is each thread's own. What a thread emitted comes before what another one emits after joining it.
 ///
 /// *A flush is a barrier*: what any thread emitted before it was called is delivered when it returns.
 #[derive(Debug, Clone)]

@@ -8,7 +8,8 @@ use crate::{Bytes, CallbackThread};
 pub struct BufferOptions {
     /// How many bytes of payload it holds, rounded up to a multiple of 8. At least 1.
     pub size: Bytes,
-    /// After how many bytes of payload a callback becomes due: 0 (after every record) to `size`.
+    /// After how many bytes of payload a callback becomes due: 0 (after every record) to `size`. A batch ends at the record
+    /// that reaches it, however late the callback comes.
     pub watermark: Bytes,
     /// What happens when it is full.
     pub policy: Policy,
@@ -16,7 +17,9 @@ pub struct BufferOptions {
     pub interval: Option<Duration>,
     /// The thread that calls back; the default one is shared by all buffers that name no other.
     pub thread: CallbackThread,
-    /// A file that holds the records, so that they survive the process.
+    /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it back. It must
+    /// not exist yet, and takes about three times the size, most of which is never written to. `docs/records.md` has its
+    /// layout.
     pub file: Option<PathBuf>,
 }
 
@@ -25,9 +28,11 @@ pub struct BufferOptions {
 pub enum Policy {
     /// The emitting thread waits until a callback has made room. Nothing is lost.
     Lossless,
-    /// The record is dropped and counted, as is everything that does not fit until the buffer is flushed explicitly.
+    /// The record is dropped and counted, as is everything larger than the room that is left, until the buffer is flushed
+    /// explicitly. A buffer that is full to its last byte is closed, too.
     Discard,
-    /// The oldest records are dropped and counted: the buffer keeps the newest, as a flight recorder does.
+    /// The oldest records are dropped and counted: the buffer keeps the newest. With a watermark at the size it is a flight
+    /// recorder, which delivers only when it is flushed or destroyed.
     Overwrite,
 }
 

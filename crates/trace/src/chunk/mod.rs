@@ -1,6 +1,6 @@
 //! The memory of a buffer: one region, cut into chunks, in each of which one thread writes.
 //!
-//! All code of this crate that handles raw memory is here. What it relies on:
+//! What everything that touches this memory relies on:
 //!
 //! - *One writer*: bytes at and after `committed` are written by one thread at a time: the one that holds the chunk, or
 //!   whoever holds the buffer's lock while that thread is shut out.

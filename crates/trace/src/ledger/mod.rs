@@ -152,12 +152,12 @@ impl Ledger {
     pub(crate) fn open_desk(&mut self, thread: ThreadId) -> Arc<Writer> {
         let vacant =
             |with_chunk| self.desks.iter().position(|desk| desk.is_vacant() && desk.hold.is_some() == with_chunk);
-        match vacant(true).or_else(|| vacant(false)) {
-            Some(index) => self.desks[index].thread = Some(thread),
-            None => self.desks.push(Desk::new(self.desks.len(), thread)),
+        let index = vacant(true).or_else(|| vacant(false)).unwrap_or(self.desks.len());
+        if index == self.desks.len() {
+            self.desks.push(Desk::new(index, thread));
         }
-        let opened = self.desks.iter().rfind(|desk| desk.thread == Some(thread));
-        Arc::clone(&opened.expect("it was opened just now").writer)
+        self.desks[index].thread = Some(thread);
+        Arc::clone(&self.desks[index].writer)
     }
 
     /// A thread ends. Its records stay, and so does the rest of its chunk, for the next thread.
