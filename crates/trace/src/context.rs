@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::buffer::Inner;
 use crate::chunk::header_word;
-use crate::{Buffer, Category, Kind, Operation, Operations, Record, TraceError, local};
+use crate::{Buffer, BufferId, Category, Kind, Operation, Operations, Record, TraceError, local};
 
 /// The switch for a set of tracing services: which kinds go to which buffers while it is started. It stops when it is
 /// dropped.
@@ -218,6 +218,15 @@ fn stop(id: ContextId) -> Result<bool, TraceError> {
     buffers.dedup_by_key(|buffer| buffer.id());
     buffers.iter().for_each(|buffer| buffer.shut_writers_out());
     Ok(was_active)
+}
+
+/// Takes back every service into a buffer.
+pub(crate) fn forget(buffer: BufferId) {
+    let mut registry = lock();
+    for context in &mut registry.contexts {
+        context.services.retain(|service| service.buffer.id() != buffer);
+    }
+    registry.reroute();
 }
 
 /// Stops every context.

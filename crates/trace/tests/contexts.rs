@@ -102,6 +102,9 @@ fn misuse_is_refused_with_its_reason_and_changes_nothing() {
     emit(&dispatch(1)).expect("there is room");
     emit(&MarkerRecord::default()).expect("nobody wants it");
     assert_eq!(taken(&buffer, &kept).len(), 1);
+    buffer.destroy().expect("it is there");
+    assert!(!wanted(Kind::OperatorDispatch), "a kind without a buffer is wanted by nobody");
+    emit(&dispatch(2)).expect("nobody wants it");
     other.destroy().expect("it is there");
     assert!(matches!(other.destroy(), Err(TraceError::BufferDestroyed(_))));
     assert!(matches!(other.flush(), Err(TraceError::BufferDestroyed(_))));

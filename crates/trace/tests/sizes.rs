@@ -169,6 +169,19 @@ fn an_overwriting_buffer_keeps_exactly_the_newest() {
 }
 
 #[test]
+fn an_overwriting_buffer_keeps_as_much_of_the_newest_as_fits_whatever_the_lengths() {
+    let (buffer, batches) = buffer(4096, 4096, Policy::Overwrite);
+    let lengths: Vec<usize> = (0..3000).map(|index| if index % 7 == 0 { 512 } else { 8 + index * 8 % 96 }).collect();
+    for (index, length) in lengths.iter().enumerate() {
+        emit(&buffer, (index % 2) as u16, index as u64, *length);
+    }
+    buffer.flush().expect("it is there");
+    let numbers: Vec<u64> = batches.try_iter().flatten().map(|payload| number(&payload)).collect();
+    let newest = (1..).take_while(|count| lengths[3000 - count..].iter().sum::<usize>() <= 4096).count() as u64;
+    assert_eq!(numbers, (3000 - newest..3000).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_lossless_buffer_gives_every_record_once_and_in_order_whatever_the_lengths() {
     let (buffer, batches) = buffer(4096, 1000, Policy::Lossless);
     for index in 0..20_000 {

@@ -1,5 +1,4 @@
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::Inner;
@@ -54,6 +53,7 @@ impl Inner {
             }
             let Some(_wait) = waits::begin(&state.thread) else {
                 state.ledger.count_dropped(header);
+                self.wake_if_due(state);
                 return Err(TraceError::FullInCallback(self.id()));
             };
             if stalled.is_none() {
@@ -87,9 +87,11 @@ impl Inner {
     }
 
     /// Finds room for a record that is built in place; none where it must be built elsewhere.
-    pub(crate) fn reserve(&self, desk: usize, header: u64, length: usize) -> Option<Place> {
+    pub(crate) fn reserve(self: &Arc<Self>, desk: usize, header: u64, length: usize) -> Option<Place> {
         let mut state = self.lock();
-        if state.ledger.destroyed { None } else { state.ledger.reserve(desk, header, length) }
+        let place = if state.ledger.destroyed { None } else { state.ledger.reserve(desk, header, length) };
+        self.wake_if_due(state);
+        place
     }
 
     /// Emits the reserved record, or gives its place up.

@@ -8,7 +8,7 @@ use crate::chunk::{Geometry, MAX_SIZE, Region};
 use crate::ledger::Ledger;
 use crate::writer::Writer;
 use crate::{Batch, BufferId, BufferOptions, Bytes, CallbackThread, ContextId, Statistics, ThreadId, TraceError};
-use crate::{barrier, file, life, waits};
+use crate::{barrier, context, file, life, waits};
 
 pub(crate) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
 
@@ -245,6 +245,10 @@ impl Inner {
             return Err(TraceError::BufferDestroyed(self.id));
         }
         state.ledger.destroyed = true;
+        drop(state);
+        // From here on no context asks for records into it.
+        context::forget(self.id);
+        state = self.lock();
         state.ledger.shut_all_out();
         state.ledger.ask_for_flush(true);
         state.announce_room(&self.room);

@@ -28,6 +28,9 @@ pub struct BufferId(pub(crate) u64);
 /// *The order* is each thread's own. What a thread emitted comes before what another one emits after joining it.
 ///
 /// *A flush is a barrier*: what any thread emitted before it was called is delivered when it returns.
+///
+/// *A fork* leaves the parent as it was. The child's buffer is empty, in memory, and works; where another thread's callback
+/// does not return for 100 ms, or the fork is made in the callback, it is destroyed.
 #[derive(Debug, Clone)]
 pub struct Buffer {
     inner: Arc<Inner>,

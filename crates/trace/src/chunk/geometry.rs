@@ -9,9 +9,9 @@ const SMALLEST_SHARE: usize = 512;
 const LARGEST_SHARE: usize = 31 << 10;
 /// Into how many chunks a buffer of middling size is cut.
 const CHUNKS: usize = 16;
-/// Chunks beyond those that the size asks for: the one that threads share, one that is half delivered, and two for
-/// threads that emit seldom.
-const SPARE: usize = 4;
+/// Chunks beyond those that the size asks for: the one that threads share, one that is half delivered, two for what is
+/// overwritten next, and two for threads that emit seldom.
+const SPARE: usize = 6;
 
 /// How a buffer's memory is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

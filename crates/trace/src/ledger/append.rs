@@ -201,7 +201,9 @@ impl Ledger {
         let payload = self.fill(&hold).payload();
         let since_cut = self.since_cut + payload - hold.queued;
         let due_at = self.watermark.map_or(usize::MAX, |watermark| payload + (watermark - since_cut));
-        desk.writer.set_limit(if desk.reserved { 0 } else { hold.granted.min(due_at) });
+        // Never beyond the share, whatever was granted for a record that was not written: the stride is made for no more.
+        let limit = hold.granted.min(due_at).min(self.share());
+        desk.writer.set_limit(if desk.reserved { 0 } else { limit });
     }
 
     fn count_towards_watermark(&mut self, payload: usize) {

@@ -49,7 +49,8 @@ impl Ledger {
     pub(crate) fn finish(&mut self, cut: &Cut) {
         self.in_delivery.drain_into(&mut self.counts, |all, these| all.delivered += these.waiting);
         for piece in &cut.pieces {
-            piece.chunk.word(head::DELIVERED).store(piece.upto as u64, Ordering::Relaxed);
+            // What follows may have been overwritten meanwhile.
+            piece.chunk.word(head::DELIVERED).fetch_max(piece.upto as u64, Ordering::Relaxed);
             self.chunks[piece.index].in_delivery = false;
             self.recycle(piece.index);
         }

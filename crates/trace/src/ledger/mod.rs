@@ -121,8 +121,8 @@ struct Stretch {
 impl Ledger {
     pub(crate) fn new(region: Region, watermark: usize, policy: Policy) -> Self {
         let geometry = *region.geometry();
-        // A flight recorder drops a chunk's share at a time, so it keeps one more than it delivers.
-        let slack = if policy == Policy::Overwrite { geometry.share } else { 0 };
+        // Overwriting drops a chunk's share at a time and a record more at most, so it keeps that much more than it delivers.
+        let slack = if policy == Policy::Overwrite { 2 * geometry.share } else { 0 };
         let never = policy == Policy::Overwrite && watermark >= geometry.size;
         let shared = Desk::new(SHARED, ThreadId(0));
         Self {
