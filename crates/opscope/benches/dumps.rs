@@ -215,8 +215,8 @@ fn write_files(files: &[(PathBuf, Vec<u8>)], directory: &Path) {
     }
 }
 
-/// A sink that takes a hundred times as long as the engine, for so long that the queue has long been full; then it takes
-/// the rest at once, so that the measurement ends.
+/// A sink that takes a hundred times as long as the engine, for so long that the queue has long been full; then it
+/// takes the rest at once, so that the measurement ends.
 struct Slow {
     per_byte: f64,
     until: Instant,
