@@ -12,9 +12,10 @@ use crate::{DumpError, DumpReport, Request, Sink, SubscriptionReport};
 
 /// The instrument that captures tensors and brings them to sinks.
 ///
-/// Sinks [subscribe](Self::subscribe). Every plan is [made known](Self::add_plan) before it runs, so that what the engine
-/// computed when it loaded the model is delivered, too. The runs are those of the plans it
-/// [observes](Instrument::observe). [`finish`](Self::finish) delivers what still waits and tells what became of it all.
+/// Sinks [subscribe](Self::subscribe). Every plan is [made known](Self::add_plan) before it runs, so that what the
+/// engine computed when it loaded the model is delivered, too. The runs are those of the plans it
+/// [observes](Instrument::observe). [`finish`](Self::finish) delivers what still waits and tells what became of it
+/// all.
 #[derive(Default)]
 pub struct Dumper {
     subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
@@ -53,8 +54,8 @@ impl Dumper {
         Ok(handle)
     }
 
-    /// Takes a sink out: waits for the call in flight, delivers what waits, closes it. It is not called afterwards. None
-    /// if it was taken out before.
+    /// Takes a sink out: waits for the call in flight, delivers what waits, closes it. It is not called afterwards.
+    /// None if it was taken out before.
     ///
     /// # Errors
     /// When it is called by that sink itself.

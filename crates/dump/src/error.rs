@@ -29,7 +29,7 @@ pub enum DumpError {
         reason: String,
     },
     /// A name that the model does not have.
-    #[error("the model has no operator '{name}', which the selection names{}", nearest.as_ref().map(|n| format!("; there is '{n}'")).unwrap_or_default())]
+    #[error("the model has no operator '{name}', which the selection names{}", there_is(.nearest))]
     NoSuchOperator {
         /// The name.
         name: String,
@@ -59,4 +59,8 @@ pub enum DumpError {
     /// The system gave no thread.
     #[error("no thread could be started for the sink: {0}")]
     Thread(std::io::Error),
+}
+
+fn there_is(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; there is '{name}'")).unwrap_or_default()
 }

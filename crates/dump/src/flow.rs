@@ -30,8 +30,9 @@ pub enum Policy {
     },
     /// A tensor that does not fit as a whole is not delivered. It is counted and named.
     Drop,
-    /// What does not fit waits in a file that has no name, in this directory. Half of the cap is for data in memory, half
-    /// for the list of what is in the file; when that is full, too (after some hundred thousand pieces), the run waits.
+    /// What does not fit waits in a file that has no name, in this directory. Half of the cap is for data in memory,
+    /// half for the list of what is in the file; when that is full, too (after some hundred thousand pieces), the run
+    /// waits.
     Spill {
         /// The directory.
         directory: PathBuf,

@@ -3,8 +3,8 @@
 /// The widest column, in characters; what is longer loses its middle.
 const WIDEST: usize = 48;
 
-/// A table: names over columns that are as wide as they have to be. The first columns of words are to the left, numbers to
-/// the right.
+/// A table: names over columns that are as wide as they have to be. The first columns of words are to the left,
+/// numbers to the right.
 pub(crate) fn columns(head: Vec<String>, lines: Vec<Vec<String>>) -> String {
     let all: Vec<Vec<String>> =
         std::iter::once(head).chain(lines).map(|line| line.iter().map(|cell| clipped(cell)).collect()).collect();

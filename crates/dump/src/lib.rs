@@ -1,8 +1,8 @@
 //! Captures the tensors of runs and brings them to where they are wanted.
 //!
-//! A [`Dumper`] is an instrument. Every tensor that a subscription selected becomes a [`Stream`] of [`Piece`]s, which go to
-//! the subscription's [`Sink`]: on the engine's thread, borrowing its memory, or through a queue of bounded size. What was
-//! selected and could not be delivered is [`Missing`], by name.
+//! A [`Dumper`] is an instrument. Every tensor that a subscription selected becomes a [`Stream`] of [`Piece`]s, which
+//! go to the subscription's [`Sink`]: on the engine's thread, borrowing its memory, or through a queue of bounded
+//! size. What was selected and could not be delivered is [`Missing`], by name.
 //!
 //! What a program does to get a directory of `.npy` files from some runs:
 //!

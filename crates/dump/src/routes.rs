@@ -7,8 +7,8 @@ use opscope_tensor::DType;
 
 use crate::{Io, Missing, Origin, Selection};
 
-/// Where a plan's tensors can be seen: for each kernel, which inputs and outputs of the file's operators are the tensors
-/// that arrive there and leave it.
+/// Where a plan's tensors can be seen: for each kernel, which inputs and outputs of the file's operators are the
+/// tensors that arrive there and leave it.
 pub(crate) struct Routes {
     pub graph: Arc<Graph>,
     pub plan: usize,
@@ -20,8 +20,8 @@ pub(crate) struct Routes {
     pub constant: Vec<Route>,
     /// What cannot be seen, and why.
     pub absent: Vec<(Route, &'static str)>,
-    /// What a kernel takes and is not captured anywhere, by [`KernelId`]: the engine's slot and the value. If the run breaks
-    /// off in the kernel, this is all that is known of its inputs.
+    /// What a kernel takes and is not captured anywhere, by [`KernelId`]: the engine's slot and the value. If the run
+    /// breaks off in the kernel, this is all that is known of its inputs.
     pub uncaptured: Vec<Vec<(usize, ValueId)>>,
 }
 

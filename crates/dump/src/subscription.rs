@@ -19,8 +19,8 @@ pub struct Request {
     /// The most bytes of a piece (rounded down to a multiple of 64, and up to at least that). A queue may cut smaller
     /// ones.
     pub piece_size: usize,
-    /// Whether what an operator takes is kept until it has ended, so that it can be delivered if the run breaks off in it.
-    /// Costs a copy of the values that the selection does not capture anyway, one operator at a time.
+    /// Whether what an operator takes is kept until it has ended, so that it can be delivered if the run breaks off
+    /// in it. Costs a copy of the values that the selection does not capture anyway, one operator at a time.
     pub inputs_in_flight: bool,
     /// Whether a sink that stops also stops the runs it takes part in.
     pub stops_run: bool,

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::{DType, Tensor, TensorError};
 
-/// A tensor that belongs to someone else, usually to an engine in the middle of a run. It is small; looking costs nothing.
+/// A tensor that belongs to someone else, usually to an engine in the middle of a run. It is small; looking costs
+/// nothing.
 #[derive(Clone)]
 pub struct TensorView<'a> {
     dtype: DType,

@@ -1,5 +1,5 @@
-//! AscendCL's dump files: the header's length (`u64`, little-endian), a `DumpData` protobuf message, the tensors back to
-//! back. One file per operator and run.
+//! AscendCL's dump files: the header's length (`u64`, little-endian), a `DumpData` protobuf message, the tensors back
+//! to back. One file per operator and run.
 
 mod data_type;
 mod files;

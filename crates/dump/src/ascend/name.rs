@@ -30,8 +30,8 @@ impl FileName {
         Self { op_type: plain(&operator.op_type), op_name: plain(&operator.name), task, stream: 0, time }
     }
 
-    /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a number
-    /// is the dump's number, which some devices add.
+    /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a
+    /// number is the dump's number, which some devices add.
     pub fn parse(name: &str) -> Option<Self> {
         let mut parts: Vec<&str> = name.split('.').collect();
         let mut number = || {
@@ -66,8 +66,8 @@ impl FileName {
     }
 }
 
-/// The directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the same in every
-/// run is with the first.
+/// The directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the same in
+/// every run is with the first.
 pub fn directory(origin: &Origin) -> PathBuf {
     let name = match plain(&origin.graph.name) {
         name if name.is_empty() => "model".into(),

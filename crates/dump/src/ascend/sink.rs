@@ -17,8 +17,8 @@ use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 
 /// Makes AscendCL's dump files out of streams, one per operator and run, and gives them to a target in chunks.
 ///
-/// A file begins with the sizes of all its tensors. So an operator of which several tensors were selected waits until it
-/// has them all: up to 4 MiB in memory, beyond that in a file without a name.
+/// A file begins with the sizes of all its tensors. So an operator of which several tensors were selected waits until
+/// it has them all: up to 4 MiB in memory, beyond that in a file without a name.
 pub struct AscendSink<T> {
     target: T,
     waiting: HashMap<Key, Group>,
@@ -35,8 +35,8 @@ struct Alone {
 
 /// Where chunks of files go.
 pub trait ChunkTarget: Send {
-    /// The next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative to the dump's
-    /// directory: `<device>/<model name>/<model id>/<data index>/<file>`.
+    /// The next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative to the
+    /// dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
     ///
     /// # Errors
     /// Why it could not be taken. Nothing more comes then.

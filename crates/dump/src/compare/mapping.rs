@@ -14,9 +14,9 @@ pub struct Mapping {
 const LARGEST: u64 = 256 << 20;
 
 impl Mapping {
-    /// Reads a mapping file: a table of two comma-separated columns, the name of a value (or `operator:output0`) and the
-    /// name of it in the reference. Names with a comma or a quote stand in quotes. Empty lines, and lines that begin with
-    /// `#`, do not count.
+    /// Reads a mapping file: a table of two comma-separated columns, the name of a value (or `operator:output0`) and
+    /// the name of it in the reference. Names with a comma or a quote stand in quotes. Empty lines, and lines that
+    /// begin with `#`, do not count.
     ///
     /// # Errors
     /// When it cannot be read, a row does not have two columns, or a name is mapped twice.

@@ -100,8 +100,8 @@ impl Comparison {
         work::compare(tensors, reference, options)
     }
 
-    /// Whether there is something to compare and all of it is within its tolerance. Tensors that only one side has do not
-    /// count: see [`is_complete`](Self::is_complete).
+    /// Whether there is something to compare and all of it is within its tolerance. Tensors that only one side has do
+    /// not count: see [`is_complete`](Self::is_complete).
     pub fn is_same(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(Row::is_within)
     }

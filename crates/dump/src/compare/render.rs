@@ -16,8 +16,8 @@ pub enum Order {
 }
 
 impl Comparison {
-    /// The comparison to be read in a terminal: a table of at most `most` rows (what is not within its tolerance first to be
-    /// kept), what was not compared, and the first operator that diverges.
+    /// The comparison to be read in a terminal: a table of at most `most` rows (what is not within its tolerance
+    /// first to be kept), what was not compared, and the first operator that diverges.
     pub fn text(&self, order: Order, most: usize) -> String {
         let mut shown: Vec<usize> = (0..self.rows.len()).collect();
         if order == Order::Error {
@@ -201,8 +201,8 @@ fn outcome_name(row: &Row) -> (&'static str, String) {
     }
 }
 
-/// Rows that cannot be compared are the worst, then those with NaN on one side, then by the largest error relative to the
-/// reference's largest element.
+/// Rows that cannot be compared are the worst, then those with NaN on one side, then by the largest error relative to
+/// the reference's largest element.
 fn severity(row: &Row) -> f64 {
     match row.difference() {
         None => f64::INFINITY,

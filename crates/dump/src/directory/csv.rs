@@ -22,8 +22,8 @@ impl Table {
         Ok(Self { file })
     }
 
-    /// Adds a tensor. As on the device, an infinite element makes maximum or minimum infinite; what a tensor does not have
-    /// is `NA`.
+    /// Adds a tensor. As on the device, an infinite element makes maximum or minimum infinite; what a tensor does not
+    /// have is `NA`.
     pub fn add(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
         let origin = &stream.origin;
         let operator = origin.operator();

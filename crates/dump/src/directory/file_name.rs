@@ -1,6 +1,7 @@
 use crate::Origin;
 
-/// The most bytes that an operator's name takes in a file's name, so that the whole stays below what file systems allow.
+/// The most bytes that an operator's name takes in a file's name, so that the whole stays below what file systems
+/// allow.
 const LONGEST: usize = 120;
 
 /// The name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number makes it

@@ -17,8 +17,8 @@ use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
-/// A line of the index is written when its tensor is, so the directory can be read at any moment, also after the process
-/// was killed.
+/// A line of the index is written when its tensor is, so the directory can be read at any moment, also after the
+/// process was killed.
 pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,

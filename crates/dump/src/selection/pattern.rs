@@ -42,8 +42,8 @@ impl Pattern {
             .map_err(|error| DumpError::Pattern { pattern: pattern.into(), reason: error.to_string() })
     }
 
-    /// Reads a pattern as it is written on a command line: `/.../` is a regular expression; what has a `*`, `?` or `[`
-    /// is a glob pattern; anything else is a name.
+    /// Reads a pattern as it is written on a command line: what begins with `re:` is a regular expression; what has a
+    /// `*`, `?` or `[` is a glob pattern; anything else is a name.
     ///
     /// # Errors
     /// When it is wrong.

@@ -11,8 +11,8 @@ use crate::{DumpError, INDEX, IndexLine, Io, MANIFEST, Manifest, State};
 const LONGEST_LINE: u64 = 1 << 20;
 const LARGEST_MANIFEST: u64 = 256 << 20;
 
-/// Opens our own dump. A line that cannot be used is a problem of the dump and not an error: the process that wrote it may
-/// have been killed in the middle of one.
+/// Opens our own dump. A line that cannot be used is a problem of the dump and not an error: the process that wrote
+/// it may have been killed in the middle of one.
 pub(super) fn open(root: &Path) -> Result<StoredDump, DumpError> {
     let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Opscope, ..StoredDump::default() };

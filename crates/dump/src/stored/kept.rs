@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
-/// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a name.
+/// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a
+/// name.
 pub struct KeepSink {
     kept: Arc<Mutex<StoredDump>>,
     cap: u64,

@@ -116,8 +116,8 @@ impl Accumulator {
         }
     }
 
-    /// One thread hashes, which has to go from the beginning to the end, while the other one counts; then it helps. False
-    /// if the system gives no second thread.
+    /// One thread hashes, which has to go from the beginning to the end, while the other one counts; then it helps.
+    /// False if the system gives no second thread.
     fn update_shared(&mut self, bytes: &[u8]) -> bool {
         block::choose_shift(self.dtype, bytes, &mut self.shift);
         let (dtype, shift, next) = (self.dtype, self.shift, AtomicUsize::new(0));

@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     fn take_chunk(&mut self, desk: usize) -> bool {
-        let Some(index) = self.free_chunks.pop_front() else { return false };
+        let Some(index) = self.choose_chunk(desk) else { return false };
         if std::mem::take(&mut self.desks[desk].last_shared) && desk != SHARED {
             self.queue_up(SHARED, false);
         }
@@ -158,7 +158,7 @@ impl Ledger {
         chunk.word(head::SEQUENCE).store(self.taken, Ordering::Relaxed);
         chunk.word(head::THREAD).store(u64::from(self.desks[desk].thread.unwrap_or_default().0), Ordering::Relaxed);
         chunk.word(head::DELIVERED).store(START as u64, Ordering::Relaxed);
-        self.chunks[index] = ChunkBook::empty();
+        self.chunks[index] = ChunkBook { last_desk: desk, ..ChunkBook::empty() };
         // The shared desk takes what each record needs: nobody is granted room that he may not use.
         let grant = if desk == SHARED { 0 } else { self.free_room.min(self.share()) };
         self.free_room -= grant;
@@ -166,6 +166,17 @@ impl Ledger {
         desk.hold = Some(Hold { chunk: index, granted: grant, queued: 0, idle: false });
         desk.writer.take(chunk);
         true
+    }
+
+    /// A free chunk: one that this desk had lately, for it is in its processor's cache; or else the one that nobody has had
+    /// for the longest time, for it is in nobody's.
+    fn choose_chunk(&mut self, desk: usize) -> Option<usize> {
+        const LATELY: usize = 32;
+        let mut lately = self.free_chunks.iter().take(LATELY);
+        match lately.position(|&index| self.chunks[index].last_desk == desk) {
+            Some(place) => self.free_chunks.remove(place),
+            None => self.free_chunks.pop_back(),
+        }
     }
 
     /// Moves a chunk that is in someone's hands to the shared desk: there is no other one left. Says whether there was any.

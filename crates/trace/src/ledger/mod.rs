@@ -39,6 +39,7 @@ pub(crate) struct Ledger {
     /// `Discard` only: a record did not fit, or the buffer was full.
     closed: bool,
 
+    /// The one that was freed last comes first.
     free_chunks: VecDeque<usize>,
     chunks: Vec<ChunkBook>,
     desks: Vec<Desk>,
@@ -81,6 +82,8 @@ struct ChunkBook {
     in_delivery: bool,
     /// Its last stretch has left the queue.
     finished: bool,
+    /// Who took it last.
+    last_desk: usize,
 }
 
 /// A thread that emits into the buffer.
@@ -131,7 +134,8 @@ impl Ledger {
             free_room: geometry.size + slack,
             withheld: 0,
             closed: false,
-            free_chunks: (0..geometry.count).collect(),
+            // Those whose memory was brought in are used first.
+            free_chunks: (0..geometry.count).rev().collect(),
             chunks: vec![ChunkBook::empty(); geometry.count],
             desks: vec![shared],
             taken: 0,
@@ -225,6 +229,6 @@ impl Desk {
 
 impl ChunkBook {
     const fn empty() -> Self {
-        Self { cursor: Cursor::start(), in_delivery: false, finished: false }
+        Self { cursor: Cursor::start(), in_delivery: false, finished: false, last_desk: SHARED }
     }
 }

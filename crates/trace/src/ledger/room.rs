@@ -120,11 +120,11 @@ impl Ledger {
     pub(super) fn recycle(&mut self, index: usize) {
         let book = &mut self.chunks[index];
         if book.finished && !book.in_delivery {
-            *book = ChunkBook::empty();
+            *book = ChunkBook { last_desk: book.last_desk, ..ChunkBook::empty() };
             let chunk = self.region.chunk(index);
             chunk.word(head::SEQUENCE).store(0, Ordering::Relaxed);
             chunk.committed().store(0, Ordering::Release);
-            self.free_chunks.push_back(index);
+            self.free_chunks.push_front(index);
         }
     }
 
