@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opscope_trace::{Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef};
+use opscope_trace::{Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, recover};
 
 const OURS: Category = Category(3);
 const KINDS: usize = 4;
@@ -50,6 +50,7 @@ struct Scenario {
     interval: Option<Duration>,
     own_thread: bool,
     restless: bool,
+    in_a_file: bool,
 }
 
 /// What the callback has seen.
@@ -107,6 +108,7 @@ fn draw(random: &mut Random, left: u64) -> Scenario {
         interval: random.one_in(4).then(|| Duration::from_micros(100 + random.below(2000))),
         own_thread: random.one_in(2),
         restless: random.one_in(2),
+        in_a_file: random.one_in(5),
     }
 }
 
@@ -115,13 +117,15 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     let seen = Arc::new(Mutex::new(Seen { next: vec![0; scenario.threads as usize], ..Seen::default() }));
     let sees = Arc::clone(&seen);
     let lossless = scenario.policy == Policy::Lossless;
+    let name = format!("opscope-prove-{}-{seed}", std::process::id());
+    let file = scenario.in_a_file.then(|| std::env::temp_dir().join(name));
     let options = BufferOptions {
         size: Bytes::new(scenario.size),
         watermark: Bytes::new(scenario.watermark),
         policy: scenario.policy,
         interval: scenario.interval,
         thread: if scenario.own_thread { CallbackThread::create("own") } else { CallbackThread::shared() },
-        file: None,
+        file: file.clone(),
     };
     let buffer =
         Buffer::create(options, move |batch| check(batch, &mut sees.lock().expect("no check fails"), lossless))
@@ -156,6 +160,13 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
         assert!(!lossless || counted.dropped == 0, "{seed}: {scenario:?}");
     }
     assert_eq!((statistics.panics, seen.gaps), (0, 0), "{seed}: {scenario:?}");
+    if let Some(file) = file {
+        let recovery = recover(&file).expect("it is a buffer").recovery;
+        let total = statistics.total();
+        assert_eq!((recovery.records, recovery.damage), (0, Vec::new()), "{seed}: {scenario:?}");
+        assert_eq!((recovery.delivered, recovery.dropped), (total.delivered, total.dropped), "{seed}: {scenario:?}");
+        std::fs::remove_file(file).expect("it was made");
+    }
     statistics.total().emitted
 }
 

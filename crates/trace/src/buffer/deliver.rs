@@ -31,8 +31,7 @@ impl Inner {
             state.delivering = false;
             state.callback = callback;
             state.ledger.finish(cut);
-            let (delivered, dropped) = state.ledger.progress();
-            file::note_progress(state.ledger.region(), delivered, dropped);
+            file::note_delivered(state.ledger.region(), state.ledger.delivered());
             state.meters.callbacks += 1;
             state.meters.panics += u64::from(panicked);
             state.meters.bytes.add(cut.payload);

@@ -57,11 +57,15 @@ pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Poli
     Ok(region)
 }
 
-/// Notes in the file's head what was delivered and dropped, and what time it is, now and then.
-pub(crate) fn note_progress(region: &Region, delivered: u64, dropped: u64) {
+/// Notes in the file's head how many records were dropped.
+pub(crate) fn note_dropped(region: &Region, dropped: u64) {
+    set(region, word::DROPPED, dropped);
+}
+
+/// Notes in the file's head how many records were delivered, and what time it is.
+pub(crate) fn note_delivered(region: &Region, delivered: u64) {
     if region.head_word(word::DELIVERED).is_some() {
         set(region, word::DELIVERED, delivered);
-        set(region, word::DROPPED, dropped);
         set_clocks(region, word::LAST_CLOCKS, ClockPair::now());
     }
 }

@@ -184,9 +184,9 @@ impl Ledger {
         }
     }
 
-    /// Records that callbacks have got, and records that were dropped.
-    pub(crate) fn progress(&self) -> (u64, u64) {
-        (self.counts.delivered(), self.counts.dropped())
+    /// Records that callbacks have got.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.counts.delivered()
     }
 
     /// Whether a callback became due since this was asked last.

@@ -2,7 +2,7 @@ use super::{ChunkBook, Ledger, SHARED};
 use crate::barrier;
 use crate::chunk::{Segment, head};
 use crate::sync::Ordering;
-use crate::{Policy, Statistics};
+use crate::{Policy, Statistics, file};
 
 impl Ledger {
     /// Takes back what other threads were granted and have not used, for a desk that needs room. Says whether there was any.
@@ -93,6 +93,7 @@ impl Ledger {
                 break;
             }
         }
+        file::note_dropped(&self.region, self.counts.dropped());
         self.since_cut = self.since_cut.min((self.queued - self.unqueued) as usize);
         left < bytes
     }
@@ -137,6 +138,7 @@ impl Ledger {
     /// Counts a record that did not get in.
     pub(crate) fn count_dropped(&mut self, header: u64) {
         self.counts.of(Segment(header)).dropped += 1;
+        file::note_dropped(&self.region, self.counts.dropped());
     }
 
     /// `Discard`: a buffer without room for the smallest record is closed.
