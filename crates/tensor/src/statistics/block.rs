@@ -1,7 +1,5 @@
 //! One block of elements. The loops are plain; `pulp` compiles them once more for the machine's widest vectors.
 
-use std::marker::PhantomData;
-
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use pulp::{Arch, Simd, WithSimd};
@@ -11,24 +9,46 @@ use super::moments::Moments;
 use crate::{DType, Element};
 
 /// Sums, and extremes, that are kept side by side so that the compiler turns them into vectors. These widths were the
-/// fastest by far; the two passes over a block that is in the first-level cache are faster than one.
+/// fastest by far, with vectors of eight doubles and with smaller ones.
+const WIDE_SUM_LANES: usize = 32;
 const SUM_LANES: usize = 16;
 const EXTREME_LANES: usize = 32;
 
+/// Bytes that are passed over more than once, while they are in the first-level cache. The processor goes on to read
+/// ahead from memory only if it is not kept from it for longer than this.
+const STEP: usize = 4 << 10;
+
 /// The moments of a block of at most `left` elements. `shift` is chosen by the first block with a finite element.
-pub(super) fn moments(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
+/// `before` is given all bytes, a few of them just before they are counted, and whether more of the block follow.
+pub(super) fn moments(
+    dtype: DType,
+    block: &[u8],
+    left: u64,
+    shift: &mut Option<f64>,
+    mut before: impl FnMut(&[u8], bool),
+) -> Moments {
     match dtype {
-        DType::F32 => numbers::<f32, 4>(block, shift),
-        DType::F64 => numbers::<f64, 8>(block, shift),
-        DType::U8 | DType::Bool => numbers::<u8, 1>(block, shift),
-        DType::I8 => numbers::<i8, 1>(block, shift),
-        DType::U16 => numbers::<u16, 2>(block, shift),
-        DType::I16 => numbers::<i16, 2>(block, shift),
-        DType::U32 => numbers::<u32, 4>(block, shift),
-        DType::I32 => numbers::<i32, 4>(block, shift),
-        DType::U64 => numbers::<u64, 8>(block, shift),
-        DType::I64 => numbers::<i64, 8>(block, shift),
-        DType::Bf16 => numbers::<WideBf16, 2>(block, shift),
+        DType::F32 => numbers::<f32, 4>(block, shift, before),
+        DType::F64 => numbers::<f64, 8>(block, shift, before),
+        DType::U8 | DType::Bool => numbers::<u8, 1>(block, shift, before),
+        DType::I8 => numbers::<i8, 1>(block, shift, before),
+        DType::U16 => numbers::<u16, 2>(block, shift, before),
+        DType::I16 => numbers::<i16, 2>(block, shift, before),
+        DType::U32 => numbers::<u32, 4>(block, shift, before),
+        DType::I32 => numbers::<i32, 4>(block, shift, before),
+        DType::U64 => numbers::<u64, 8>(block, shift, before),
+        DType::I64 => numbers::<i64, 8>(block, shift, before),
+        DType::Bf16 => numbers::<WideBf16, 2>(block, shift, before),
+        _ => {
+            before(block, false);
+            others(dtype, block, left, shift)
+        }
+    }
+}
+
+/// Elements that are not counted as they lie there.
+fn others(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
+    match dtype {
         DType::F16 => widened(shift, |wide| {
             let (halves, _) = block.as_chunks::<2>();
             let halves: Vec<f16> = halves.iter().map(|&bytes| f16::from_le_bytes(bytes)).collect();
@@ -61,44 +81,94 @@ fn widened(shift: &mut Option<f64>, widen: impl Fn(&mut Vec<f32>)) -> Moments {
     widen(&mut wide);
     // Little-endian, as all blocks are.
     wide.iter_mut().for_each(|value| *value = f32::from_bits(value.to_bits().to_le()));
-    numbers::<f32, 4>(wide.as_bytes(), shift)
+    numbers::<f32, 4>(wide.as_bytes(), shift, |_, _| ())
 }
 
-fn numbers<T: Number<SIZE>, const SIZE: usize>(block: &[u8], shift: &mut Option<f64>) -> Moments {
+fn numbers<T: Number<SIZE>, const SIZE: usize>(
+    block: &[u8],
+    shift: &mut Option<f64>,
+    mut before: impl FnMut(&[u8], bool),
+) -> Moments {
     let (elements, _) = block.as_chunks::<SIZE>();
     let first = || elements.iter().map(|&bytes| T::decode(bytes).to_f64()).find(|value| value.is_finite());
     *shift = if T::SHIFTED { shift.or_else(first) } else { Some(0.0) };
     let shift = shift.unwrap_or(0.0);
-    let arch = Arch::new();
-    let sums = arch.dispatch(Sums::<T, SIZE> { elements, shift, of: PhantomData });
-    // A sum of squares that is not finite is how NaN and infinity show, at no cost to those who have none.
-    if !sums.squares.is_finite() {
-        return any::<T, SIZE>(elements, shift);
+    let (arch, mut lanes) = (Arch::new(), Lanes::<T, SIZE>::new());
+    let mut steps = block.chunks(STEP);
+    while let Some(step) = steps.next() {
+        before(step, steps.len() > 0);
+        arch.dispatch(Step { elements: step.as_chunks::<SIZE>().0, shift, lanes: &mut lanes });
     }
-    let extremes = arch.dispatch(Extremes::<T, SIZE> { elements, of: PhantomData });
-    Moments { sum: sums.sum, squares: sums.squares, ..extremes }
+    // A sum of squares that is not finite is how NaN and infinity show, at no cost to those who have none.
+    match lanes.squares.iter().sum::<f64>().is_finite() {
+        true => lanes.moments(elements.len()),
+        false => any::<T, SIZE>(elements, shift),
+    }
 }
 
-/// The sums of all elements, as if all were finite.
-struct Sums<'a, T, const SIZE: usize> {
+/// Sums, extremes and zeros side by side, as if all elements were finite.
+struct Lanes<T, const SIZE: usize> {
+    sum: [f64; WIDE_SUM_LANES],
+    squares: [f64; WIDE_SUM_LANES],
+    min: [T; EXTREME_LANES],
+    max: [T; EXTREME_LANES],
+    zeros: [u32; EXTREME_LANES],
+}
+
+impl<T: Number<SIZE>, const SIZE: usize> Lanes<T, SIZE> {
+    fn new() -> Self {
+        let (sum, squares) = ([0.0; WIDE_SUM_LANES], [0.0; WIDE_SUM_LANES]);
+        let (min, max) = ([T::LARGEST; EXTREME_LANES], [T::SMALLEST; EXTREME_LANES]);
+        Self { sum, squares, min, max, zeros: [0; EXTREME_LANES] }
+    }
+
+    fn moments(&self, count: usize) -> Moments {
+        let mut moments = Moments { count: count as u64, ..Moments::default() };
+        if count > 0 {
+            moments.sum = self.sum.iter().sum();
+            moments.squares = self.squares.iter().sum();
+            moments.min = self.min.iter().fold(moments.min, |min, value| min.min(value.to_f64()));
+            moments.max = self.max.iter().fold(moments.max, |max, value| max.max(value.to_f64()));
+            moments.zeros = self.zeros.iter().map(|&zeros| u64::from(zeros)).sum();
+        }
+        moments
+    }
+}
+
+/// Counts elements, in two passes: one alone would need more vectors than there are.
+struct Step<'a, T, const SIZE: usize> {
     elements: &'a [[u8; SIZE]],
     shift: f64,
-    of: PhantomData<T>,
+    lanes: &'a mut Lanes<T, SIZE>,
 }
 
-impl<T: Number<SIZE>, const SIZE: usize> WithSimd for Sums<'_, T, SIZE> {
-    type Output = Moments;
+impl<T: Number<SIZE>, const SIZE: usize> WithSimd for Step<'_, T, SIZE> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> Moments {
+    fn with_simd<S: Simd>(mut self, _simd: S) {
+        match S::F64_LANES {
+            8.. => self.sums::<S, WIDE_SUM_LANES>(),
+            _ => self.sums::<S, SUM_LANES>(),
+        }
+        self.extremes();
+    }
+}
+
+impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
+    #[inline(always)]
+    fn sums<S: Simd, const LANES: usize>(&mut self) {
+        let shift = self.shift;
         let difference = |bytes| {
             let value = T::decode(bytes).to_f64();
-            if T::SHIFTED { value - self.shift } else { value }
+            if T::SHIFTED { value - shift } else { value }
         };
-        let (groups, rest) = self.elements.as_chunks::<SUM_LANES>();
-        let (mut sum, mut squares) = ([0f64; SUM_LANES], [0f64; SUM_LANES]);
+        let kept = self.lanes.sum.first_chunk_mut::<LANES>().zip(self.lanes.squares.first_chunk_mut::<LANES>());
+        let (kept_sum, kept_squares) = kept.expect("no width is wider");
+        let (mut sum, mut squares) = (*kept_sum, *kept_squares);
+        let (groups, rest) = self.elements.as_chunks::<LANES>();
         for group in groups {
-            for lane in 0..SUM_LANES {
+            for lane in 0..LANES {
                 let difference = difference(group[lane]);
                 sum[lane] += difference;
                 // Where there are no vectors there is no instruction for this either, but a slow function.
@@ -108,29 +178,18 @@ impl<T: Number<SIZE>, const SIZE: usize> WithSimd for Sums<'_, T, SIZE> {
                 };
             }
         }
-        let mut moments = Moments { sum: sum.iter().sum(), squares: squares.iter().sum(), ..Moments::default() };
-        for &bytes in rest {
-            moments.sum += difference(bytes);
-            moments.squares += difference(bytes) * difference(bytes);
+        (*kept_sum, *kept_squares) = (sum, squares);
+        for (&bytes, (sum, squares)) in rest.iter().zip(kept_sum.iter_mut().zip(kept_squares)) {
+            let difference = difference(bytes);
+            *sum += difference;
+            *squares += difference * difference;
         }
-        moments
     }
-}
-
-/// Extremes and zeros of elements that are all finite.
-struct Extremes<'a, T, const SIZE: usize> {
-    elements: &'a [[u8; SIZE]],
-    of: PhantomData<T>,
-}
-
-impl<T: Number<SIZE>, const SIZE: usize> WithSimd for Extremes<'_, T, SIZE> {
-    type Output = Moments;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> Moments {
+    fn extremes(&mut self) {
+        let Lanes { mut min, mut max, mut zeros, .. } = *self.lanes;
         let (groups, rest) = self.elements.as_chunks::<EXTREME_LANES>();
-        let (mut min, mut max) = ([T::LARGEST; EXTREME_LANES], [T::SMALLEST; EXTREME_LANES]);
-        let mut zeros = [0u32; EXTREME_LANES];
         for group in groups {
             for lane in 0..EXTREME_LANES {
                 let value = T::decode(group[lane]);
@@ -139,14 +198,13 @@ impl<T: Number<SIZE>, const SIZE: usize> WithSimd for Extremes<'_, T, SIZE> {
                 zeros[lane] += u32::from(value == T::ZERO);
             }
         }
-        let mut moments = any::<T, SIZE>(rest, 0.0);
-        moments.count = self.elements.len() as u64;
-        if !groups.is_empty() {
-            moments.min = min.iter().fold(moments.min, |min, value| min.min(value.to_f64()));
-            moments.max = max.iter().fold(moments.max, |max, value| max.max(value.to_f64()));
-            moments.zeros += zeros.iter().map(|&zeros| u64::from(zeros)).sum::<u64>();
+        let kept = &mut *self.lanes;
+        (kept.min, kept.max, kept.zeros) = (min, max, zeros);
+        for (lane, value) in rest.iter().map(|&bytes| T::decode(bytes)).enumerate() {
+            kept.min[lane] = if value < kept.min[lane] { value } else { kept.min[lane] };
+            kept.max[lane] = if value > kept.max[lane] { value } else { kept.max[lane] };
+            kept.zeros[lane] += u32::from(value == T::ZERO);
         }
-        moments
     }
 }
 

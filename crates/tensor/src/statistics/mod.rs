@@ -1,4 +1,5 @@
 mod block;
+mod hash;
 mod moments;
 
 use std::num::NonZeroUsize;
@@ -6,9 +7,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use xxhash_rust::xxh3::Xxh3Default;
-
 use crate::{DType, TensorError, TensorView};
+use hash::Hash;
 use moments::Moments;
 
 /// What a tensor's elements are like, in numbers.
@@ -74,15 +74,14 @@ impl Statistics {
 pub struct Accumulator {
     dtype: DType,
     elements: u64,
-    hash: Xxh3Default,
+    hash: Hash,
     moments: Moments,
     /// The shift of the moments is chosen from the first finite element.
     shift: Option<f64>,
 }
 
-/// Bytes that are hashed and counted together, so that the second of the two finds them in the first-level cache.
-/// A multiple of every element's size.
-const BLOCK: usize = 16 << 10;
+/// Bytes whose sums are made side by side and then joined. A multiple of every element's size.
+const BLOCK: usize = 64 << 10;
 
 /// Pieces from this size on are worth the start of a thread.
 const SHARED: usize = 2 << 20;
@@ -99,7 +98,7 @@ impl Accumulator {
         if dtype == DType::String {
             return Err(TensorError::NoBytes(dtype));
         }
-        let (hash, moments) = (Xxh3Default::new(), Moments::default());
+        let (hash, moments) = (Hash::new(), Moments::default());
         Ok(Self { dtype, elements: elements as u64, hash, moments, shift: None })
     }
 
@@ -109,10 +108,12 @@ impl Accumulator {
         if shared && self.update_shared(bytes) {
             return;
         }
-        for block in bytes.chunks(BLOCK) {
-            self.hash.update(block);
+        let mut blocks = bytes.chunks(BLOCK);
+        while let Some(block) = blocks.next() {
             let left = self.elements - self.moments.count;
-            self.moments.add(block::moments(self.dtype, block, left, &mut self.shift));
+            let last = blocks.len() == 0;
+            let hash = |bytes: &[u8], follows| self.hash.update(bytes, follows || !last);
+            self.moments.add(block::moments(self.dtype, block, left, &mut self.shift, hash));
         }
     }
 
@@ -126,7 +127,7 @@ impl Accumulator {
             let parts = || bytes.chunks(PART).nth(next.fetch_add(1, Ordering::Relaxed));
             while let Some(part) = parts() {
                 for block in part.chunks(BLOCK) {
-                    moments.add(block::moments(dtype, block, u64::MAX, &mut { shift }));
+                    moments.add(block::moments(dtype, block, u64::MAX, &mut { shift }, |_, _| ()));
                 }
             }
             moments
@@ -134,7 +135,7 @@ impl Accumulator {
         let hash = &mut self.hash;
         let moments = thread::scope(|scope| {
             let helper = thread::Builder::new().name("opscope-statistics".into()).spawn_scoped(scope, count).ok()?;
-            hash.update(bytes);
+            hash.update(bytes, false);
             let mut moments = count();
             moments.add(helper.join().expect("counting does not panic"));
             Some(moments)

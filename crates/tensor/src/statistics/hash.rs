@@ -1,0 +1,42 @@
+//! XXH3 of a stream of bytes, with the machine's vectors chosen at run time: the crate's own choice is made when it is
+//! compiled, and then is SSE2. The algorithm is that of the xxHash specification, 64 bit, no seed, default secret.
+
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// XXH3 (64 bit, no seed) of all bytes that were given.
+pub(super) enum Hash {
+    #[cfg(target_arch = "x86_64")]
+    Wide(Box<wide::Wide>),
+    Narrow(Xxh3Default),
+}
+
+impl Hash {
+    pub fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = wide::Wide::new() {
+            return Self::Wide(Box::new(wide));
+        }
+        Self::Narrow(Xxh3Default::new())
+    }
+
+    /// Takes the next bytes, of any length. `follows` promises that more will come, and saves a copy of the last ones.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
+    pub fn update(&mut self, bytes: &[u8], follows: bool) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Wide(wide) => wide.update(bytes, follows),
+            Self::Narrow(narrow) => narrow.update(bytes),
+        }
+    }
+
+    pub fn digest(&self) -> u64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Wide(wide) => wide.digest(),
+            Self::Narrow(narrow) => narrow.digest(),
+        }
+    }
+}
