@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 pub(super) enum Hash {
     #[cfg(target_arch = "x86_64")]
     Wide(Box<wide::Wide>),
-    Narrow(Xxh3Default),
+    Narrow(Box<Xxh3Default>),
 }
 
 impl Hash {
@@ -19,7 +19,7 @@ impl Hash {
         if let Some(wide) = wide::Wide::new() {
             return Self::Wide(Box::new(wide));
         }
-        Self::Narrow(Xxh3Default::new())
+        Self::Narrow(Box::default())
     }
 
     /// Takes the next bytes, of any length. `follows` promises that more will come, and saves a copy of the last ones.
