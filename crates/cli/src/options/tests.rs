@@ -94,7 +94,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "m.onnx -o o -pf",
         Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
     ),
-    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump)),
+    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
     ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { .. }))),
     (
         "check",
@@ -202,7 +202,10 @@ fn the_seeds_three_command_lines_are_understood() {
     };
     assert_eq!((acl.instrument, acl.output), (expected, None));
     let dump = request_of("--output ./ --dump 1");
-    assert_eq!((dump.instrument, dump.output.unwrap().directory), (InstrumentChoice::Dump, "./".into()));
+    assert_eq!(
+        (dump.instrument, dump.output.unwrap().directory),
+        (InstrumentChoice::Dump(Box::default()), "./".into())
+    );
     let profile = request_of("--output ./ --profiler 1");
     assert_eq!(profiler(&profile).switches, ProfilerSwitches::default());
     assert!(!profiler(&profile).raw_only);

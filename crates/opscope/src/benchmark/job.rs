@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair};
-use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Request, Selection};
+use opscope_dump::ascend::{AscendSink, DirectoryTarget};
+use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Estimate, Request, Sink};
 use opscope_model::{Fidelity, Instrument};
 use opscope_profile::{Call, Format, ProfileError, Profiler, ProfilerOptions, Recording, Subject};
 use opscope_tensor::Tensor;
@@ -82,11 +83,22 @@ pub enum Instrumentation {
     Dump {
         /// The directory, which must not exist.
         directory: PathBuf,
-        /// Which tensors.
-        selection: Box<Selection>,
-        /// What of them.
-        contents: Contents,
+        /// Which tensors, and how they get to the files.
+        request: Box<Request>,
+        /// Which files.
+        form: DumpForm,
     },
+}
+
+/// The files of a dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DumpForm {
+    /// An `.npy` file for each tensor.
+    Npy,
+    /// Statistics of each tensor, as a table.
+    Statistics,
+    /// AscendCL's dump files, one for each operator and run.
+    Ascend,
 }
 
 /// What the caller of a job does beside it.
@@ -115,6 +127,9 @@ pub enum JobError {
     /// The dump.
     #[error(transparent)]
     Dump(#[from] DumpError),
+    /// What shall be dumped is not in the model.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Selection(Vec<DumpError>),
     /// The profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -150,6 +165,9 @@ fn where_kept(directory: &Option<PathBuf>) -> String {
         .map(|directory| format!("; what was captured until then is in {directory:?}"))
         .unwrap_or_default()
 }
+
+/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
+const CHUNK: usize = 128 << 20;
 
 impl Default for Surroundings<'_> {
     fn default() -> Self {
@@ -200,6 +218,9 @@ impl Job {
     /// See [`JobError`].
     pub fn run_in(&self, session: &Session, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
         let inputs = self.shapes.iter().map(|shapes| self.inputs(session, shapes)).collect::<Result<Vec<_>, _>>()?;
+        if let Instrumentation::Dump { request, .. } = &self.instrumentation {
+            request.selection.check(session.graph()).map_err(JobError::Selection)?;
+        }
         let places = Places::reserve(self)?;
         let instruments = Instruments::create(self, session, &places)?;
         instruments.check(session)?;
@@ -225,6 +246,24 @@ impl Job {
             }
         }
         self.report(session, places, instruments, ended, surroundings)
+    }
+
+    /// How much a dump of this job would be, without running it; nothing where no dump is asked for.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), as far as nothing runs.
+    pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
+        let Instrumentation::Dump { request, .. } = &self.instrumentation else { return Ok(Vec::new()) };
+        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        request.selection.check(session.graph()).map_err(JobError::Selection)?;
+        let estimate = |shapes: &ShapeWish| {
+            let inputs = self.inputs(&session, shapes)?;
+            let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);
+            let batch = inputs.batch(session.graph(), 0)?;
+            let plan = session.model().plan(&batch.tensors).map_err(SessionError::from)?;
+            Ok(Estimate::of(&request.selection, &**session.model(), &*plan, runs)?)
+        };
+        self.shapes.iter().map(estimate).collect()
     }
 
     fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
@@ -470,13 +509,16 @@ impl Instruments {
                 profiler.called(Call::Load, None, start, end);
                 Ok(Self::Profiler(Box::new(profiler), exports.clone()))
             }
-            Instrumentation::Dump { selection, contents, .. } => {
+            Instrumentation::Dump { request, form, .. } => {
                 let fidelity = session.model().fidelity();
                 let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
-                let sink = DirectorySink::create(directory, *contents, &about)?;
+                let sink: Box<dyn Sink> = match form {
+                    DumpForm::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &about)?),
+                    DumpForm::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &about)?),
+                    DumpForm::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory)?, CHUNK)),
+                };
                 let dumper = Dumper::new();
-                let request = Request { selection: (**selection).clone(), ..Request::default() };
-                dumper.subscribe(Box::new(sink), request)?;
+                dumper.subscribe(sink, (**request).clone())?;
                 Ok(Self::Dumper(Box::new(dumper)))
             }
         }
