@@ -56,6 +56,13 @@ enum Fate {
 }
 use Fate::*;
 
+fn dumped(request: &BenchmarkRequest) -> &DumpArguments {
+    match &request.instrument {
+        InstrumentChoice::Dump(dumped) => dumped,
+        other => panic!("{other:?} is no dump"),
+    }
+}
+
 /// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
 const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("model", "m.onnx", "", Works(|r| r.model.as_os_str() == "m.onnx")),
@@ -95,6 +102,19 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
     ),
     ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
+    ("dump-operator", "/conv*", "m.onnx -o o --dump", Works(|r| dumped(r).dump_operator == ["/conv*"])),
+    ("dump-type", "Conv", "m.onnx -o o --dump", Works(|r| dumped(r).dump_type == ["Conv"])),
+    ("dump-range", "a..b", "m.onnx -o o --dump", Works(|r| dumped(r).dump_range == ["a..b"])),
+    ("dump-io", "all", "m.onnx -o o --dump", Works(|r| dumped(r).dump_io == Some(DumpSide::All))),
+    ("dump-slot", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_slot == [1])),
+    ("dump-run", "0|5-10", "m.onnx -o o --dump", Works(|r| dumped(r).dump_run.as_deref() == Some("0|5-10"))),
+    ("dump-first", "3", "m.onnx -o o --dump", Works(|r| dumped(r).dump_first == Some(3))),
+    ("dump-non-finite", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_non_finite == Some(true))),
+    ("dump-budget", "1M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_budget == Some(Bytes(1 << 20)))),
+    ("dump-format", "ascend", "m.onnx -o o --dump", Works(|r| dumped(r).dump_format == Some(DumpFormat::Ascend))),
+    ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_cap == Some(Bytes(64 << 20)))),
+    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| dumped(r).dump_policy == Some(DumpPolicy::Spill))),
+    ("dump-estimate", "1", "m.onnx --dump", Works(|r| dumped(r).dump_estimate == Some(true))),
     ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { .. }))),
     (
         "check",
