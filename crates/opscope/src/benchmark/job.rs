@@ -2,24 +2,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair};
-use opscope_dump::ascend::{AscendSink, DirectoryTarget};
-use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Estimate, Request, Sink};
-use opscope_model::{Fidelity, Instrument};
-use opscope_profile::{Call, Format, ProfileError, Profiler, ProfilerOptions, Recording, Subject};
+use opscope_dump::{DumpError, Estimate, Request};
+use opscope_model::Fidelity;
+use opscope_profile::{Format, ProfileError, ProfilerOptions};
 use opscope_tensor::Tensor;
 
+use super::instruments::Instruments;
 use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
 use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError, run_name};
-use super::report::{
-    DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
-};
-use super::watch::Watch;
+use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use crate::machine::{self, Machine};
 use crate::{Session, SessionError};
@@ -166,9 +163,6 @@ fn where_kept(directory: &Option<PathBuf>) -> String {
         .unwrap_or_default()
 }
 
-/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
-const CHUNK: usize = 128 << 20;
-
 impl Default for Surroundings<'_> {
     fn default() -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
@@ -222,7 +216,7 @@ impl Job {
             request.selection.check(session.graph()).map_err(JobError::Selection)?;
         }
         let places = Places::reserve(self)?;
-        let instruments = Instruments::create(self, session, &places)?;
+        let instruments = Instruments::create(self, session, places.data.as_ref())?;
         instruments.check(session)?;
 
         let mut ended = Ended::default();
@@ -471,132 +465,6 @@ impl Places {
             places.outputs = Some(Place::directory(target)?);
         }
         Ok(places)
-    }
-}
-
-/// The instrument of a job, as it is created and finished.
-enum Instruments {
-    None,
-    Profiler(Box<Profiler>, Vec<Format>),
-    Dumper(Box<Dumper>),
-}
-
-/// What an instrument left.
-#[derive(Default)]
-struct Finished {
-    profile: Option<ProfileSummary>,
-    dump: Option<DumpSummary>,
-    incomplete_because: Vec<String>,
-}
-
-impl Instruments {
-    fn create(job: &Job, session: &Session, places: &Places) -> Result<Self, JobError> {
-        let directory = places.data.as_ref().map_or(Path::new("."), Place::partial);
-        let engine = session.engine();
-        match &job.instrumentation {
-            Instrumentation::None => Ok(Self::None),
-            Instrumentation::Profiler { options, exports, .. } => {
-                let subject = Subject {
-                    graph: session.graph().clone(),
-                    engine: engine.name().to_owned(),
-                    engine_version: engine.version().to_owned(),
-                    fidelity: session.model().fidelity(),
-                    engine_threads: session.threads().get(),
-                    concurrent_runs: job.repetition.concurrent.get(),
-                };
-                let profiler = Profiler::create(directory, &subject, options)?;
-                let (start, end) = session.loading();
-                profiler.called(Call::Load, None, start, end);
-                Ok(Self::Profiler(Box::new(profiler), exports.clone()))
-            }
-            Instrumentation::Dump { request, form, .. } => {
-                let fidelity = session.model().fidelity();
-                let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
-                let sink: Box<dyn Sink> = match form {
-                    DumpForm::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &about)?),
-                    DumpForm::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &about)?),
-                    DumpForm::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory)?, CHUNK)),
-                };
-                let dumper = Dumper::new();
-                dumper.subscribe(sink, (**request).clone())?;
-                Ok(Self::Dumper(Box::new(dumper)))
-            }
-        }
-    }
-
-    fn watch(&self) -> Watch<'_> {
-        match self {
-            Self::None => Watch::Nothing,
-            Self::Profiler(profiler, _) => Watch::Profiler(profiler),
-            Self::Dumper(dumper) => Watch::Dumper(dumper),
-        }
-    }
-
-    fn check(&self, session: &Session) -> Result<(), JobError> {
-        let Some(instrument): Option<&dyn Instrument> = self.watch().instrument() else { return Ok(()) };
-        let missing = instrument.requires().missing_in(session.engine().capabilities());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(JobError::Capability {
-            instrument: instrument.name().to_owned(),
-            engine: session.engine().name().to_owned(),
-            missing: missing.join(", "),
-        })
-    }
-
-    /// Closes what the instrument wrote and gives it its name. What the runs fell short of stands in its manifest.
-    fn finish(
-        self,
-        place: Option<Place>,
-        shortfalls: &[String],
-        surroundings: &Surroundings<'_>,
-    ) -> Result<Finished, JobError> {
-        let Some(mut place) = place else { return Ok(Finished::default()) };
-        place.keep();
-        let mut finished = Finished::default();
-        match self {
-            Self::None => {}
-            Self::Profiler(profiler, exports) => {
-                shortfalls.iter().for_each(|reason| profiler.set_incomplete(reason));
-                let manifest = profiler.finish()?;
-                finished.incomplete_because = manifest.incomplete_because.clone();
-                let mut written = Vec::new();
-                let mut account = None;
-                if !exports.is_empty() {
-                    (surroundings.stage)("exporting the profile");
-                    let recording = Recording::open(place.partial())?;
-                    for format in exports {
-                        match recording.export(format, place.partial()) {
-                            Ok(files) => written.extend(files),
-                            Err(error) => finished.incomplete_because.push(error.to_string()),
-                        }
-                    }
-                    account = Some(recording.account()?);
-                }
-                let directory = place.commit()?;
-                let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
-                finished.profile = Some(ProfileSummary { directory, exports, account });
-            }
-            Self::Dumper(dumper) => {
-                let report = dumper.finish()?;
-                for subscription in &report.subscriptions {
-                    finished.incomplete_because.extend(subscription.errors.iter().cloned());
-                    let missing = subscription.losses.count();
-                    if missing > 0 {
-                        finished.incomplete_because.push(format!("{missing} tensors are missing from the dump"));
-                    }
-                    finished.dump = Some(DumpSummary {
-                        directory: place.target().to_owned(),
-                        tensors: subscription.delivered.tensors,
-                        bytes: subscription.delivered.bytes,
-                        missing,
-                    });
-                }
-                place.commit()?;
-            }
-        }
-        Ok(finished)
     }
 }
 

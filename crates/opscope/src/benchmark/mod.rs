@@ -1,6 +1,7 @@
 //! What `opscope benchmark` does: run a model many times, take the times, and watch what it does where asked for.
 
 mod acl;
+mod instruments;
 mod interruptible;
 mod job;
 mod latency;
