@@ -31,6 +31,11 @@ impl Failure {
         Self { exit: Exit::Failed, message: message.to_string() }
     }
 
+    /// Something is there, but not what was asked for.
+    pub fn incomplete(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Incomplete, message: message.to_string() }
+    }
+
     /// The command was used wrongly.
     pub fn wrong_use(message: impl fmt::Display) -> Self {
         Self { exit: Exit::WrongUse, message: message.to_string() }

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
 use opscope_model::{Model, Plan, RunId, TensorType};
-use opscope_onnx::ValueId;
+use opscope_onnx::{Dim, Graph, ValueId};
 
 use crate::routes::{Route, Routes};
 use crate::{DumpError, Selection};
@@ -37,7 +37,10 @@ impl Estimate {
         let routes = Routes::new(model.graph(), 0, plan.kernels(), &known).selected(selection);
 
         let mut once = Self { missing: routes.absent.len() as u64, ..Self::default() };
-        routes.constant.iter().for_each(|route| once.add(constants.get(&route.value).copied().flatten()));
+        for route in &routes.constant {
+            let weight = || weight_bytes(model.graph(), route.value);
+            once.add(constants.get(&route.value).copied().unwrap_or_else(weight));
+        }
         let mut each = Self::default();
         for kernel in plan.kernels().iter() {
             each.add_all(&routes.before[kernel.id.index()], &kernel.input_types);
@@ -72,4 +75,15 @@ impl Estimate {
 fn bytes_of(tensor: &TensorType) -> Option<u64> {
     let elements = tensor.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))?;
     tensor.dtype?.bytes_of(elements).map(|bytes| bytes as u64)
+}
+
+/// The bytes of a weight of the file.
+fn weight_bytes(graph: &Graph, value: ValueId) -> Option<u64> {
+    let value = graph.value(value);
+    let number = |dim: &Dim| match dim {
+        Dim::Fixed(number) => Some(*number),
+        Dim::Symbol(_) => None,
+    };
+    let elements: Option<usize> = value.shape.as_ref()?.iter().map(number).product();
+    value.dtype?.bytes_of(elements?).map(|bytes| bytes as u64)
 }

@@ -104,3 +104,14 @@ proptest! {
         prop_assert_eq!(found.equal, x.iter().zip(&y).filter(|(x, y)| x == y || (x.is_nan() && y.is_nan())).count() as u64);
     }
 }
+
+#[test]
+fn pieces_smaller_than_a_block_with_elements_that_are_not_finite_are_counted_once() {
+    let x = vec![f32::NAN; 3000];
+    let mut accumulator = DifferenceAccumulator::new(DType::F32, DType::F32, 3000, 0.0).unwrap();
+    for piece in bytes(&x).chunks(4 * 700) {
+        accumulator.update(piece, piece);
+    }
+    let found = accumulator.finish();
+    assert_eq!((found.count, found.equal), (3000, 3000));
+}

@@ -7,7 +7,7 @@ mod subject;
 use std::hint::black_box;
 use std::sync::Mutex;
 
-use measure::{Case, Contender, medians, nanos_each};
+use measure::{Case, Contender, medians, nanos_each, run_on};
 use opscope_trace::{BufferOptions, DispatchRecord, emit};
 use subject::{Subject, record};
 use tracing_subscriber::layer::SubscriberExt;
@@ -18,7 +18,8 @@ struct Nothing;
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Nothing {}
 
 fn main() {
-    let subject = Subject::start(BufferOptions::default());
+    run_on(0);
+    let subject = Subject::start_with(BufferOptions::default(), || run_on(1));
     let mut number = 0;
     let (mut push, mut pop) = rtrb::RingBuffer::<DispatchRecord>::new(131_072);
     let (send, receive) = crossbeam_channel::bounded::<DispatchRecord>(131_072);

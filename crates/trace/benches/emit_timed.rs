@@ -7,7 +7,7 @@ mod subject;
 use std::hint::black_box;
 use std::sync::Barrier;
 
-use measure::{Case, Contender, medians, nanos_each, title};
+use measure::{Case, Contender, medians, nanos_each, run_on, title};
 use opscope_clock::Ticks;
 use opscope_trace::{BufferOptions, Bytes, DispatchRecord, emit};
 use subject::{Subject, record};
@@ -16,7 +16,9 @@ const BATCH: u64 = 10_000;
 
 fn main() {
     // Large enough for both threads' batches, so that no callback runs while they emit.
-    let subject = Subject::start(BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() });
+    let options = BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() };
+    run_on(0);
+    let subject = Subject::start_with(options, || run_on(1));
     let mut numbers = [0u64; 3];
     let [alone, beside, other] = &mut numbers;
     let mut slot = Box::new([0u64; 8]);
@@ -32,6 +34,7 @@ fn main() {
     let (tell, told) = std::sync::mpsc::channel::<f64>();
     let [single, floor, clock, double] = std::thread::scope(|scope| {
         scope.spawn(move || {
+            run_on(1);
             for () in asked {
                 start.wait();
                 tell.send(nanos_each(BATCH, |_| timed(1, other))).expect("it is waited for");

@@ -7,7 +7,7 @@ mod subject;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use measure::{Case, Contender, medians, title};
+use measure::{Case, Contender, medians, run_on, title};
 use opscope_trace::{BufferOptions, Bytes};
 use subject::{Subject, record};
 
@@ -110,14 +110,5 @@ impl RoundTrip {
             turn = changed.wait(turn).expect("nobody panics");
         }
         start.elapsed().as_nanos() as f64 / 1e3
-    }
-}
-
-/// Keeps this thread on a processor, where there is that one.
-fn run_on(processor: usize) {
-    let mut set = rustix::thread::CpuSet::new();
-    set.set(processor);
-    if rustix::thread::sched_setaffinity(None, &set).is_err() {
-        title("(this machine has one processor: nothing is pinned)");
     }
 }

@@ -4,6 +4,10 @@ use std::mem::MaybeUninit;
 use crate::chunk::{Chunk, Fill, START, Segment};
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, yield_now};
 
+/// How far ahead of a record, in bytes, the chunk's lines are asked for: some 16 records, as long as it takes to get a line
+/// back from the cache of whoever read the last batch.
+const AHEAD: usize = 1024;
+
 /// What a thread needs to write into its chunk of one buffer without a lock.
 ///
 /// Everything but `limit` is the owning thread's. `limit` changes under the buffer's lock only: any thread may set it to 0,
@@ -80,6 +84,7 @@ impl Writer {
         // SAFETY: this thread holds the chunk: it is its one writer, `fill` is its `committed`, and what stays below a limit
         // ends within the stride.
         unsafe { chunk.write(fill.position(), payload) };
+        chunk.prepare_to_write(fill.position() + AHEAD);
         chunk.committed().store(fill.with_record(length).0, Ordering::Release);
         true
     }

@@ -4,18 +4,19 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use opscope::benchmark::{self, InputWish, Instrumentation, Job, Repetition, run_name};
-use opscope::dump::{Contents, Selection};
 use opscope::inputs::{self, Data, ShapeWish};
 use opscope::profile::{Format, ProfilerOptions, Switches};
 use opscope::trace::{Bytes, Policy};
 
+use super::dump;
+use crate::exit::Failure;
 use crate::options::{
     BenchmarkRequest, Inputs, InstrumentChoice, OutputFormat, ProfilerSwitches, PureData, RecordMemory, RecordPolicy,
     ShapeChoice, ShapeSet,
 };
 
 /// The job, without what an `acl.json` asks for.
-pub fn from_request(request: &BenchmarkRequest) -> Job {
+pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
     let repetition = &request.repetition;
     let mut job = Job {
         inputs: inputs(request),
@@ -32,7 +33,14 @@ pub fn from_request(request: &BenchmarkRequest) -> Job {
         arguments: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         ..Job::new(&request.model)
     };
-    let Some(output) = &request.output else { return job };
+    let Some(output) = &request.output else {
+        if let InstrumentChoice::Dump(dumped) = &request.instrument {
+            // Without a place for results only `--dump-estimate` comes here, which needs none.
+            let request = Box::new(dump::request(dumped)?);
+            watch(&mut job, Instrumentation::Dump { directory: PathBuf::new(), request, form: dump::form(dumped) });
+        }
+        return Ok(job);
+    };
     job.run_name = output.run_name.clone().unwrap_or_else(|| PathBuf::from(run_name()));
     let format = match output.format {
         OutputFormat::Npy => benchmark::OutputFormat::Npy,
@@ -47,14 +55,13 @@ pub fn from_request(request: &BenchmarkRequest) -> Job {
             options: Box::new(profiler_options(Some(&profiler.switches), &profiler.memory)),
             exports: if profiler.raw_only { Vec::new() } else { Format::ALL.to_vec() },
         },
-        InstrumentChoice::Dump => Instrumentation::Dump {
-            directory: output.directory.join("dump").join(&job.run_name),
-            selection: Box::new(Selection::default()),
-            contents: Contents::Tensors,
-        },
+        InstrumentChoice::Dump(dumped) => {
+            let directory = output.directory.join("dump").join(&job.run_name);
+            Instrumentation::Dump { directory, request: Box::new(dump::request(dumped)?), form: dump::form(dumped) }
+        }
     };
     watch(&mut job, instrumentation);
-    job
+    Ok(job)
 }
 
 /// Lets something watch the job's runs.

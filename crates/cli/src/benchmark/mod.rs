@@ -1,5 +1,6 @@
 //! `opscope benchmark`.
 
+mod dump;
 mod job;
 mod text;
 
@@ -40,8 +41,15 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         },
         advanced: &|done, planned| progress.advanced(done, planned),
     };
-    let mut job = job::from_request(&request);
+    let mut job = job::from_request(&request)?;
     messages.debug(format!("{job:?}"));
+    if let InstrumentChoice::Dump(dumped) = &request.instrument
+        && dumped.dump_estimate == Some(true)
+    {
+        let estimates = job.estimate().map_err(failure)?;
+        progress.finish();
+        return print(text::estimates(&estimates, request.reporting.json)).map(|()| Exit::Done);
+    }
     let outcome = match &request.instrument {
         InstrumentChoice::AclJson { path, check_only, memory } => {
             let config = read_acl_json(path, messages)?;
@@ -118,7 +126,11 @@ fn all(path: &std::path::Path, problems: &[acl_json::Problem]) -> Failure {
 }
 
 fn failure(error: JobError) -> Failure {
+    if let JobError::Nothing { kept: Some(_) } = &error {
+        return Failure::incomplete(error);
+    }
     let wrong_use = match &error {
+        JobError::Selection(_) => true,
         JobError::Session(SessionError::File(_)) | JobError::Input(_) | JobError::Place(_) => true,
         JobError::Measure { source: MeasureError::Input(_), .. } => true,
         JobError::Measure { source: MeasureError::Engine(error), .. } => matches!(

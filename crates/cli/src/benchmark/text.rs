@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use opscope::benchmark::{Job, Latency, Measured, Report};
+use opscope::dump::Estimate;
 
 use super::millis;
 
@@ -42,6 +43,33 @@ pub fn render(report: &Report, job: &Job) -> String {
         let _ = writeln!(text, "summary   {}_summary.json", run.display());
     }
     text
+}
+
+/// What dumps would be, one for every set of shapes.
+pub fn estimates(estimates: &[Estimate], as_json: bool) -> String {
+    if as_json {
+        let all = estimates.iter().map(|estimate| {
+            serde_json::json!({
+                "tensors": estimate.tensors, "bytes": estimate.bytes, "unknown": estimate.unknown,
+                "missing": estimate.missing, "at_most": estimate.at_most,
+            })
+        });
+        return serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
+            .to_string();
+    }
+    let line = |estimate: &Estimate| {
+        let mebibytes = estimate.bytes as f64 / f64::from(1 << 20);
+        let at_most = if estimate.at_most { "at most " } else { "" };
+        let mut line = format!("{at_most}{} tensors, {mebibytes:.1} MiB", estimate.tensors);
+        if estimate.unknown > 0 {
+            let _ = write!(line, "; the sizes of {} more are not known before they are computed", estimate.unknown);
+        }
+        if estimate.missing > 0 {
+            let _ = write!(line, "; {} cannot be had", estimate.missing);
+        }
+        line
+    };
+    estimates.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn head(text: &mut String, report: &Report) {

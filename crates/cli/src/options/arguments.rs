@@ -1,6 +1,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use super::dump::DumpArguments;
 use super::profiler::{Bytes, RecordPolicy};
 use super::request::{OutputFormat, Percent, PureData};
 
@@ -97,6 +98,8 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub dump: Option<bool>,
+    #[command(flatten)]
+    pub dumped: DumpArguments,
     /// Profile or dump as this file says; --profiler and --dump are then ignored [also: -acl]
     #[arg(long, value_name = "FILE", help_heading = INSTRUMENTS)]
     pub acl_json_path: Option<PathBuf>,
@@ -193,7 +196,7 @@ pub enum RunMode {
 }
 
 /// [`expand`](super::expand) turns every spelling of a truth value into one of these.
-fn truth(text: &str) -> Result<bool, String> {
+pub(super) fn truth(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
 }
 

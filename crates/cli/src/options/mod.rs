@@ -5,6 +5,7 @@
 //! the table of all options.
 
 mod arguments;
+mod dump;
 mod environment;
 mod profiler;
 mod refusal;
@@ -14,6 +15,8 @@ mod shapes;
 mod spellings;
 
 pub use arguments::BenchmarkArguments;
+use arguments::truth;
+pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};

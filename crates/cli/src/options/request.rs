@@ -2,6 +2,7 @@ use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use super::dump::DumpArguments;
 use super::profiler::{ProfilerSwitches, RecordMemory};
 use super::shapes::ShapeChoice;
 
@@ -100,8 +101,8 @@ pub enum InstrumentChoice {
     None,
     /// `--profiler`.
     Profiler(Profiler),
-    /// `--dump`: every output of every operator of the graph, as npy files.
-    Dump,
+    /// `--dump`: every output of every operator of the graph, as npy files, or what the options beside it choose.
+    Dump(Box<DumpArguments>),
     /// `--acl-json-path`: whatever that file asks for, to the directories that it names.
     AclJson {
         /// The file.

@@ -170,6 +170,9 @@ fn instrument(
     if is(arguments.dump_npy) && !dump {
         return Err(Refusal::Needs { option: "--dump-npy", needed: "--dump or --acl-json-path" });
     }
+    if let Some(option) = arguments.dumped.first_given().filter(|_| !dump) {
+        return Err(Refusal::Needs { option, needed: "--dump" });
+    }
     if !profiler {
         let useless = [
             ("--profiler-option", !arguments.profiler_option.is_empty()),
@@ -189,11 +192,12 @@ fn instrument(
         return profile(arguments, environment, notes).map(InstrumentChoice::Profiler);
     }
     if dump {
-        if without_output {
+        if without_output && !is(arguments.dumped.dump_estimate) {
             return Err(Refusal::Needs { option: "--dump", needed: "--output, the directory for the dump" });
         }
         note_dump_npy(arguments, notes);
-        return Ok(InstrumentChoice::Dump);
+        arguments.dumped.check()?;
+        return Ok(InstrumentChoice::Dump(Box::new(arguments.dumped.clone())));
     }
     Ok(InstrumentChoice::None)
 }

@@ -48,6 +48,8 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("display-all-summary", &["-das"]),
     boolean("divide-input", &[]),
     boolean("dump", &[]),
+    boolean("dump-estimate", &[]),
+    boolean("dump-non-finite", &[]),
     boolean("dump-npy", &[]),
     boolean("energy-consumption", &["-ec"]),
     boolean("json", &[]),

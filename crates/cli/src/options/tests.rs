@@ -56,6 +56,13 @@ enum Fate {
 }
 use Fate::*;
 
+fn dumped(request: &BenchmarkRequest) -> &DumpArguments {
+    match &request.instrument {
+        InstrumentChoice::Dump(dumped) => dumped,
+        other => panic!("{other:?} is no dump"),
+    }
+}
+
 /// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
 const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("model", "m.onnx", "", Works(|r| r.model.as_os_str() == "m.onnx")),
@@ -94,7 +101,20 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "m.onnx -o o -pf",
         Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
     ),
-    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump)),
+    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
+    ("dump-operator", "/conv*", "m.onnx -o o --dump", Works(|r| dumped(r).dump_operator == ["/conv*"])),
+    ("dump-type", "Conv", "m.onnx -o o --dump", Works(|r| dumped(r).dump_type == ["Conv"])),
+    ("dump-range", "a..b", "m.onnx -o o --dump", Works(|r| dumped(r).dump_range == ["a..b"])),
+    ("dump-io", "all", "m.onnx -o o --dump", Works(|r| dumped(r).dump_io == Some(DumpSide::All))),
+    ("dump-slot", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_slot == [1])),
+    ("dump-run", "0|5-10", "m.onnx -o o --dump", Works(|r| dumped(r).dump_run.as_deref() == Some("0|5-10"))),
+    ("dump-first", "3", "m.onnx -o o --dump", Works(|r| dumped(r).dump_first == Some(3))),
+    ("dump-non-finite", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_non_finite == Some(true))),
+    ("dump-budget", "1M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_budget == Some(Bytes(1 << 20)))),
+    ("dump-format", "ascend", "m.onnx -o o --dump", Works(|r| dumped(r).dump_format == Some(DumpFormat::Ascend))),
+    ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_cap == Some(Bytes(64 << 20)))),
+    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| dumped(r).dump_policy == Some(DumpPolicy::Spill))),
+    ("dump-estimate", "1", "m.onnx --dump", Works(|r| dumped(r).dump_estimate == Some(true))),
     ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { .. }))),
     (
         "check",
@@ -202,7 +222,10 @@ fn the_seeds_three_command_lines_are_understood() {
     };
     assert_eq!((acl.instrument, acl.output), (expected, None));
     let dump = request_of("--output ./ --dump 1");
-    assert_eq!((dump.instrument, dump.output.unwrap().directory), (InstrumentChoice::Dump, "./".into()));
+    assert_eq!(
+        (dump.instrument, dump.output.unwrap().directory),
+        (InstrumentChoice::Dump(Box::default()), "./".into())
+    );
     let profile = request_of("--output ./ --profiler 1");
     assert_eq!(profiler(&profile).switches, ProfilerSwitches::default());
     assert!(!profiler(&profile).raw_only);

@@ -98,7 +98,7 @@ impl Model for Chain {
     }
 
     fn plan(&self, _inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
-        unimplemented!("the chain is its own plan")
+        Err(EngineError::Load { node: None, reason: "the chain is its own plan".to_owned() })
     }
 }
 

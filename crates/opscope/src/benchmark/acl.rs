@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use opscope_dump::{BlacklistEntry, Contents, Io, IoSelection, Pattern, Position, Selection};
+use opscope_dump::{BlacklistEntry, Io, IoSelection, Pattern, Position, Request, Selection};
 use opscope_onnx::Graph;
 use opscope_profile::ProfilerOptions;
 
-use super::Instrumentation;
+use super::{DumpForm, Instrumentation};
 use crate::acl_json::{
     AclConfig, DumpContent, DumpMode, DumpSection, ModelNames, Note, Problem, ProfilerSection, Slot, TaskTime,
 };
@@ -36,10 +36,10 @@ pub fn apply(
     let instrumentation = match (&config.dump, &config.profiler) {
         (Some(dump), _) => Instrumentation::Dump {
             directory: dump.path.join(run_name).components().collect(),
-            selection: Box::new(selection(dump, &names)),
-            contents: match dump.content {
-                DumpContent::Tensors => Contents::Tensors,
-                DumpContent::Statistics(_) => Contents::Statistics,
+            request: Box::new(Request { selection: selection(dump, &names), ..Request::default() }),
+            form: match dump.content {
+                DumpContent::Tensors => DumpForm::Npy,
+                DumpContent::Statistics(_) => DumpForm::Statistics,
             },
         },
         (None, Some(profiler)) => Instrumentation::Profiler {

@@ -2,23 +2,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair};
-use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Request, Selection};
-use opscope_model::{Fidelity, Instrument};
-use opscope_profile::{Call, Format, ProfileError, Profiler, ProfilerOptions, Recording, Subject};
+use opscope_dump::{DumpError, Estimate, Request};
+use opscope_model::Fidelity;
+use opscope_profile::{Format, ProfileError, ProfilerOptions};
 use opscope_tensor::Tensor;
 
+use super::instruments::Instruments;
 use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
 use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError, run_name};
-use super::report::{
-    DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
-};
-use super::watch::Watch;
+use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use crate::machine::{self, Machine};
 use crate::{Session, SessionError};
@@ -82,11 +80,22 @@ pub enum Instrumentation {
     Dump {
         /// The directory, which must not exist.
         directory: PathBuf,
-        /// Which tensors.
-        selection: Box<Selection>,
-        /// What of them.
-        contents: Contents,
+        /// Which tensors, and how they get to the files.
+        request: Box<Request>,
+        /// Which files.
+        form: DumpForm,
     },
+}
+
+/// The files of a dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DumpForm {
+    /// An `.npy` file for each tensor.
+    Npy,
+    /// Statistics of each tensor, as a table.
+    Statistics,
+    /// AscendCL's dump files, one for each operator and run.
+    Ascend,
 }
 
 /// What the caller of a job does beside it.
@@ -115,6 +124,9 @@ pub enum JobError {
     /// The dump.
     #[error(transparent)]
     Dump(#[from] DumpError),
+    /// What shall be dumped is not in the model.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Selection(Vec<DumpError>),
     /// The profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -200,8 +212,11 @@ impl Job {
     /// See [`JobError`].
     pub fn run_in(&self, session: &Session, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
         let inputs = self.shapes.iter().map(|shapes| self.inputs(session, shapes)).collect::<Result<Vec<_>, _>>()?;
+        if let Instrumentation::Dump { request, .. } = &self.instrumentation {
+            request.selection.check(session.graph()).map_err(JobError::Selection)?;
+        }
         let places = Places::reserve(self)?;
-        let instruments = Instruments::create(self, session, &places)?;
+        let instruments = Instruments::create(self, session, places.data.as_ref())?;
         instruments.check(session)?;
 
         let mut ended = Ended::default();
@@ -225,6 +240,24 @@ impl Job {
             }
         }
         self.report(session, places, instruments, ended, surroundings)
+    }
+
+    /// How much a dump of this job would be, without running it; nothing where no dump is asked for.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), as far as nothing runs.
+    pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
+        let Instrumentation::Dump { request, .. } = &self.instrumentation else { return Ok(Vec::new()) };
+        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        request.selection.check(session.graph()).map_err(JobError::Selection)?;
+        let estimate = |shapes: &ShapeWish| {
+            let inputs = self.inputs(&session, shapes)?;
+            let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);
+            let batch = inputs.batch(session.graph(), 0)?;
+            let plan = session.model().plan(&batch.tensors).map_err(SessionError::from)?;
+            Ok(Estimate::of(&request.selection, &**session.model(), &*plan, runs)?)
+        };
+        self.shapes.iter().map(estimate).collect()
     }
 
     fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
@@ -432,129 +465,6 @@ impl Places {
             places.outputs = Some(Place::directory(target)?);
         }
         Ok(places)
-    }
-}
-
-/// The instrument of a job, as it is created and finished.
-enum Instruments {
-    None,
-    Profiler(Box<Profiler>, Vec<Format>),
-    Dumper(Box<Dumper>),
-}
-
-/// What an instrument left.
-#[derive(Default)]
-struct Finished {
-    profile: Option<ProfileSummary>,
-    dump: Option<DumpSummary>,
-    incomplete_because: Vec<String>,
-}
-
-impl Instruments {
-    fn create(job: &Job, session: &Session, places: &Places) -> Result<Self, JobError> {
-        let directory = places.data.as_ref().map_or(Path::new("."), Place::partial);
-        let engine = session.engine();
-        match &job.instrumentation {
-            Instrumentation::None => Ok(Self::None),
-            Instrumentation::Profiler { options, exports, .. } => {
-                let subject = Subject {
-                    graph: session.graph().clone(),
-                    engine: engine.name().to_owned(),
-                    engine_version: engine.version().to_owned(),
-                    fidelity: session.model().fidelity(),
-                    engine_threads: session.threads().get(),
-                    concurrent_runs: job.repetition.concurrent.get(),
-                };
-                let profiler = Profiler::create(directory, &subject, options)?;
-                let (start, end) = session.loading();
-                profiler.called(Call::Load, None, start, end);
-                Ok(Self::Profiler(Box::new(profiler), exports.clone()))
-            }
-            Instrumentation::Dump { selection, contents, .. } => {
-                let fidelity = session.model().fidelity();
-                let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
-                let sink = DirectorySink::create(directory, *contents, &about)?;
-                let dumper = Dumper::new();
-                let request = Request { selection: (**selection).clone(), ..Request::default() };
-                dumper.subscribe(Box::new(sink), request)?;
-                Ok(Self::Dumper(Box::new(dumper)))
-            }
-        }
-    }
-
-    fn watch(&self) -> Watch<'_> {
-        match self {
-            Self::None => Watch::Nothing,
-            Self::Profiler(profiler, _) => Watch::Profiler(profiler),
-            Self::Dumper(dumper) => Watch::Dumper(dumper),
-        }
-    }
-
-    fn check(&self, session: &Session) -> Result<(), JobError> {
-        let Some(instrument): Option<&dyn Instrument> = self.watch().instrument() else { return Ok(()) };
-        let missing = instrument.requires().missing_in(session.engine().capabilities());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(JobError::Capability {
-            instrument: instrument.name().to_owned(),
-            engine: session.engine().name().to_owned(),
-            missing: missing.join(", "),
-        })
-    }
-
-    /// Closes what the instrument wrote and gives it its name. What the runs fell short of stands in its manifest.
-    fn finish(
-        self,
-        place: Option<Place>,
-        shortfalls: &[String],
-        surroundings: &Surroundings<'_>,
-    ) -> Result<Finished, JobError> {
-        let Some(mut place) = place else { return Ok(Finished::default()) };
-        place.keep();
-        let mut finished = Finished::default();
-        match self {
-            Self::None => {}
-            Self::Profiler(profiler, exports) => {
-                shortfalls.iter().for_each(|reason| profiler.set_incomplete(reason));
-                let manifest = profiler.finish()?;
-                finished.incomplete_because = manifest.incomplete_because.clone();
-                let mut written = Vec::new();
-                let mut account = None;
-                if !exports.is_empty() {
-                    (surroundings.stage)("exporting the profile");
-                    let recording = Recording::open(place.partial())?;
-                    for format in exports {
-                        match recording.export(format, place.partial()) {
-                            Ok(files) => written.extend(files),
-                            Err(error) => finished.incomplete_because.push(error.to_string()),
-                        }
-                    }
-                    account = Some(recording.account()?);
-                }
-                let directory = place.commit()?;
-                let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
-                finished.profile = Some(ProfileSummary { directory, exports, account });
-            }
-            Self::Dumper(dumper) => {
-                let report = dumper.finish()?;
-                for subscription in &report.subscriptions {
-                    finished.incomplete_because.extend(subscription.errors.iter().cloned());
-                    let missing = subscription.losses.count();
-                    if missing > 0 {
-                        finished.incomplete_because.push(format!("{missing} tensors are missing from the dump"));
-                    }
-                    finished.dump = Some(DumpSummary {
-                        directory: place.target().to_owned(),
-                        tensors: subscription.delivered.tensors,
-                        bytes: subscription.delivered.bytes,
-                        missing,
-                    });
-                }
-                place.commit()?;
-            }
-        }
-        Ok(finished)
     }
 }
 

@@ -249,13 +249,17 @@ impl Bench<'_> {
             kernels: plan.kernels(),
             fidelity: self.session.model().fidelity(),
         };
-        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info);
+        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info, self.progress.cancel);
         let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
 
         let upload = Ticks::now();
         let resident = plan.upload(&batch.tensors)?;
         let start = Ticks::now();
-        let outputs = plan.run(run, &*resident, observer)?;
+        let outputs = match plan.run(run, &*resident, observer) {
+            // The run was ended from outside: what was measured before counts, this one does not.
+            Err(EngineError::Stopped(_)) if self.progress.cancel.load(Ordering::Relaxed) => return Ok(()),
+            outcome => outcome?,
+        };
         let end = Ticks::now();
         let mut host = Vec::with_capacity(outputs.len());
         for slot in 0..outputs.len() {

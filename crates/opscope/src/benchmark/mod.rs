@@ -1,6 +1,8 @@
 //! What `opscope benchmark` does: run a model many times, take the times, and watch what it does where asked for.
 
 mod acl;
+mod instruments;
+mod interruptible;
 mod job;
 mod latency;
 mod measure;
@@ -10,7 +12,7 @@ mod report;
 mod watch;
 
 pub use acl::{AclError, apply as apply_acl_json};
-pub use job::{InputWish, Instrumentation, Job, JobError, Surroundings};
+pub use job::{DumpForm, InputWish, Instrumentation, Job, JobError, Surroundings};
 pub use latency::{Latency, median_interval};
 pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
 pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};

@@ -1,7 +1,11 @@
+use std::sync::atomic::AtomicBool;
+
 use opscope_clock::Ticks;
 use opscope_dump::Dumper;
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Call, Profiler};
+
+use super::interruptible::Interruptible;
 
 /// What watches the runs of a benchmark. One at a time: a dump lengthens the times that a profile shows.
 #[derive(Clone, Copy, Default)]
@@ -50,9 +54,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The observer of a run.
-    pub(super) fn observe(&self, run: &RunInfo<'a>) -> Option<Box<dyn RunObserver + 'a>> {
-        self.instrument().map(|instrument| instrument.observe(run))
+    /// The observer of a run. A run that is dumped ends between two operators when `cancel` is set; one that is profiled
+    /// is let go on to its end, for half a run says nothing.
+    pub(super) fn observe(&self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Option<Box<dyn RunObserver + 'a>> {
+        match *self {
+            Watch::Nothing => None,
+            Watch::Profiler(profiler) => Some(profiler.observe(run)),
+            Watch::Dumper(dumper) => Some(Box::new(Interruptible { inner: dumper.observe(run), cancel })),
+        }
     }
 
     /// A run is over: when its upload began, and when upload, inference and download ended.

@@ -113,7 +113,9 @@ impl DifferenceAccumulator {
             return;
         };
         for (x, y) in tensor.chunks(left_block).zip(reference.chunks(right_block)) {
-            let pairs = (self.elements - self.sums.count).min(BLOCK_ELEMENTS as u64) as usize;
+            let pairs = elements(left, x).min(elements(right, y));
+            // The last byte of a 4-bit type may hold one element only.
+            let pairs = pairs.min(self.elements.saturating_sub(self.sums.count) as usize);
             let fast = match self.types {
                 (DType::F32, DType::F32) => float32::sums(x, y, self.relative),
                 _ => None,
@@ -147,4 +149,9 @@ impl DifferenceAccumulator {
             excess: sums.excess,
         }
     }
+}
+
+/// How many elements have room in bytes.
+fn elements(dtype: DType, bytes: &[u8]) -> usize {
+    dtype.size().map_or(bytes.len() * 2, |size| bytes.len() / size)
 }

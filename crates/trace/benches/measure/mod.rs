@@ -49,6 +49,16 @@ pub fn title(text: &str) {
     }
 }
 
+/// Keeps this thread on a processor, where there is that one, so that what is compared has the same placement and no other
+/// program's threads make this one move.
+pub fn run_on(processor: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(processor);
+    if rustix::thread::sched_setaffinity(None, &set).is_err() {
+        title("(this machine has one processor: nothing is pinned)");
+    }
+}
+
 pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

@@ -46,6 +46,18 @@ impl Chunk {
         unsafe { std::ptr::copy_nonoverlapping(payload.as_ptr(), self.0.as_ptr().add(offset), payload.len()) }
     }
 
+    /// Asks for a line that will be written soon, so that no other cache holds it by then.
+    #[inline(always)]
+    pub(crate) fn prepare_to_write(&self, offset: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: PREFETCHW reads and writes nothing and never faults, whatever the address; processors without it ignore it.
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) self.0.as_ptr().wrapping_add(offset), options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = offset;
+    }
+
     /// A payload that is being built.
     ///
     /// # Safety

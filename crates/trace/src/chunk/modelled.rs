@@ -21,6 +21,9 @@ impl Chunk {
         self.word(head::COMMITTED)
     }
 
+    /// A model has no caches.
+    pub(crate) fn prepare_to_write(&self, _: usize) {}
+
     /// # Safety
     /// None is needed here; the real chunk has the same signature.
     pub(crate) unsafe fn write(&self, offset: usize, payload: &[u8]) {

@@ -1,0 +1,111 @@
+//! `--dump` with the options that choose what is dumped, and how.
+
+mod process;
+
+use std::process::Stdio;
+
+use process::{Workplace, end, model};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Dumps the CNN with these options and gives the lines of the index.
+fn dumped(place: &Workplace, name: &str, options: &[&str]) -> Vec<Value> {
+    let model = model("digits_cnn.onnx");
+    place.benchmark_well(&[&[&*model, "--dump", "--output", "out", "--output-dirname", name], options].concat());
+    place.json_lines(&format!("out/dump/{name}/index.jsonl"))
+}
+
+fn operators(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["operator"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn options_choose_operators_types_ranges_runs_and_numbers_of_tensors() {
+    let place = Workplace::new();
+    let convolutions = ["/conv1/Conv", "/conv2/Conv", "/conv3/Conv"];
+    assert_eq!(operators(&dumped(&place, "glob", &["--dump-operator", "/conv?/*"])), convolutions);
+    assert_eq!(operators(&dumped(&place, "regex", &["--dump-operator", "re:^/conv[12]/"])), convolutions[..2]);
+    assert_eq!(operators(&dumped(&place, "type", &["--dump-type", "Conv"])), convolutions);
+    let range = dumped(&place, "range", &["--dump-range", "/conv1/Conv../relu1/Relu"]);
+    assert_eq!(operators(&range), ["/conv1/Conv", "/bn1/BatchNormalization", "/relu1/Relu"]);
+    let runs = dumped(&place, "runs", &["--dump-run", "1|3-4", "--loop", "6", "--dump-first", "20"]);
+    let numbers: Vec<_> = runs.iter().map(|line| line["run"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [vec![1; 16], vec![3; 4]].concat());
+    assert!(dumped(&place, "finite", &["--dump-non-finite"]).is_empty(), "this model has no NaN and no infinity");
+}
+
+#[test]
+fn an_estimate_says_what_then_comes_and_writes_nothing() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let options = ["--dump", "--loop", "3", "--dump-io", "all", "--dump-type", "Conv"];
+    let estimate = place.benchmark_well(&[&[&*model, "--dump-estimate", "--json"], &options[..]].concat()).json();
+    assert!(place.tree("").is_empty(), "nothing is written");
+    let lines = dumped(&place, "run", &options[1..]);
+    let bytes: u64 = lines.iter().map(|line| line["bytes"].as_u64().unwrap()).sum();
+    let estimate = &estimate["dumps"][0];
+    assert_eq!((estimate["tensors"].as_u64(), estimate["bytes"].as_u64()), (Some(lines.len() as u64), Some(bytes)));
+}
+
+#[test]
+fn ascendcls_files_hold_what_npy_files_hold() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let random = ["--pure-data-type", "random"];
+    dumped(&place, "npy", &random);
+    let ascend = ["--dump", "--dump-format", "ascend", "--output", "out", "--output-dirname", "ascend"];
+    place.benchmark_well(&[&[&*model][..], &ascend, &random].concat());
+    let ended = end(&mut place.command(&["compare", "out/dump/ascend", "out/dump/npy", "--json"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.json()["rows"].as_array().map(Vec::len), Some(16), "{ended:?}");
+}
+
+#[test]
+fn statistics_leave_a_table_and_no_tensors() {
+    let place = Workplace::new();
+    let lines = dumped(&place, "run", &["--dump-format", "statistics"]);
+    assert_eq!(lines.len(), 16);
+    assert_eq!(place.text("out/dump/run/statistics.csv").lines().count(), 17);
+    assert!(place.tree("out/dump/run").iter().all(|path| !path.ends_with(".npy")));
+}
+
+#[test]
+fn a_name_or_a_pattern_that_is_wrong_is_refused_before_anything_is_written() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    let dump = [&*model, "--dump", "--output", "out"];
+    for (options, says) in [
+        (["--dump-operator", "/conv1/Conw"], "/conv1/Conv"),
+        (["--dump-operator", "re:("], "--dump-operator"),
+        (["--dump-range", "/conv1/Conv"], "--dump-range"),
+        (["--dump-run", "5-3"], "--dump-run"),
+    ] {
+        place.benchmark(&[&dump[..], &options].concat()).refused(2, &[says]);
+        assert!(place.tree("").is_empty(), "{options:?}");
+    }
+    place.benchmark(&[&model, "--dump-first", "3"]).refused(2, &["--dump-first needs --dump"]);
+}
+
+#[test]
+fn a_dump_that_is_interrupted_is_closed_and_says_so() {
+    let place = Workplace::new();
+    let model = model("tiny_transformer.onnx");
+    let fixed = ["benchmark", &*model, "--dump", "--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
+    let mut command = place.command(&[&fixed[..], &["--dump-format", "statistics"]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let index = place.path("out/dump/run.partial/index.jsonl");
+    while index.metadata().map_or(0, |file| file.len()) < 1 << 18 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it captured anything");
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let manifest = place.json("out/dump/run/manifest.json");
+    let lines = place.json_lines("out/dump/run/index.jsonl");
+    assert_eq!(
+        manifest["tensors"].as_u64(),
+        Some(lines.len() as u64),
+        "every tensor that was captured is in the index"
+    );
+    assert_eq!(place.json("out/run_summary.json")["complete"], false);
+}

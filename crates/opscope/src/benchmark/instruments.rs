@@ -1,0 +1,143 @@
+//! The instrument of a job: made before the first run, closed after the last.
+
+use std::path::Path;
+
+use opscope_dump::ascend::{AscendSink, DirectoryTarget};
+use opscope_dump::{About, Contents, DirectorySink, Dumper, Sink};
+use opscope_model::Instrument;
+use opscope_profile::{Call, Format, Profiler, Recording, Subject};
+
+use super::job::{DumpForm, Instrumentation, Job, JobError, Surroundings};
+use super::place::Place;
+use super::report::{DumpSummary, ProfileSummary};
+use super::watch::Watch;
+use crate::Session;
+
+/// The instrument of a job, as it is created and finished.
+pub(super) enum Instruments {
+    None,
+    Profiler(Box<Profiler>, Vec<Format>),
+    Dumper(Box<Dumper>),
+}
+
+/// What an instrument left.
+#[derive(Default)]
+pub(super) struct Finished {
+    pub profile: Option<ProfileSummary>,
+    pub dump: Option<DumpSummary>,
+    pub incomplete_because: Vec<String>,
+}
+
+impl Instruments {
+    pub fn create(job: &Job, session: &Session, place: Option<&Place>) -> Result<Self, JobError> {
+        let directory = place.map_or(Path::new("."), Place::partial);
+        let engine = session.engine();
+        match &job.instrumentation {
+            Instrumentation::None => Ok(Self::None),
+            Instrumentation::Profiler { options, exports, .. } => {
+                let subject = Subject {
+                    graph: session.graph().clone(),
+                    engine: engine.name().to_owned(),
+                    engine_version: engine.version().to_owned(),
+                    fidelity: session.model().fidelity(),
+                    engine_threads: session.threads().get(),
+                    concurrent_runs: job.repetition.concurrent.get(),
+                };
+                let profiler = Profiler::create(directory, &subject, options)?;
+                let (start, end) = session.loading();
+                profiler.called(Call::Load, None, start, end);
+                Ok(Self::Profiler(Box::new(profiler), exports.clone()))
+            }
+            Instrumentation::Dump { request, form, .. } => {
+                let fidelity = session.model().fidelity();
+                let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
+                let sink: Box<dyn Sink> = match form {
+                    DumpForm::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &about)?),
+                    DumpForm::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &about)?),
+                    DumpForm::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory)?, CHUNK)),
+                };
+                let dumper = Dumper::new();
+                dumper.subscribe(sink, (**request).clone())?;
+                Ok(Self::Dumper(Box::new(dumper)))
+            }
+        }
+    }
+
+    pub fn watch(&self) -> Watch<'_> {
+        match self {
+            Self::None => Watch::Nothing,
+            Self::Profiler(profiler, _) => Watch::Profiler(profiler),
+            Self::Dumper(dumper) => Watch::Dumper(dumper),
+        }
+    }
+
+    pub fn check(&self, session: &Session) -> Result<(), JobError> {
+        let Some(instrument): Option<&dyn Instrument> = self.watch().instrument() else { return Ok(()) };
+        let missing = instrument.requires().missing_in(session.engine().capabilities());
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(JobError::Capability {
+            instrument: instrument.name().to_owned(),
+            engine: session.engine().name().to_owned(),
+            missing: missing.join(", "),
+        })
+    }
+
+    /// Closes what the instrument wrote and gives it its name. What the runs fell short of stands in its manifest.
+    pub fn finish(
+        self,
+        place: Option<Place>,
+        shortfalls: &[String],
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Finished, JobError> {
+        let Some(mut place) = place else { return Ok(Finished::default()) };
+        place.keep();
+        let mut finished = Finished::default();
+        match self {
+            Self::None => {}
+            Self::Profiler(profiler, exports) => {
+                shortfalls.iter().for_each(|reason| profiler.set_incomplete(reason));
+                let manifest = profiler.finish()?;
+                finished.incomplete_because = manifest.incomplete_because.clone();
+                let mut written = Vec::new();
+                let mut account = None;
+                if !exports.is_empty() {
+                    (surroundings.stage)("exporting the profile");
+                    let recording = Recording::open(place.partial())?;
+                    for format in exports {
+                        match recording.export(format, place.partial()) {
+                            Ok(files) => written.extend(files),
+                            Err(error) => finished.incomplete_because.push(error.to_string()),
+                        }
+                    }
+                    account = Some(recording.account()?);
+                }
+                let directory = place.commit()?;
+                let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
+                finished.profile = Some(ProfileSummary { directory, exports, account });
+            }
+            Self::Dumper(dumper) => {
+                let report = dumper.finish()?;
+                for subscription in &report.subscriptions {
+                    finished.incomplete_because.extend(subscription.errors.iter().cloned());
+                    let missing = subscription.losses.count();
+                    if missing > 0 {
+                        finished.incomplete_because.push(format!("{missing} tensors are missing from the dump"));
+                    }
+                    finished.dump = Some(DumpSummary {
+                        directory: place.target().to_owned(),
+                        tensors: subscription.delivered.tensors,
+                        bytes: subscription.delivered.bytes,
+                        missing,
+                    });
+                }
+                place.commit()?;
+            }
+        }
+        Ok(finished)
+    }
+}
+
+/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
+const CHUNK: usize = 128 << 20;
