@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use opscope::compare::{CompareError, Reference, Way, compare_run};
-use opscope::dump::{CompareOptions, Comparison, Mapping, Order, StoredDump, Tolerances};
+use opscope::dump::{CompareOptions, Comparison, Mapping, Order, Place, StoredDump, Tolerances};
 use opscope::inputs::{Data, InputFiles, Inputs, NamedShape, ShapeWish, concrete_shapes, generate};
 use opscope::model::Fidelity;
 use opscope::onnx::Graph;
@@ -90,24 +90,24 @@ enum OrderName {
 /// Compares.
 pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let comparison = compare(arguments)?;
+    let messages = Messages { quiet: arguments.quiet, debug: false };
+    let warn_of_problems = || comparison.problems.iter().for_each(|problem| messages.warning(problem));
+    if comparison.rows.is_empty() {
+        warn_of_problems();
+        return Err(nothing_in_common(&comparison));
+    }
     if let Some(path) = &arguments.csv {
         write_new(path, &comparison.csv())?;
     }
     if arguments.json {
         print(comparison.json())?;
+        warn_of_problems();
     } else {
         let order = match arguments.order {
             OrderName::Graph => Order::Graph,
             OrderName::Error => Order::Error,
         };
         print(comparison.text(order, arguments.rows).trim_end())?;
-    }
-    let messages = Messages { quiet: arguments.quiet, debug: false };
-    for problem in &comparison.problems {
-        messages.warning(problem);
-    }
-    if comparison.rows.is_empty() {
-        return Err(Failure::wrong_use("there is no tensor that both sides have; see --mapping"));
     }
     Ok(if comparison.is_same() { Exit::Done } else { Exit::Different })
 }
@@ -142,6 +142,18 @@ fn compare(arguments: &CompareArguments) -> Result<Comparison, Failure> {
             })
         }
     }
+}
+
+fn nothing_in_common(comparison: &Comparison) -> Failure {
+    let side = |name: &str, places: &[Place]| match places.first() {
+        Some(first) => format!("{name} has {} tensors, the first is '{}'", places.len(), first.label()),
+        None => format!("{name} has none"),
+    };
+    let tensors = side(&comparison.tensors, &comparison.only_in_tensors);
+    let reference = side(&comparison.reference, &comparison.only_in_reference);
+    Failure::wrong_use(format!(
+        "there is no tensor that both sides have: {tensors}; {reference}; --mapping says which belong together"
+    ))
 }
 
 fn is_model(path: &Path) -> bool {

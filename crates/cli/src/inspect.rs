@@ -35,8 +35,9 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
     print(if arguments.json { inspection.json().to_string() } else { inspection.text().trim_end().to_owned() })?;
-    let is_complete = inspection.dump.manifest.as_ref().is_none_or(|manifest| manifest.complete);
-    Ok(if is_complete { Exit::Done } else { Exit::Incomplete })
+    let dump = &inspection.dump;
+    let is_complete = dump.manifest.as_ref().is_none_or(|manifest| manifest.complete);
+    Ok(if is_complete && dump.problems.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
 fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {

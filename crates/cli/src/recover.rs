@@ -1,10 +1,10 @@
 //! `opscope recover`: the records that a file-backed buffer held when its process ended.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope::trace::{self, Kind};
+use opscope::trace::{self, Kind, RecoverError};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -25,7 +25,7 @@ pub struct RecoverArguments {
 
 /// Recovers.
 pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
-    let recovered = trace::recover(&arguments.file).map_err(Failure::wrong_use)?;
+    let recovered = trace::recover(&arguments.file).map_err(|error| refusal(&arguments.file, &error))?;
     let report = &recovered.recovery;
     if arguments.records {
         for record in recovered.records() {
@@ -58,8 +58,20 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
         for damage in &report.damage {
             let _ = writeln!(text, "damaged    chunk {}, {} bytes", damage.chunk, damage.lost.get());
         }
-        let _ = write!(text, "lost       {}", if lost == 0 { "nothing".to_owned() } else { format!("{lost} bytes") });
+        let lost = match lost {
+            0 if report.damage.is_empty() => "nothing".to_owned(),
+            0 => "what was in the damaged chunks; how much cannot be told".to_owned(),
+            bytes => format!("{bytes} bytes"),
+        };
+        let _ = write!(text, "lost       {lost}");
         print(text)?;
     }
     Ok(if report.damage.is_empty() { Exit::Done } else { Exit::Incomplete })
+}
+
+fn refusal(file: &Path, error: &RecoverError) -> Failure {
+    match error {
+        RecoverError::Read { .. } => Failure::wrong_use(error),
+        other => Failure::wrong_use(format!("{}: {other}", file.display())),
+    }
 }

@@ -4,8 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use opscope_dump::{CompareOptions, CompareSink, Comparison, DumpError, Dumper, KeepSink, Request, Sink, StoredDump};
+use opscope_dump::{
+    CompareOptions, CompareSink, Comparison, DumpError, Dumper, KeepSink, Pattern, Request, Selection, Sink, StoredDump,
+};
 use opscope_model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
+use opscope_onnx::{Graph, Producer};
 use opscope_tensor::Tensor;
 
 use crate::{Session, SessionError};
@@ -64,26 +67,48 @@ pub fn compare_run(
             let session = Session::load(&reference.model, reference.fidelity, reference.threads)?;
             let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
             run(&session, inputs, Box::new(sink))?;
-            Arc::new(keeper.dump())
+            Arc::new(StoredDump { path: reference.label().into(), ..keeper.dump() })
         }
     };
     let session = Session::load(&way.model, way.fidelity, way.threads)?;
     options.graph.get_or_insert_with(|| Arc::clone(session.graph()));
     let (sink, comparer) = CompareSink::new(kept, options);
     run(&session, inputs, Box::new(sink))?;
-    Ok(comparer.comparison(&format!("{} ({})", way.model.display(), way.fidelity)))
+    Ok(comparer.comparison(&way.label()))
+}
+
+impl Way {
+    /// What a comparison calls it.
+    fn label(&self) -> String {
+        let threads = if self.threads.get() == 1 { String::new() } else { format!(", {} threads", self.threads) };
+        format!("{} ({}{threads})", self.model.display(), self.fidelity)
+    }
 }
 
 fn run(session: &Session, inputs: &[Tensor], sink: Box<dyn Sink>) -> Result<(), CompareError> {
     let plan = session.model().plan(inputs)?;
     let resident = plan.upload(inputs)?;
     let dumper = Dumper::new();
-    dumper.subscribe(sink, Request::default())?;
+    let fidelity = session.model().fidelity();
+    dumper.subscribe(sink, Request { selection: selection(session.graph(), fidelity), ..Request::default() })?;
     dumper.add_plan(&**session.model(), &*plan)?;
     let graph = session.graph();
-    let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: session.model().fidelity() };
+    let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity };
     let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
     dumper.finish()?;
     outcome?;
     Ok(())
+}
+
+/// What can be seen of a model: where operators are fused, only those that give the model's outputs.
+fn selection(graph: &Graph, fidelity: Fidelity) -> Selection {
+    let mut selection = Selection::default();
+    if fidelity == Fidelity::Optimised {
+        let producers = graph.outputs.iter().filter_map(|&output| match graph.value(output).producer {
+            Producer::Operator(operator, _) => Some(Pattern::Exact(graph.operator(operator).name.clone())),
+            _ => None,
+        });
+        selection.operators = producers.collect();
+    }
+    selection
 }

@@ -1,0 +1,251 @@
+//! `opscope compare`: dumps, and ways to run a model.
+
+mod process;
+
+use std::fs;
+
+use process::{Ended, Workplace, csv, end, model};
+use serde_json::Value;
+
+/// The operators of the model that these tests run, each with one output.
+const TENSORS: usize = 16;
+
+/// A place with dumps of one model: `example` of its example input, `other` of random data.
+struct Dumps {
+    place: Workplace,
+    model: String,
+    image: String,
+}
+
+impl Dumps {
+    fn new() -> Self {
+        let (place, file, image) = (Workplace::new(), model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+        let fixed = ["--dump", "--output", ".", "--warmup-count", "0", "--output-dirname"];
+        place.benchmark_well(&[&[file.as_str(), "--input", &image], &fixed[..], &["example"]].concat());
+        let random = ["--dym-batch", "8", "--pure-data-type", "random"];
+        place.benchmark_well(&[&[file.as_str()], &random[..], &fixed, &["other"]].concat());
+        Self { place, model: file, image }
+    }
+
+    fn compare(&self, arguments: &[&str]) -> Ended {
+        compare(&self.place, arguments)
+    }
+
+    /// A copy of the dump of the example in which the last element that a Relu gave is another.
+    fn damaged(&self) -> &'static str {
+        for file in self.place.tree("dump/example").iter().filter(|file| file.contains('.')) {
+            let mut content = fs::read(self.place.path("dump/example").join(file)).unwrap();
+            if file.contains("relu2") {
+                let last = content.len() - 4;
+                content[last..].copy_from_slice(&64_f32.to_le_bytes());
+            }
+            self.place.write(&format!("damaged/{file}"), content);
+        }
+        "damaged"
+    }
+}
+
+fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
+    end(&mut place.command(&[&["compare"], arguments].concat()))
+}
+
+fn rows(comparison: &Value) -> &Vec<Value> {
+    comparison["rows"].as_array().unwrap()
+}
+
+const EXAMPLE: &str = "dump/example";
+const OTHER: &str = "dump/other";
+
+#[test]
+fn a_dump_is_the_same_as_itself() {
+    let dumps = Dumps::new();
+    let ended = dumps.compare(&[EXAMPLE, EXAMPLE]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.ends_with("16 tensors compared, 16 within tolerance\n"), "{ended:?}");
+    let json = dumps.compare(&[EXAMPLE, EXAMPLE, "--json"]).json();
+    assert_eq!((&json["schema"], &json["same"]), (&"opscope.comparison/1".into(), &true.into()));
+    assert_eq!((&json["complete"], &json["first_divergence"]), (&true.into(), &Value::Null));
+    assert_eq!(rows(&json).len(), TENSORS);
+    assert!(rows(&json).iter().all(|row| row["equal"] == row["count"] && row["max_ulp"] == 0));
+}
+
+#[test]
+fn other_input_makes_the_first_operator_differ_and_whose_fault_it_is_cannot_be_told() {
+    let dumps = Dumps::new();
+    let ended = dumps.compare(&[EXAMPLE, OTHER, "--model", &dumps.model]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(4), ""), "{ended:?}");
+    for text in [
+        "16 tensors compared, 0 within tolerance",
+        "first to diverge: operator '/conv1/Conv' (Conv)",
+        "its input 0 'image': not captured",
+        "cannot be told",
+    ] {
+        assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+    }
+}
+
+#[test]
+fn one_wrong_tensor_is_blamed_on_the_operator_that_gave_it() {
+    let dumps = Dumps::new();
+    let damaged = dumps.damaged();
+    let ended = dumps.compare(&[damaged, EXAMPLE, "--model", &dumps.model]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stdout.contains("first to diverge: operator '/relu2/Relu' (Relu)"), "{ended:?}");
+    assert!(ended.stdout.contains("its input 0 '/bn2/BatchNormalization_output_0': the same"), "{ended:?}");
+    assert!(ended.stdout.contains("its inputs are right: it is this operator"), "{ended:?}");
+
+    let json = dumps.compare(&[damaged, EXAMPLE, "--model", &dumps.model, "--json"]).json();
+    let first = &json["first_divergence"];
+    assert_eq!((&first["operator"], &first["blame"]), (&"/relu2/Relu".into(), &"operator".into()));
+    let outside: Vec<_> = rows(&json).iter().filter(|row| row["within"] == false).collect();
+    assert_eq!(outside.len(), 1);
+    assert_eq!((&outside[0]["value"], &outside[0]["outcome"]), (&"/relu2/Relu_output_0".into(), &"different".into()));
+    assert_eq!(outside[0]["count"].as_u64().unwrap() - outside[0]["equal"].as_u64().unwrap(), 1);
+}
+
+#[test]
+fn the_table_by_error_begins_with_the_worst_and_has_as_many_rows_as_are_asked_for() {
+    let dumps = Dumps::new();
+    let damaged = dumps.damaged();
+    let ended = dumps.compare(&[damaged, EXAMPLE, "--order", "error", "--rows", "1"]);
+    let lines: Vec<_> = ended.stdout.lines().collect();
+    assert!(lines[1].starts_with("!  /relu2/Relu_output_0"), "{ended:?}");
+    assert_eq!(lines[2], "... and 15 rows more");
+}
+
+#[test]
+fn a_run_is_compared_with_a_dump_without_writing_files() {
+    let dumps = Dumps::new();
+    let before = dumps.place.tree("");
+    let same = dumps.compare(&[&dumps.model, EXAMPLE, "--input", &dumps.image, "--json"]);
+    assert_eq!(same.code, Some(0), "{same:?}");
+    assert_eq!((rows(&same.json()).len(), &same.json()["complete"]), (TENSORS, &true.into()));
+
+    let damaged = dumps.damaged();
+    let with_damaged = dumps.place.tree("");
+    assert_ne!(with_damaged, before);
+    let other = dumps.compare(&[&dumps.model, damaged, "--input", &dumps.image, "--json"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert_eq!(other.json()["first_divergence"]["operator"], "/relu2/Relu");
+    assert_eq!(other.json()["first_divergence"]["blame"], "operator");
+    assert_eq!(dumps.place.tree(""), with_damaged);
+}
+
+#[test]
+fn two_ways_to_run_a_model_are_compared_by_what_both_can_show() {
+    let place = Workplace::new();
+    let (model, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    for fidelity in ["--fidelity", "--reference-fidelity"] {
+        let ended = compare(&place, &[&model, &model, fidelity, "optimised", "--input", &image, "--json"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        let json = ended.json();
+        assert_eq!(rows(&json).len(), 1, "a fused run shows the model's outputs");
+        assert_eq!(rows(&json)[0]["value"], "probabilities");
+        let (side, label) = if fidelity == "--fidelity" { ("reference", "exact") } else { ("tensors", "exact") };
+        assert_eq!(json[format!("only_in_{side}")].as_array().unwrap().len(), TENSORS - 1);
+        assert_eq!(json[side], format!("{model} ({label})"));
+    }
+    let threads = compare(&place, &[&model, &model, "--reference-threads", "2", "--json"]);
+    assert_eq!((threads.code, rows(&threads.json()).len()), (Some(0), TENSORS), "{threads:?}");
+    assert_eq!(threads.json()["reference"], format!("{model} (exact, 2 threads)"));
+    assert_eq!(place.tree(""), [""; 0]);
+}
+
+#[test]
+fn a_tolerance_decides_what_is_the_same() {
+    let dumps = Dumps::new();
+    for (tolerance, code) in [("1e9", 0), ("float32=1e9,1e9", 0), ("float16=1e9", 4), ("0,0", 4)] {
+        let ended = dumps.compare(&[EXAMPLE, OTHER, "--tolerance", tolerance]);
+        assert_eq!(ended.code, Some(code), "{tolerance}: {ended:?}");
+    }
+    let both = dumps.compare(&[EXAMPLE, OTHER, "--tolerance", "1e9", "--tolerance", "float32=0"]);
+    assert_eq!(both.code, Some(4), "what is said of a type outranks what is said of all: {both:?}");
+    for wrong in ["much", "-1", "float33=1", "1,2,3", "NaN"] {
+        dumps.compare(&[EXAMPLE, OTHER, &format!("--tolerance={wrong}")]).refused(2, &["--tolerance", wrong]);
+    }
+}
+
+#[test]
+fn plain_arrays_are_found_by_a_mapping_or_by_their_names() {
+    let dumps = Dumps::new();
+    let plain = model("expected/digits_cnn");
+    dumps.compare(&[EXAMPLE, &plain]).refused(2, &["no tensor that both sides have", "'000'", "--mapping"]);
+
+    let index: Value = serde_json::from_str(&fs::read_to_string(format!("{plain}/index.json")).unwrap()).unwrap();
+    let line = |(value, about): (&String, &Value)| {
+        format!("{value},{}\n", about["file"].as_str().unwrap().trim_end_matches(".npy"))
+    };
+    let lines: String = index["values"].as_object().unwrap().iter().map(line).collect();
+    dumps.place.write("names.csv", format!("# ours,theirs\n{lines}"));
+    let ended = dumps.compare(&[EXAMPLE, &plain, "--mapping", "names.csv", "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let json = ended.json();
+    assert_eq!((rows(&json).len(), &json["complete"]), (TENSORS, &true.into()));
+    assert!(rows(&json).iter().all(|row| row["matched_by"] == "mapping"));
+
+    fs::create_dir(dumps.place.path("plain")).unwrap();
+    fs::copy(model("digits_cnn.output.probabilities.npy"), dumps.place.path("plain/probabilities.npy")).unwrap();
+    let ended = dumps.compare(&[EXAMPLE, "plain", "--json"]);
+    assert_eq!((ended.code, rows(&ended.json()).len()), (Some(0), 1), "{ended:?}");
+    assert_eq!(ended.json()["only_in_tensors"].as_array().unwrap().len(), TENSORS - 1);
+}
+
+#[test]
+fn a_mapping_that_is_wrong_is_refused_with_its_row() {
+    let dumps = Dumps::new();
+    dumps.place.write("twice.csv", "a,b\na,c\n");
+    dumps.compare(&[EXAMPLE, EXAMPLE, "--mapping", "twice.csv"]).refused(2, &["twice.csv", "row 2", "mapped before"]);
+    dumps.compare(&[EXAMPLE, EXAMPLE, "--mapping", "nowhere.csv"]).refused(2, &["nowhere.csv"]);
+}
+
+#[test]
+fn the_csv_has_a_row_per_pair_and_never_overwrites_a_file() {
+    let dumps = Dumps::new();
+    let damaged = dumps.damaged();
+    let ended = dumps.compare(&[damaged, EXAMPLE, "--csv", "comparison.csv"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let table = csv(&dumps.place.text("comparison.csv"));
+    assert_eq!(table.len(), 1 + TENSORS);
+    let column = |name: &str| table[0].iter().position(|column| column == name).unwrap();
+    let outside: Vec<_> = table[1..].iter().filter(|row| row[column("within")] == "false").collect();
+    assert_eq!(outside.len(), 1);
+    assert_eq!(outside[0][column("operator")], "/relu2/Relu");
+    assert_eq!(outside[0][column("max_absolute")].parse::<f64>().unwrap(), 64.0);
+
+    dumps.place.write("mine.csv", "mine");
+    dumps.compare(&[EXAMPLE, EXAMPLE, "--csv", "mine.csv"]).refused(1, &["mine.csv", "cannot be written"]);
+    assert_eq!(dumps.place.text("mine.csv"), "mine");
+}
+
+#[test]
+fn what_is_no_dump_or_in_the_wrong_order_is_refused() {
+    let dumps = Dumps::new();
+    dumps.place.write("text", "no tensors here");
+    dumps.compare(&["nowhere", EXAMPLE]).refused(2, &["nowhere", "cannot be read"]);
+    dumps.compare(&[EXAMPLE, "text"]).refused(2, &["text"]);
+    dumps.compare(&[EXAMPLE, &dumps.model]).refused(2, &["give the model first"]);
+    dumps.compare(&["nowhere.onnx", EXAMPLE]).refused(2, &["nowhere.onnx"]);
+    dumps.compare(&[EXAMPLE, EXAMPLE, "--model", "nowhere.onnx"]).refused(2, &["nowhere.onnx"]);
+    dumps.compare(&[&model("tiny_transformer.onnx"), EXAMPLE]).refused(2, &["no tensor that both sides have"]);
+    dumps.compare(&[EXAMPLE]).refused(2, &["<REFERENCE>"]);
+}
+
+#[test]
+fn a_dump_that_points_outside_of_itself_is_not_followed() {
+    let dumps = Dumps::new();
+    let first = dumps.place.text("dump/example/index.jsonl").lines().next().unwrap().to_owned();
+    let mut line: Value = serde_json::from_str(&first).unwrap();
+    let outside = dumps.place.path("dump/example").join(line["file"].as_str().unwrap());
+    fs::create_dir(dumps.place.path("hostile")).unwrap();
+    std::os::unix::fs::symlink(&outside, dumps.place.path("hostile/link.npy")).unwrap();
+    let upwards = format!("../dump/example/{}", line["file"].as_str().unwrap());
+    for file in ["../../etc/passwd", "/etc/passwd", &upwards, outside.to_str().unwrap(), "link.npy"] {
+        line["file"] = file.into();
+        dumps.place.write("hostile/index.jsonl", format!("{line}\n"));
+        for arguments in [["hostile", EXAMPLE], [EXAMPLE, "hostile"]] {
+            let ended = dumps.compare(&arguments);
+            ended.refused(2, &["no tensor that both sides have", "leads out of the dump"]);
+            assert!(!ended.stderr.contains("root:"), "{ended:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `opscope inspect`: what a model, a dump, a recording or a file of one holds.
+
+mod process;
+
+use std::fs;
+
+use process::{Ended, Workplace, end, fixture, model};
+
+fn inspect(place: &Workplace, arguments: &[&str]) -> Ended {
+    end(&mut place.command(&[&["inspect"], arguments].concat()))
+}
+
+/// Inspects well, as text; it has all of these.
+fn shows(place: &Workplace, path: &str, texts: &[&str]) {
+    let ended = inspect(place, &[path]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    for text in texts {
+        assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+    }
+}
+
+/// A place where the model ran, with the data of one of the instruments below `out`.
+fn after(instrument: &str) -> Workplace {
+    let place = Workplace::new();
+    let image = model("digits_cnn.input.image.npy");
+    place.benchmark_well(&[&model("digits_cnn.onnx"), "--input", &image, instrument, "-o", "out", "-od", "run"]);
+    place
+}
+
+#[test]
+fn a_model_is_told_with_its_operators_and_their_attributes() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let operator = "0 Conv /conv1/Conv: image, conv1.weight, conv1.bias -> /conv1/Conv_output_0";
+    shows(&place, &digits, &["image float32 [batch, 1, 8, 8]", "16 operators", operator, "pads = [1, 1, 1, 1]"]);
+    let json = inspect(&place, &[&digits, "--json"]).json();
+    assert_eq!(json["schema"], "opscope.model/1");
+    assert_eq!(json["operators"].as_array().unwrap().len(), 16);
+    assert_eq!(json["operators"][0]["op_type"], "Conv");
+    assert_eq!(json["outputs"][0]["name"], "probabilities");
+}
+
+#[test]
+fn a_dump_is_told_with_the_statistics_of_its_tensors() {
+    let place = after("--dump");
+    let row = "/relu1/Relu_output_0";
+    shows(&place, "out/dump/run", &["16 tensors, 212.6 KiB, complete", "exact fidelity", row, "8x8x8x8"]);
+    let json = inspect(&place, &["out/dump/run", "--json"]).json();
+    assert_eq!((&json["schema"], &json["complete"]), (&"opscope.inspection/1".into(), &true.into()));
+    let index = place.json_lines("out/dump/run/index.jsonl");
+    let tensors = json["tensors"].as_array().unwrap();
+    assert_eq!(tensors.len(), index.len());
+    for (tensor, line) in tensors.iter().zip(&index) {
+        for field in ["operator", "value", "dtype", "shape", "bytes"] {
+            assert_eq!(tensor[field], line[field]);
+        }
+        for field in ["min", "max", "mean", "nan", "xxh3"] {
+            assert_eq!(tensor["statistics"][field], line[field], "{field} of {line}");
+        }
+        let bins = tensor["statistics"]["histogram"].as_array().unwrap();
+        let counted: u64 = bins.iter().map(|bin| bin[2].as_u64().unwrap()).sum();
+        assert_eq!(tensor["statistics"]["count"], counted);
+    }
+}
+
+#[test]
+fn a_dump_that_is_not_whole_ends_with_another_code() {
+    let place = after("--dump");
+    let manifest = place.text("out/dump/run/manifest.json");
+    place.write("out/dump/run/manifest.json", manifest.replace("\"complete\": true", "\"complete\": false"));
+    let ended = inspect(&place, &["out/dump/run"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stdout.contains("NOT complete"), "{ended:?}");
+}
+
+#[test]
+fn a_dump_with_a_path_that_leads_outside_is_told_with_the_problem_and_without_the_file() {
+    let place = after("--dump");
+    let index = place.text("out/dump/run/index.jsonl");
+    let mut lines = place.json_lines("out/dump/run/index.jsonl");
+    lines[0]["file"] = "../../etc/passwd".into();
+    place.write(
+        "out/dump/run/index.jsonl",
+        index.lines().skip(1).fold(format!("{}\n", lines[0]), |text, line| text + line + "\n"),
+    );
+    let ended = inspect(&place, &["out/dump/run", "--json"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(ended.json()["tensors"].as_array().unwrap().len(), lines.len() - 1);
+    let problem = ended.json()["problems"][0].as_str().unwrap().to_owned();
+    assert!(problem.contains("line 1") && problem.contains("../../etc/passwd"), "{problem}");
+}
+
+#[test]
+fn a_single_array_is_told_with_its_first_elements_and_a_histogram() {
+    let place = Workplace::new();
+    let output = model("digits_cnn.output.probabilities.npy");
+    shows(&place, &output, &["float32", "8x10", "first elements: ", "0.5000 to 1.000", "####"]);
+    let json = inspect(&place, &[&output, "--json"]).json();
+    assert_eq!(json["tensors"][0]["shape"], serde_json::json!([8, 10]));
+    assert_eq!(json["tensors"][0]["statistics"]["count"], 80);
+}
+
+#[test]
+fn a_recording_is_told_with_where_its_time_went() {
+    let place = after("--profiler");
+    shows(&place, "out/profiler/run", &["a recording, complete", "Time of a run", "between operators", "Conv"]);
+    let json = inspect(&place, &["out/profiler/run", "--json"]).json();
+    assert_eq!(json["manifest"]["schema"], "opscope.recording/1");
+    assert_eq!((&json["problems"], &json["account"]["runs"]["measured"]), (&serde_json::json!([]), &1.into()));
+}
+
+#[test]
+fn what_holds_nothing_of_ours_is_refused() {
+    let place = Workplace::new();
+    place.write("text", "no tensors here");
+    fs::create_dir(place.path("empty")).unwrap();
+    inspect(&place, &["nowhere"]).refused(2, &["nowhere", "cannot be read"]);
+    inspect(&place, &["text"]).refused(2, &["text", "no dump"]);
+    inspect(&place, &["empty"]).refused(2, &["empty", "no dump"]);
+    inspect(&place, &[&fixture("truncated.onnx")]).refused(2, &["truncated.onnx", "is not an ONNX model"]);
+    inspect(&place, &[]).refused(2, &["<PATH>"]);
+}
