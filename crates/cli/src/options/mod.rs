@@ -7,6 +7,7 @@
 mod arguments;
 mod dump;
 mod environment;
+mod feed;
 mod profiler;
 mod refusal;
 mod request;
@@ -18,6 +19,7 @@ pub use arguments::BenchmarkArguments;
 use arguments::truth;
 pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
+pub use feed::FeedArguments;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;
