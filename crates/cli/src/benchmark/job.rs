@@ -9,9 +9,7 @@ use opscope::trace::{Bytes, Policy};
 
 use super::dump;
 use crate::exit::Failure;
-use crate::options::{
-    BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory, RecordPolicy,
-};
+use crate::options::{BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory, RecordPolicy};
 
 /// The job, without what an `acl.json` asks for.
 pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {

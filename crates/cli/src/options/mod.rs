@@ -19,7 +19,6 @@ pub use arguments::BenchmarkArguments;
 use arguments::truth;
 pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
-pub use feed::FeedArguments;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;
