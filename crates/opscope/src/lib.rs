@@ -18,11 +18,13 @@
 
 pub mod acl_json;
 pub mod benchmark;
+mod chain;
 pub mod compare;
 pub mod inputs;
 pub mod machine;
 mod session;
 
+pub use chain::Chain;
 pub use opscope_dump as dump;
 pub use opscope_model as model;
 pub use opscope_onnx as onnx;
