@@ -153,7 +153,7 @@ fn what_the_first_replaces_is_what_the_second_sees_and_the_run_goes_on_with() {
     let place = Place::new();
     let plain = place.run(place.scribe("a", both_sides(), go_on), place.scribe("b", both_sides(), go_on)).unwrap();
     let zeros = |tensor: &Tensor| Tensor::new(tensor.dtype(), tensor.shape().to_vec(), vec![0; tensor.bytes().len()]);
-    let blank_in = vec![zeros(&place.given("b", "before", 0)[0]).unwrap()];
+    let blank_in = [zeros(&place.given("b", "before", 0)[0]).unwrap()];
     let blank_out = vec![zeros(&place.given("b", "after", 3)[0]).unwrap()];
     // What is not replaced keeps its place.
     let inputs: Vec<Tensor> =
