@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use opscope::compare::{CompareError, Reference, Way, compare_run};
 use opscope::dump::{CompareOptions, Comparison, Mapping, Order, Place, StoredDump, Tolerances};
-use opscope::inputs::{Data, InputFiles, Inputs, NamedShape, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use opscope::model::Fidelity;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
@@ -173,7 +173,7 @@ fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
     let graph = Graph::load(&arguments.tensors).map_err(Failure::wrong_use)?;
     let shapes = match &arguments.dym_shape {
         None => ShapeWish::Smallest,
-        Some(text) => ShapeWish::Fixed(named_shapes(text)?),
+        Some(text) => ShapeWish::Fixed(crate::options::shape_set(text).map_err(Failure::wrong_use)?.named()),
     };
     let inputs = if arguments.input.is_empty() {
         let shapes = concrete_shapes(&graph, &shapes).map_err(Failure::wrong_use)?;
@@ -182,15 +182,6 @@ fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
         Inputs::Files(InputFiles::find(&graph, &arguments.input, &shapes, true).map_err(Failure::wrong_use)?)
     };
     Ok(inputs.batch(&graph, 0).map_err(Failure::wrong_use)?.tensors)
-}
-
-fn named_shapes(text: &str) -> Result<Vec<NamedShape>, Failure> {
-    let set = crate::options::shape_set(text).map_err(Failure::wrong_use)?;
-    let shape = |(name, dims): (String, Vec<u64>)| NamedShape {
-        name,
-        dims: dims.into_iter().map(|dim| dim as usize).collect(),
-    };
-    Ok(set.0.into_iter().map(|named| shape((named.name, named.dims))).collect())
 }
 
 /// Reads `REL`, `REL,OF_MAX`, `TYPE=REL`, `TYPE=REL,OF_MAX`.

@@ -10,6 +10,7 @@ mod inspect;
 mod options;
 mod recover;
 mod terminal;
+mod wishes;
 
 use std::process::ExitCode;
 

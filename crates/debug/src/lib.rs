@@ -1,5 +1,31 @@
-//! Stops a running model, looks at it, changes it, and lets it go on.
+//! Stop a running model, look, and go on.
+//!
+//! A debugger is told what a program's runs do as [`Event`]s in two queues. An event of the sync queue parks exactly the
+//! thread that raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run goes
+//! on; the events of the async queue ask for no answer.
 
 #![forbid(unsafe_code)]
 
+mod breakpoint;
+mod error;
+mod event;
 pub mod expression;
+mod location;
+mod options;
+mod resume;
+mod status;
+mod summary;
+
+pub use breakpoint::{
+    BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
+    Watched,
+};
+pub use error::DebugError;
+pub use event::{
+    Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, OutputSummary, Place, Queue, Sequence,
+};
+pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
+pub use options::AttachOptions;
+pub use resume::Resume;
+pub use status::{Account, LoadedModel, Release, ReleaseReason, RunState, Status, Stop};
+pub use summary::StatisticsSummary;

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use opscope_onnx::PatternError;
+
 /// What can be wrong with a dump.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,13 +15,8 @@ pub enum DumpError {
         reason: String,
     },
     /// A pattern for names.
-    #[error("the pattern '{pattern}' is wrong: {reason}")]
-    Pattern {
-        /// As it was given.
-        pattern: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// A list of runs.
     #[error("'{text}' is no list of runs: {reason}. Right is, for example, 0|5-10|20")]
     Runs {

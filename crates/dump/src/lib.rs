@@ -71,8 +71,9 @@ pub use inspect::{Details, Inspection};
 pub use manifest::{
     About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
+pub use opscope_onnx::Pattern;
 pub use outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
-pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Pattern, Position, Runs, Selection};
+pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
 pub use sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
 pub use stored::{DumpKind, KeepSink, Keeper, Noted, Place, StoredDump, StoredTensor};
 pub use stream::{Io, Missing, Origin, Piece, Stream};

@@ -134,7 +134,7 @@ impl RunObserver for Observer {
             return Interest::default();
         }
         // All of them, because a run that breaks off says where it was.
-        Interest { before: Which::All, after: Which::All, times: false }
+        Interest { before: Which::All, after: Which::All, ..Interest::default() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {

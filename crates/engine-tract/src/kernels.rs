@@ -11,18 +11,29 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::source::TypedSource;
 
 use crate::attribution::{Step, attribute};
+use crate::live::Outlets;
 use crate::{names, tensors};
 
 /// Stands for the nodes that are no kernels: inputs, which tract also "executes".
 pub(crate) const NO_KERNEL: KernelId = KernelId::new(u32::MAX);
 
-/// The kernels in order of execution, and the kernel of each node of tract's.
+/// The kernels of a plan, and where its values are.
+pub(crate) struct Kernels {
+    /// In order of execution.
+    pub kernels: Arc<[Kernel]>,
+    /// The kernel of each node of tract's, or [`NO_KERNEL`].
+    pub kernel_of: Vec<KernelId>,
+    /// Where the file's inputs and what its operators compute in runs can be found.
+    pub outlets: Outlets,
+}
+
+/// The kernels of a plan, in the file's words.
 pub(crate) fn kernels(
     graph: &Graph,
     plan: &TypedSimplePlan,
     fidelity: Fidelity,
     values: &HashMap<OutletId, Vec<ValueId>>,
-) -> (Arc<[Kernel]>, Vec<KernelId>) {
+) -> Kernels {
     let model = plan.model();
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
     let mut executed = Vec::new();
@@ -46,6 +57,8 @@ pub(crate) fn kernels(
             value_at.insert(*outlet, input);
         }
     }
+    let mut outlets: Outlets = value_at.iter().map(|(outlet, value)| (*value, *outlet)).collect();
+    outlets.extend(values.iter().flat_map(|(outlet, values)| values.iter().map(|value| (*value, *outlet))));
     value_at.extend(values.iter().filter_map(|(outlet, values)| Some((*outlet, *values.first()?))));
 
     let kernels = executed.iter().zip(attributions).enumerate().map(|(index, (&id, operators))| {
@@ -71,7 +84,8 @@ pub(crate) fn kernels(
             output_types: node.outputs.iter().map(|output| tensor_type(&output.fact)).collect(),
         }
     });
-    (kernels.collect(), kernel_of)
+    let kernels = kernels.collect();
+    Kernels { kernels, kernel_of, outlets }
 }
 
 fn step(

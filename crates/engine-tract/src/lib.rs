@@ -8,6 +8,8 @@
 //!   file, whatever the file called it.
 //! * What tract lacks, and what would not fit into memory, is refused by name before tract sees it.
 //! * Loops and branches (`Scan`, `If`) are one dispatch each.
+//! * A run that is watched goes node by node, so that between two of them everything that the plan holds can be seen. Only
+//!   where shapes depend on what a run computes does tract keep that to itself.
 
 #![forbid(unsafe_code)]
 
@@ -16,8 +18,10 @@ mod engine;
 mod guard;
 mod kernels;
 mod limits;
+mod live;
 mod model;
 mod names;
+mod observed;
 mod plan;
 mod prepare;
 mod rewrite;

@@ -1,21 +1,26 @@
+use std::cell::Cell;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunObserver,
+    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
-use tract_linalg::multithread::Executor;
-use tract_onnx::prelude::{TValue, TVec};
-use tract_onnx::tract_core::internal::{RunOptions, TractError, TractResult, TypedSimplePlan, TypedSimpleState};
+use tract_linalg::multithread::{Executor, multithread_tract_scope};
+use tract_onnx::prelude::{TValue, TVec, TypedModel};
+use tract_onnx::tract_core::internal::{
+    OutletId, RunOptions, TractError, TractResult, TypedSimplePlan, TypedSimpleState,
+};
+use tract_onnx::tract_core::model::order::build_flush_list;
 use tract_onnx::tract_core::ops::konst::Const;
-use tract_onnx::tract_core::plan::eval;
 
 use crate::guard;
-use crate::kernels::{NO_KERNEL, kernels};
+use crate::kernels::{Kernels, kernels};
+use crate::live::Outlets;
+use crate::observed::Observed;
 use crate::prepare::{Baked, Prepared};
 use crate::tensors::{TractTensors, import_all, view};
 
@@ -23,9 +28,14 @@ use crate::tensors::{TractTensors, import_all, view};
 pub(crate) struct TractPlan {
     graph: Arc<Graph>,
     plan: Arc<TypedSimplePlan>,
+    /// What the plan's threads are.
+    executor: Option<Executor>,
+    flushed: Vec<TVec<usize>>,
+    shapes_are_known: bool,
     kernels: Arc<[Kernel]>,
     /// The kernel of each node of tract's, or [`NO_KERNEL`].
     kernel_of: Vec<KernelId>,
+    outlets: Outlets,
     constants: Vec<(ValueId, usize)>,
     outputs: usize,
     inputs: Vec<ExpectedInput>,
@@ -51,14 +61,20 @@ impl TractPlan {
         baked: &Baked<'_>,
     ) -> Result<Self, EngineError> {
         let Prepared { model, values, constants, outputs } = prepared;
+        let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
         let (plan, state) = guard::load(&graph, || {
-            let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
-            let options = RunOptions { executor, ..RunOptions::default() };
+            let options = RunOptions { executor: executor.clone(), ..RunOptions::default() };
             let plan = TypedSimplePlan::new_with_options(model, &options)?;
             let state = plan.spawn()?;
             Ok((plan, state))
         })?;
-        let (kernels, kernel_of) = kernels(&graph, &plan, fidelity, &values);
+        let Kernels { kernels, kernel_of, mut outlets } = kernels(&graph, &plan, fidelity, &values);
+        outlets.extend(constants.iter().copied());
+        let model = plan.model();
+        let flushed =
+            build_flush_list(model, plan.order_without_consts(), &model.outputs, |node| !node.op_is::<Const>());
+        let shapes_are_known =
+            model.nodes().iter().flat_map(|node| &node.outputs).all(|output| output.fact.shape.is_concrete());
         let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {
             dtype: tensor.dtype(),
             shape: tensor.shape().to_vec(),
@@ -66,8 +82,12 @@ impl TractPlan {
         });
         Ok(Self {
             plan,
+            executor,
+            flushed,
+            shapes_are_known,
             kernels,
             kernel_of,
+            outlets,
             constants: constants.into_iter().map(|(value, outlet)| (value, outlet.node)).collect(),
             outputs,
             inputs: inputs.collect(),
@@ -85,97 +105,63 @@ impl TractPlan {
         self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     }
 
-    /// Runs with an observer around every node. The node that the run has come to is left in `last`.
-    fn observed(
-        &self,
-        state: &mut TypedSimpleState,
-        inputs: TVec<TValue>,
-        observer: &dyn RunObserver,
-        interest: &Interest,
-        run: RunId,
-        last: &mut usize,
-    ) -> TractResult<TVec<TValue>> {
-        let only_times = interest.before.is_empty() && interest.after.is_empty();
-        state.run_plan_with_eval(inputs, |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
-            let id = self.kernel_of[node.id];
-            *last = node.id;
-            if id == NO_KERNEL {
-                return eval(context, op_state, node, inputs);
-            }
-            if only_times {
-                let start = Ticks::now();
-                let outputs = eval(context, op_state, node, inputs);
-                observer.timed(id, start, Ticks::now());
-                return outputs;
-            }
-            let dispatch = Dispatch { run, kernel: &self.kernels[id.index()], graph: &self.graph };
-            let (inputs, skipped) = self.before(observer, interest, &dispatch, inputs)?;
-            let outputs = match skipped {
-                Some(outputs) => outputs,
-                None => {
-                    let start = Ticks::now();
-                    let outputs = eval(context, op_state, node, inputs);
-                    if interest.times {
-                        observer.timed(id, start, Ticks::now());
-                    }
-                    outputs?
-                }
-            };
-            self.after(observer, interest, &dispatch, outputs)
-        })
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
     }
 
-    fn before(
-        &self,
-        observer: &dyn RunObserver,
-        interest: &Interest,
-        dispatch: &Dispatch<'_>,
-        inputs: TVec<TValue>,
-    ) -> TractResult<(TVec<TValue>, Option<TVec<TValue>>)> {
-        if !interest.before.contains(dispatch.kernel.id) {
-            return Ok((inputs, None));
-        }
-        let action = {
-            let views: Vec<TensorView<'_>> = inputs.iter().map(|input| view(input)).collect();
-            observer.before(dispatch, &views)
-        };
-        match action {
-            Action::Stop(reason) => Err(Stopped(reason).into()),
-            Action::ReplaceInputs(tensors) => Ok((import_all(&tensors)?, None)),
-            Action::Skip(tensors) => Ok((inputs, Some(import_all(&tensors)?))),
-            _ => Ok((inputs, None)),
-        }
+    pub(crate) fn model(&self) -> &TypedModel {
+        self.plan.model()
     }
 
-    fn after(
-        &self,
-        observer: &dyn RunObserver,
-        interest: &Interest,
-        dispatch: &Dispatch<'_>,
-        outputs: TVec<TValue>,
-    ) -> TractResult<TVec<TValue>> {
-        if !interest.after.contains(dispatch.kernel.id) {
-            return Ok(outputs);
-        }
-        let action = {
-            let views: Vec<TensorView<'_>> = outputs.iter().map(|output| view(output)).collect();
-            observer.after(dispatch, &views)
-        };
-        match action {
-            Action::Stop(reason) => Err(Stopped(reason).into()),
-            Action::Replace(tensors) => import_all(&tensors),
-            _ => Ok(outputs),
+    pub(crate) fn outlets(&self) -> &Outlets {
+        &self.outlets
+    }
+
+    /// The nodes in order of execution.
+    pub(crate) fn order(&self) -> &[usize] {
+        self.plan.order_without_consts()
+    }
+
+    /// For each step of the order: the nodes whose values nothing takes after it.
+    pub(crate) fn flushed(&self) -> &[TVec<usize>] {
+        &self.flushed
+    }
+
+    /// Where a node gets its inputs from.
+    pub(crate) fn sources(&self, node: usize) -> &[OutletId] {
+        &self.model().node(node).inputs
+    }
+
+    pub(crate) fn kernel_of(&self, node: usize) -> KernelId {
+        self.kernel_of[node]
+    }
+
+    /// The kernel that a node is; none for inputs.
+    pub(crate) fn kernel_at(&self, node: usize) -> Option<&Kernel> {
+        self.kernels.get(self.kernel_of[node].index())
+    }
+
+    /// Whether no shape depends on what a run computes.
+    pub(crate) fn shapes_are_known(&self) -> bool {
+        self.shapes_are_known
+    }
+
+    /// Does the work of a run with the plan's threads.
+    pub(crate) fn with_threads<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.executor {
+            Some(executor) => multithread_tract_scope(executor.clone(), work),
+            None => work(),
         }
     }
 
     /// Runs again to see which node panics: a run that nobody watches does not count them.
     fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
-        let mut last = usize::MAX;
-        let _ = guard::catch(|| {
-            let mut state = self.plan.spawn()?;
-            self.observed(&mut state, inputs.clone(), &NoObserver, &Interest::default(), RunId(0), &mut last)
-        });
-        last
+        let last = Cell::new(usize::MAX);
+        let interest = Interest::default();
+        let observed =
+            Observed { plan: self, run: RunId(0), observer: &NoObserver, interest: &interest, inputs, last: &last };
+        let _ = guard::catch(|| observed.execute(&mut self.plan.spawn()?));
+        last.get()
     }
 
     fn failed(&self, error: &TractError, last: usize) -> EngineError {
@@ -245,14 +231,14 @@ impl Plan for TractPlan {
             return Err(EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() });
         };
         let interest = observer.interest();
-        let mut last = usize::MAX;
+        let last = Cell::new(usize::MAX);
         let start = Ticks::now();
         let outcome = guard::catch(|| {
             let mut state = self.take_state()?;
             let outputs = if interest.is_nothing() {
                 state.run(inputs.clone())?
             } else {
-                self.observed(&mut state, inputs.clone(), observer, &interest, run, &mut last)?
+                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last }.execute(&mut state)?
             };
             // A state that a run left early is not used again.
             self.give_back(state);
@@ -264,12 +250,12 @@ impl Plan for TractPlan {
                 outputs.truncate(self.outputs);
                 Ok(outputs)
             }
-            Ok(Err(error)) => Err(self.failed(&error, last)),
+            Ok(Err(error)) => Err(self.failed(&error, last.get())),
             Err(reason) => {
                 if interest.is_nothing() {
-                    last = self.place_of_panic(inputs);
+                    last.set(self.place_of_panic(inputs));
                 }
-                Err(EngineError::Panic { node: self.operator_at(last), reason })
+                Err(EngineError::Panic { node: self.operator_at(last.get()), reason })
             }
         };
         observer.finished(outcome.as_ref().map(|_| (start, end)));
@@ -279,7 +265,7 @@ impl Plan for TractPlan {
 
 /// An observer's wish, on its way through the engine.
 #[derive(Debug)]
-struct Stopped(String);
+pub(crate) struct Stopped(pub String);
 
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use opscope_model::Resident;
 use opscope_tensor::{DType, Tensor, TensorView};
-use tract_onnx::prelude::{DatumType, IntoTValue, TValue, TVec};
+use tract_onnx::prelude::{DatumType, IntoTValue, TDim, TValue, TVec, TypedFact};
 use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail, tvec};
 
 /// Tensors that tract holds.
@@ -94,6 +94,20 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     let mut imported = TractTensor::zero_dt(datum, tensor.shape())?;
     imported.as_bytes_mut().copy_from_slice(tensor.bytes());
     Ok(imported.into_tvalue())
+}
+
+/// A copy for tract in the place of a tensor of its own. `what` it is, is for the message.
+pub(crate) fn import_as(tensor: &Tensor, fact: &TypedFact, what: &str) -> TractResult<TValue> {
+    let imported = import(tensor)?;
+    if imported.datum_type() == fact.datum_type && fact.exotic_fact.is_none() {
+        return Ok(imported);
+    }
+    match dtype(fact.datum_type) {
+        _ if fact.exotic_fact.is_some() => bail!("{what} is in a form of the engine's own"),
+        Some(expected) if expected != tensor.dtype() => bail!("{what} is of {expected}, {} was given", tensor.dtype()),
+        Some(_) if fact.datum_type == DatumType::TDim => Ok(imported.cast_to::<TDim>()?.into_owned().into_tvalue()),
+        _ => bail!("{what} is in a form of the engine's own"),
+    }
 }
 
 /// Copies for tract.

@@ -12,9 +12,13 @@
 mod engine;
 mod error;
 mod kernel;
+mod live_mask;
 mod observer;
 
 pub use engine::{Capabilities, Engine, Fidelity, LoadOptions, Model, Plan, Resident};
 pub use error::EngineError;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
-pub use observer::{Action, Dispatch, Instrument, Interest, NoObserver, RunId, RunInfo, RunObserver, Which};
+pub use live_mask::LiveMask;
+pub use observer::{
+    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver, Which,
+};

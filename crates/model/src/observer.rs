@@ -1,10 +1,11 @@
+use std::fmt;
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_onnx::{Graph, Operator};
+use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, Fidelity, Kernel, KernelId};
+use crate::{Capabilities, Fidelity, Kernel, KernelId, LiveMask};
 
 /// The number of a run, from 0, counted by whoever starts runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +67,10 @@ pub struct Interest {
     pub before: Which,
     /// [`RunObserver::after`], with the outputs.
     pub after: Which,
+    /// Kernels whose inputs are kept until `after`, where [`Dispatch::inputs`] are their views. Costs no copy, but the
+    /// engine cannot compute in place then. Asked when [`before`](RunObserver::before) has returned, which may have
+    /// switched it on.
+    pub keep_inputs: Which,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
 }
@@ -80,6 +85,8 @@ pub enum Which {
     All,
     /// Those for which the mask, indexed by [`KernelId`], holds `true`.
     Some(Arc<[bool]>),
+    /// Those that the mask holds at the moment: asked at every dispatch, and may change while the run goes on.
+    Live(Arc<LiveMask>),
 }
 
 /// One execution of a kernel.
@@ -91,6 +98,36 @@ pub struct Dispatch<'a> {
     pub kernel: &'a Kernel,
     /// The graph.
     pub graph: &'a Graph,
+    /// In [`after`](RunObserver::after): what the kernel was executed with, where [`Interest::keep_inputs`] asked for it,
+    /// by the engine's slot. Otherwise empty; [`before`](RunObserver::before) gets them as its argument.
+    pub inputs: &'a [TensorView<'a>],
+    /// What the run holds besides.
+    pub live: &'a dyn LiveValues,
+}
+
+/// The values of a run that its engine still holds.
+///
+/// Which these are is the engine's matter: it may let go of a value as soon as the last kernel that takes it has begun.
+/// Initializers are not among them; the graph has those.
+pub trait LiveValues {
+    /// A value of the file that the engine holds at this moment.
+    fn value(&self, id: ValueId) -> Option<TensorView<'_>>;
+}
+
+/// No live values: of callers that have none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoLiveValues;
+
+impl LiveValues for NoLiveValues {
+    fn value(&self, _id: ValueId) -> Option<TensorView<'_>> {
+        None
+    }
+}
+
+impl fmt::Debug for dyn LiveValues + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("LiveValues")
+    }
 }
 
 /// What an observer wants to happen next.
@@ -128,10 +165,11 @@ impl Which {
             Which::None => false,
             Which::All => true,
             Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
+            Which::Live(mask) => mask.contains(kernel),
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are none, and never will be.
     pub fn is_empty(&self) -> bool {
         matches!(self, Which::None)
     }

@@ -13,7 +13,9 @@ mod initializers;
 mod load;
 mod names;
 mod order;
+mod pattern;
 mod proto;
 
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
+pub use pattern::{Pattern, PatternError};

@@ -22,7 +22,9 @@ pub mod compare;
 pub mod inputs;
 pub mod machine;
 mod session;
+pub mod spelling;
 
+pub use opscope_debug as debug;
 pub use opscope_dump as dump;
 pub use opscope_model as model;
 pub use opscope_onnx as onnx;

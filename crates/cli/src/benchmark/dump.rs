@@ -33,8 +33,8 @@ pub fn form(dumped: &DumpArguments) -> DumpForm {
 }
 
 fn selection(dumped: &DumpArguments) -> Result<Selection, Failure> {
-    fn wrong(option: &'static str) -> impl Fn(opscope::dump::DumpError) -> Failure {
-        move |error| Failure::wrong_use(format!("{option}: {}", &error as &dyn Display))
+    fn wrong<E: Display>(option: &'static str) -> impl Fn(E) -> Failure {
+        move |error| Failure::wrong_use(format!("{option}: {error}"))
     }
     let patterns = |option: &'static str, given: &[String]| {
         given.iter().map(|text| Pattern::parse(text).map_err(wrong(option))).collect::<Result<Vec<_>, _>>()

@@ -3,24 +3,20 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use opscope::benchmark::{self, InputWish, Instrumentation, Job, Repetition, run_name};
-use opscope::inputs::{self, Data, ShapeWish};
+use opscope::benchmark::{self, Instrumentation, Job, Repetition, run_name};
 use opscope::profile::{Format, ProfilerOptions, Switches};
 use opscope::trace::{Bytes, Policy};
 
 use super::dump;
 use crate::exit::Failure;
-use crate::options::{
-    BenchmarkRequest, Inputs, InstrumentChoice, OutputFormat, ProfilerSwitches, PureData, RecordMemory, RecordPolicy,
-    ShapeChoice, ShapeSet,
-};
+use crate::options::{BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory, RecordPolicy};
 
 /// The job, without what an `acl.json` asks for.
 pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
     let repetition = &request.repetition;
     let mut job = Job {
-        inputs: inputs(request),
-        shapes: shapes(&request.shapes),
+        inputs: request.inputs.wish(&request.shapes),
+        shapes: request.shapes.wishes(),
         repetition: Repetition {
             loops: repetition.loops.get(),
             warmups: repetition.warmups,
@@ -102,34 +98,4 @@ pub fn profiler_options(switches: Option<&ProfilerSwitches>, memory: &RecordMemo
         };
     }
     options
-}
-
-fn inputs(request: &BenchmarkRequest) -> InputWish {
-    match &request.inputs {
-        Inputs::Generated { data: PureData::Zero, .. } => InputWish::Generated(Data::Zero),
-        Inputs::Generated { data: PureData::Random, seed } => InputWish::Generated(Data::Random(*seed)),
-        Inputs::Files(paths) => {
-            let join = request.shapes != ShapeChoice::FromEachFile;
-            InputWish::Files { paths: paths.clone(), join }
-        }
-    }
-}
-
-fn shapes(choice: &ShapeChoice) -> Vec<ShapeWish> {
-    let set = |set: &ShapeSet| {
-        let shapes = set.0.iter().map(|shape| inputs::NamedShape {
-            name: shape.name.clone(),
-            dims: shape.dims.iter().map(|&dim| dim as usize).collect(),
-        });
-        ShapeWish::Fixed(shapes.collect())
-    };
-    match choice {
-        ShapeChoice::FromInputs | ShapeChoice::FromEachFile => vec![ShapeWish::Smallest],
-        ShapeChoice::Batch(batch) => vec![ShapeWish::Batch(batch.get() as usize)],
-        ShapeChoice::HeightWidth { height, width } => {
-            vec![ShapeWish::HeightWidth(height.get() as usize, width.get() as usize)]
-        }
-        ShapeChoice::Fixed(shapes) => vec![set(shapes)],
-        ShapeChoice::Table(sets) => sets.iter().map(set).collect(),
-    }
 }

@@ -2,11 +2,11 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use super::dump::DumpArguments;
+use super::feed::FeedArguments;
 use super::profiler::{Bytes, RecordPolicy};
-use super::request::{OutputFormat, Percent, PureData};
+use super::request::{OutputFormat, Percent};
 
-const MODEL: &str = "Model and input";
-const SHAPES: &str = "Shapes of dynamic inputs";
+pub(super) const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
 const INSTRUMENTS: &str = "Profile and dump";
 const OUTPUT: &str = "Output";
@@ -27,38 +27,8 @@ pub struct BenchmarkArguments {
     /// The same as MODEL [also: -om, -m, --om-model]
     #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub model: Option<PathBuf>,
-    /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
-    #[arg(long, value_name = "FILES", help_heading = MODEL)]
-    pub input: Option<String>,
-    /// What the model is fed with when there is no --input; zero if not given [also: -pdt]
-    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", help_heading = MODEL)]
-    pub pure_data_type: Option<PureData>,
-    /// The seed of random input; 0 if not given
-    #[arg(long, value_name = "N", help_heading = MODEL)]
-    pub seed: Option<u64>,
-    /// The shapes, such as "data:1,600;info:1,600" [also: -ds]
-    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
-    pub dym_shape: Option<String>,
-    /// Ranges of shapes, such as "data:1,3,200~224,224-300", or an .info file; a table over all of them [also: -dr]
-    #[arg(long, value_name = "RANGES", help_heading = SHAPES)]
-    pub dym_shape_range: Option<String>,
-    /// The same as --dym-shape [also: -dd]
-    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
-    pub dym_dims: Option<String>,
-    /// The batch dimension [also: -db]
-    #[arg(long, value_name = "N", help_heading = SHAPES)]
-    pub dym_batch: Option<u64>,
-    /// Height and width, such as 224,224 [also: -dhw]
-    #[arg(long, value_name = "H,W", help_heading = SHAPES)]
-    pub dym_hw: Option<String>,
-    /// Take the shape from each input file; files are not joined to a batch [also: -asdsm]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
-    #[arg(value_name = "BOOL", help_heading = SHAPES)]
-    pub auto_set_dymshape_mode: Option<bool>,
-    /// The same as --auto-set-dymshape-mode [also: -asddm]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
-    #[arg(value_name = "BOOL", help_heading = SHAPES)]
-    pub auto_set_dymdims_mode: Option<bool>,
+    #[command(flatten)]
+    pub fed: FeedArguments,
     /// Measured runs per set of inputs; 1 if not given
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,

@@ -7,6 +7,7 @@
 mod arguments;
 mod dump;
 mod environment;
+mod feed;
 mod profiler;
 mod refusal;
 mod request;

@@ -6,9 +6,8 @@ use super::environment::Environment;
 use super::profiler::{ProfilerSwitches, RecordMemory};
 use super::refusal::Refusal;
 use super::request::{
-    BenchmarkRequest, Inputs, InstrumentChoice, Note, NoteKind, Output, Profiler, Repetition, Reporting, Resolved,
+    BenchmarkRequest, InstrumentChoice, Note, NoteKind, Output, Profiler, Repetition, Reporting, Resolved,
 };
-use super::shapes::{self, ShapeChoice};
 
 /// Checks the rules between the options and says what they mean together.
 ///
@@ -21,8 +20,8 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     let model = model(&arguments)?;
     let instrument = instrument(&arguments, environment, &mut notes)?;
     let output = output(&arguments)?;
-    let inputs = inputs(&arguments)?;
-    let shapes = shapes(&arguments)?;
+    let inputs = arguments.fed.inputs()?;
+    let shapes = arguments.fed.shapes()?;
     let request = BenchmarkRequest {
         model,
         inputs,
@@ -212,7 +211,7 @@ fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mu
     let switches = ProfilerSwitches::with_options(&arguments.profiler_option, &mut notes.0)?;
     let memory = record_memory(arguments)?;
     // The original runs the model without warm-up here, to keep those runs out of its recording.
-    if arguments.input.is_some() && arguments.warmup_count != Some(0) {
+    if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
         notes.note("--profiler with --input", "the model is warmed up as always; warm-up runs are not recorded");
     }
     let raw_only = environment.raw_recording_only();
@@ -269,70 +268,4 @@ fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option
         Some(many) => Err(Refusal::Value { option, what: format!("{many} are too many"), right: "write 1 to 256" }),
         None => Ok(threads),
     }
-}
-
-fn inputs(arguments: &BenchmarkArguments) -> Result<Inputs, Refusal> {
-    /// As in the original.
-    const MOST: usize = 1024;
-    let Some(list) = &arguments.input else {
-        return Ok(Inputs::Generated {
-            data: arguments.pure_data_type.unwrap_or_default(),
-            seed: arguments.seed.unwrap_or(0),
-        });
-    };
-    let refuse = |what| {
-        let right = "write files or directories with commas between them, such as a.npy,b.npy";
-        Err(Refusal::Value { option: "--input", what, right })
-    };
-    let files: Vec<PathBuf> = list.split(',').map(PathBuf::from).collect();
-    if files.len() > MOST {
-        return refuse(format!("{} entries are more than {MOST}", files.len()));
-    }
-    if files.iter().any(|file| file.as_os_str().is_empty()) {
-        return refuse(format!("'{list}' has an empty entry"));
-    }
-    Ok(Inputs::Files(files))
-}
-
-fn shapes(arguments: &BenchmarkArguments) -> Result<ShapeChoice, Refusal> {
-    let batch = arguments.dym_batch.and_then(NonZeroU64::new);
-    let each_file = is(arguments.auto_set_dymshape_mode);
-    let each_file_too = is(arguments.auto_set_dymdims_mode);
-    let given: Vec<&'static str> = [
-        (batch.is_some(), "--dym-batch"),
-        (arguments.dym_hw.is_some(), "--dym-hw"),
-        (arguments.dym_dims.is_some(), "--dym-dims"),
-        (arguments.dym_shape.is_some(), "--dym-shape"),
-        (arguments.dym_shape_range.is_some(), "--dym-shape-range"),
-        (each_file, "--auto-set-dymshape-mode"),
-        (each_file_too, "--auto-set-dymdims-mode"),
-    ]
-    .into_iter()
-    .filter_map(|(given, option)| given.then_some(option))
-    .collect();
-    if let [first, second, ..] = given[..] {
-        return Err(Refusal::Excludes { first, second, reason: "each of them sets the shapes of the inputs" });
-    }
-    if let Some(batch) = batch {
-        return Ok(ShapeChoice::Batch(batch));
-    }
-    if let Some(text) = &arguments.dym_hw {
-        return shapes::parse_height_width(text);
-    }
-    if let Some(text) = &arguments.dym_dims {
-        return shapes::parse_set("--dym-dims", text).map(ShapeChoice::Fixed);
-    }
-    if let Some(text) = &arguments.dym_shape {
-        return shapes::parse_set("--dym-shape", text).map(ShapeChoice::Fixed);
-    }
-    if let Some(text) = &arguments.dym_shape_range {
-        return shapes::parse_range(text).map(ShapeChoice::Table);
-    }
-    if each_file || each_file_too {
-        if arguments.input.is_none() {
-            return Err(Refusal::Needs { option: given[0], needed: "--input, the files to take the shapes from" });
-        }
-        return Ok(ShapeChoice::FromEachFile);
-    }
-    Ok(ShapeChoice::FromInputs)
 }

@@ -1,13 +1,11 @@
-mod pattern;
 mod runs;
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use opscope_onnx::{Graph, Operator, OperatorId};
+use opscope_onnx::{Graph, Operator, OperatorId, Pattern};
 
 use crate::{DumpError, Io};
-pub use pattern::Pattern;
 pub use runs::Runs;
 
 /// Which tensors are captured: those for which every condition holds. The default is every output of every operator.

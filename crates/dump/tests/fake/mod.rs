@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Attribution, Dispatch, EngineError, Fidelity, Instrument, Kernel, KernelId, KernelInput, Model, Plan,
-    Resident, RunId, RunInfo, RunObserver, TensorType,
+    Action, Attribution, Dispatch, EngineError, Fidelity, Instrument, Kernel, KernelId, KernelInput, Model,
+    NoLiveValues, Plan, Resident, RunId, RunInfo, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -143,7 +143,7 @@ impl Chain {
         let interest = observer.interest();
         let mut values: Vec<f32> = vec![0.0; inputs.view(0).elements()];
         for kernel in self.kernels.iter() {
-            let dispatch = Dispatch { run, kernel, graph: &self.graph };
+            let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &[], live: &NoLiveValues };
             let tensor = Tensor::from_f32(self.shape.clone(), &values).unwrap();
             if interest.before.contains(kernel.id) {
                 stop(observer.before(&dispatch, &[tensor.view()]))?;

@@ -6,6 +6,7 @@ mod damaged;
 mod files;
 mod fixtures;
 mod limits;
+mod live;
 mod observers;
 mod plans;
 mod refusals;

@@ -73,7 +73,7 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
 }
 
 fn everything() -> Interest {
-    Interest { before: Which::All, after: Which::All, times: true }
+    Interest { before: Which::All, after: Which::All, times: true, ..Interest::default() }
 }
 
 fn watch(plan: &dyn Plan, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::dump_list::{DumpedModel, Excluded};
 use super::dump_section::{DumpMode, DumpSection};
 use super::field::{Report, shortened};
-use super::spelling::did_you_mean;
 use super::{Note, Problem, ProblemKind};
+use crate::spelling::did_you_mean;
 
 /// One input or output of an operator, counted from 0. Written `input0`, `output1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::json::Json;
-use super::spelling::did_you_mean;
 use super::{Note, NoteKind, Place, Problem, ProblemKind};
+use crate::spelling::did_you_mean;
 
 /// What was found so far.
 #[derive(Default)]

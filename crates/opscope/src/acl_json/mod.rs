@@ -12,7 +12,6 @@ mod json;
 mod no_effect;
 mod problem;
 mod profiler_section;
-mod spelling;
 
 use std::fs::File;
 use std::io::Read;

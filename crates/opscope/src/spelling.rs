@@ -1,6 +1,8 @@
+//! Words that were probably meant to be others.
+
 /// The candidate that `word` was probably meant to be: the nearest by edit distance, if at most a third of the word
 /// would have to change.
-pub(super) fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     /// Longer words are operators' names with a long path; looking for a near one among thousands would take long.
     const LONGEST: usize = 200;
     let letters: Vec<char> = word.chars().flat_map(char::to_lowercase).take(LONGEST + 1).collect();

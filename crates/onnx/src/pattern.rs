@@ -2,9 +2,7 @@ use std::fmt;
 
 use regex_lite::Regex;
 
-use crate::DumpError;
-
-/// Which names are meant.
+/// Which names of operators or values are meant.
 #[derive(Debug, Clone)]
 pub enum Pattern {
     /// This name.
@@ -15,17 +13,27 @@ pub enum Pattern {
     Regex(Regex),
 }
 
+/// A pattern that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern '{pattern}' is wrong: {reason}")]
+pub struct PatternError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 impl Pattern {
     /// A glob pattern.
     ///
     /// # Errors
     /// When a `[` has no `]`.
-    pub fn glob(pattern: &str) -> Result<Self, DumpError> {
+    pub fn glob(pattern: &str) -> Result<Self, PatternError> {
         let mut rest: Vec<char> = pattern.chars().collect();
         while let Some(open) = rest.iter().position(|&c| c == '[') {
             let Some((_, length)) = class(&rest[open..], '\0') else {
                 let reason = "a '[' has no ']'".into();
-                return Err(DumpError::Pattern { pattern: pattern.into(), reason });
+                return Err(PatternError { pattern: pattern.into(), reason });
             };
             rest.drain(..open + length);
         }
@@ -36,10 +44,10 @@ impl Pattern {
     ///
     /// # Errors
     /// When it is not one.
-    pub fn regex(pattern: &str) -> Result<Self, DumpError> {
+    pub fn regex(pattern: &str) -> Result<Self, PatternError> {
         Regex::new(pattern)
             .map(Pattern::Regex)
-            .map_err(|error| DumpError::Pattern { pattern: pattern.into(), reason: error.to_string() })
+            .map_err(|error| PatternError { pattern: pattern.into(), reason: error.to_string() })
     }
 
     /// Reads a pattern as it is written on a command line: what begins with `re:` is a regular expression; what has a
@@ -47,7 +55,7 @@ impl Pattern {
     ///
     /// # Errors
     /// When it is wrong.
-    pub fn parse(text: &str) -> Result<Self, DumpError> {
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         match text.strip_prefix("re:") {
             Some(expression) => Self::regex(expression),
             None if text.contains(['*', '?', '[']) => Self::glob(text),
@@ -160,6 +168,6 @@ mod tests {
         assert!(matches!(Pattern::parse("/a/b.c"), Ok(Pattern::Exact(_))));
         assert!(matches!(Pattern::parse("/a/*"), Ok(Pattern::Glob(_))));
         assert!(Pattern::parse("re:^Conv_[0-9]+$").unwrap().matches("Conv_17"));
-        assert!(matches!(Pattern::parse("re:("), Err(DumpError::Pattern { .. })));
+        assert!(matches!(Pattern::parse("re:("), Err(PatternError { .. })));
     }
 }

@@ -1,0 +1,149 @@
+use std::fmt;
+use std::str::FromStr;
+
+use opscope_onnx::{Graph, Operator, Pattern};
+use serde::{Deserialize, Serialize};
+
+/// On which operators a breakpoint is.
+///
+/// As text, which is how it is written everywhere:
+///
+/// | text | means |
+/// |---|---|
+/// | `#12` | the operator with this index in the graph |
+/// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression |
+/// | `type:Conv` | operators by type, in the same ways |
+/// | `Conv` | operators of this name; where there are none, of this type |
+/// | `*` | all operators |
+/// | `first nonfinite` | the first operator whose outputs have NaN or infinity although its inputs have none |
+/// | `first nan`, `first inf` | the same for one of them |
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Target {
+    /// By index.
+    Index(u32),
+    /// By name.
+    Name(Pattern),
+    /// By type.
+    Type(Pattern),
+    /// By name, or where no name fits by type.
+    NameOrType(Pattern),
+    /// The first operator that makes such elements.
+    First(Watched),
+}
+
+/// Elements that are watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watched {
+    /// NaN.
+    Nan,
+    /// Infinity of either sign.
+    Infinite,
+    /// Both.
+    NonFinite,
+}
+
+/// A target that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is no place for a breakpoint: {reason}")]
+pub struct TargetError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Target {
+    /// The operators of a graph that are meant, in the order of execution. All of them for [`Target::First`].
+    pub fn operators<'a>(&self, graph: &'a Graph) -> Vec<&'a Operator> {
+        let by = |fits: &dyn Fn(&Operator) -> bool| graph.operators.iter().filter(|operator| fits(operator)).collect();
+        match self {
+            Target::Index(index) => by(&|operator| operator.id.index() == *index as usize),
+            Target::Name(pattern) => by(&|operator| pattern.matches(&operator.name)),
+            Target::Type(pattern) => by(&|operator| pattern.matches(&operator.op_type)),
+            Target::NameOrType(pattern) => {
+                let named: Vec<_> = by(&|operator| pattern.matches(&operator.name));
+                if named.is_empty() { by(&|operator| pattern.matches(&operator.op_type)) } else { named }
+            }
+            Target::First(_) => by(&|_| true),
+        }
+    }
+}
+
+impl Watched {
+    /// Whether NaN counts.
+    pub fn nan(self) -> bool {
+        self != Watched::Infinite
+    }
+
+    /// Whether infinity counts.
+    pub fn infinite(self) -> bool {
+        self != Watched::Nan
+    }
+}
+
+impl FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let wrong = |reason: String| TargetError { text: text.to_owned(), reason };
+        let pattern = |pattern: &str| match pattern {
+            "" => Err(wrong("a name or a pattern is missing; right is, for example, Conv_3 or name:/layer1/*".into())),
+            pattern => Pattern::parse(pattern).map_err(|error| wrong(error.reason)),
+        };
+        let text = text.trim();
+        if let Some(index) = text.strip_prefix('#') {
+            let index = index.parse().map_err(|_| wrong("'#' is followed by an operator's index, as in #12".into()))?;
+            return Ok(Target::Index(index));
+        }
+        if let Some(name) = text.strip_prefix("name:") {
+            return Ok(Target::Name(pattern(name)?));
+        }
+        if let Some(op_type) = text.strip_prefix("type:") {
+            return Ok(Target::Type(pattern(op_type)?));
+        }
+        if let Some(watched) = text.strip_prefix("first ") {
+            return Ok(Target::First(match watched.trim() {
+                "nan" => Watched::Nan,
+                "inf" => Watched::Infinite,
+                "nonfinite" => Watched::NonFinite,
+                other => return Err(wrong(format!("'first' is followed by nan, inf or nonfinite, not by '{other}'"))),
+            }));
+        }
+        Ok(Target::NameOrType(pattern(text)?))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Index(index) => write!(f, "#{index}"),
+            Target::Name(pattern) => write!(f, "name:{pattern}"),
+            Target::Type(pattern) => write!(f, "type:{pattern}"),
+            Target::NameOrType(pattern) => write!(f, "{pattern}"),
+            Target::First(Watched::Nan) => f.write_str("first nan"),
+            Target::First(Watched::Infinite) => f.write_str("first inf"),
+            Target::First(Watched::NonFinite) => f.write_str("first nonfinite"),
+        }
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = TargetError;
+
+    fn try_from(text: String) -> Result<Self, TargetError> {
+        text.parse()
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
+    }
+}
