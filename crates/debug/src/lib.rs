@@ -9,6 +9,7 @@
 mod breakpoint;
 mod error;
 mod event;
+pub mod expression;
 mod location;
 mod options;
 mod resume;

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::{DType, TensorError, TensorView};
 use hash::Hash;
-use moments::Moments;
+pub(crate) use moments::Moments;
 
 /// What a tensor's elements are like, in numbers.
 ///
@@ -147,24 +147,28 @@ impl Accumulator {
     pub fn finish(self) -> Statistics {
         let moments = &self.moments;
         let finite = moments.finite();
-        let real = (finite > 0 && !self.dtype.is_complex()).then_some(finite as f64);
+        let real = finite > 0 && !self.dtype.is_complex();
         let shift = self.shift.unwrap_or(0.0);
-        let variance = |n: f64| (moments.squares - moments.sum * (moments.sum / n)).max(0.0) / n;
-        let square_sum = moments.squares + shift * (2.0 * moments.sum + finite as f64 * shift);
         Statistics {
             count: moments.count,
             nan: moments.nan,
             positive_infinite: moments.positive_infinite,
             negative_infinite: moments.negative_infinite,
             zeros: moments.zeros,
-            min: real.map(|_| moments.min),
-            max: real.map(|_| moments.max),
-            mean: real.map(|n| (shift + moments.sum / n).clamp(moments.min, moments.max)),
-            std: real.map(|n| variance(n).sqrt()),
-            l2: (finite > 0).then(|| square_sum.max(0.0).sqrt()),
+            min: real.then_some(moments.min),
+            max: real.then_some(moments.max),
+            mean: real.then(|| moments.mean(shift)),
+            std: real.then(|| moments.std()),
+            l2: (finite > 0).then(|| moments.l2(shift)),
             xxh3: self.hash.digest(),
         }
     }
+}
+
+/// The moments of a block of at most `left` elements, without their hash. `shift` is chosen by the first block with a
+/// finite element.
+pub(crate) fn block_moments(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
+    block::moments(dtype, block, left, shift, |_, _| ())
 }
 
 /// How many threads the machine runs at once. Asking the system takes long enough to ask once.

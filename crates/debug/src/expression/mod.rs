@@ -1,0 +1,62 @@
+//! The language of conditions and references to tensors.
+//!
+//! A condition says when a breakpoint stops: `nan`, `absmax(output[0]) > 100 and rank == 4`, `shape == [1, 3, 8, 8]`.
+//!
+//! | | |
+//! |---|---|
+//! | `input[0]`, `output[1]`, `weight[0]`, `value("name")` | a tensor; `input` alone is `input[0]`, and so with `output` and `weight` |
+//! | `output[0][0, :4]`, `input[0][..., -1]`, `value("x")[::2]` | a part of it, as in numpy |
+//! | `nan`, `inf`, `zeros` | how many elements are NaN, infinite, zero |
+//! | `count` | how many elements there are |
+//! | `absmax`, `min`, `max`, `mean`, `std`, `l2` | of the finite elements: the largest magnitude, the smallest, the largest, the mean, the standard deviation (divided by their number), the Euclidean norm |
+//! | `shape`, `shape[0]`, `shape[-1]` | the sizes of all axes, of one |
+//! | `rank` | the number of axes |
+//! | `dtype` | the type of the elements |
+//! | `12`, `0.5`, `1e-3` | a number |
+//! | `[1, 3, 8, 8]`, `[]` | a shape |
+//! | `f32`, `float32`, `i64`, `bf16`, `bool`, ... | a type, by its name or short |
+//! | `-x`, `x * y`, `x / y`, `x + y`, `x - y` | of numbers, in double precision |
+//! | `<`, `<=`, `>`, `>=`, `==`, `!=` | of two numbers; of two shapes or two types `==` and `!=` only |
+//! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truths |
+//! | `( )` | what belongs together |
+//!
+//! What stands further up in the last five lines binds more strongly. A number where a truth is asked holds if it is not
+//! 0, so `nan` is `nan > 0`.
+//!
+//! *What a function is over.* With an argument, `absmax(output[1])`, it is over that tensor. Without, it is over all
+//! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after it.
+//! `shape`, `rank` and `dtype` without an argument are those of the first of them.
+//!
+//! *What is unknown.* `min` and its like of tensors without a finite element, the size of an axis that the tensor does
+//! not have, the shape of no tensor, and whatever is computed from an unknown number (or from `0 / 0`) are unknown. A
+//! comparison with it is neither true nor false, nor is its `not`; `and` is false if a part is false, `or` is true if a part is
+//! true, whatever is unknown beside it. A condition that is unknown does not hold, so that no run stops for a number that
+//! is not there: to stop for those, say `nan or inf`. [`Condition::evaluate`] tells unknown from false.
+//!
+//! *Kinds of elements.* Complex numbers have counts, `absmax` and `l2`, of their magnitudes; the rest is unknown. Text has
+//! `count` and no NaN, no infinity and no zeros. Integers beyond 2^53 are rounded.
+//!
+//! *What it costs.* A tensor is looked through once at most, for all that the condition asks about it, and not at all
+//! where its type or shape gives the answer. The search for `nan`, `inf` or `zeros` ends with the first one where how many
+//! there are does not matter. Parts of `and` and `or` that need no look at elements are tried first; an error in a part
+//! that then need not be looked at does not come up. Counts, `absmax`, `min` and `max` are found about as fast as one thread
+//! reads memory; `mean`, `std` and `l2` take longer.
+
+mod condition;
+mod display;
+mod error;
+mod evaluate;
+mod grammar;
+mod needs;
+mod parser;
+mod tensor_ref;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod tree;
+
+pub use condition::Condition;
+pub use error::ConditionError;
+pub use evaluate::{EvaluateError, Tensors};
+pub use needs::Needs;
+pub use tensor_ref::{TensorPart, TensorRef};

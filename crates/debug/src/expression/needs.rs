@@ -1,0 +1,33 @@
+use std::collections::BTreeSet;
+
+use super::tensor_ref::{TensorPart, TensorRef};
+use super::tree::Subject;
+
+/// What a condition looks at: with it a breakpoint chooses where to stop.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// The tensors of the side at which the run is stopped, whichever that is: there is a function without an argument.
+    pub stopped: bool,
+    /// An input of the operator, by its slot.
+    pub inputs: bool,
+    /// An output of the operator, by its slot: it is there after the operator only.
+    pub outputs: bool,
+    /// A weight of the operator.
+    pub weights: bool,
+    /// Values of the run, by their names.
+    pub values: BTreeSet<String>,
+}
+
+impl Needs {
+    pub(super) fn add(&mut self, subject: &Subject) {
+        match subject {
+            Subject::Stopped => self.stopped = true,
+            Subject::Tensor(TensorPart { tensor: TensorRef::Input(_), .. }) => self.inputs = true,
+            Subject::Tensor(TensorPart { tensor: TensorRef::Output(_), .. }) => self.outputs = true,
+            Subject::Tensor(TensorPart { tensor: TensorRef::Weight(_), .. }) => self.weights = true,
+            Subject::Tensor(TensorPart { tensor: TensorRef::Value(name), .. }) => {
+                self.values.insert(name.clone());
+            }
+        }
+    }
+}

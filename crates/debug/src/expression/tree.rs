@@ -1,0 +1,191 @@
+//! What a condition consists of. The types leave no place for a sum of truths or a comparison of a shape with a number.
+
+use opscope_tensor::DType;
+
+use super::tensor_ref::TensorPart;
+
+/// What holds, does not hold, or is unknown.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Truth {
+    /// `or`, of two or more.
+    Any(Vec<Truth>),
+    /// `and`, of two or more.
+    All(Vec<Truth>),
+    Not(Box<Truth>),
+    Compare(Number, Relation, Number),
+    /// Two lists are the same; or are not, if the flag is false.
+    Shapes(Shape, bool, Shape),
+    /// Two types are the same; or are not, if the flag is false.
+    Types(Type, bool, Type),
+    /// A number that is not 0.
+    NonZero(Number),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Number {
+    /// Finite and not negative.
+    Literal(f64),
+    Negative(Box<Number>),
+    /// The first, and what is added (or subtracted, if the flag is false).
+    Sum(Box<Number>, Vec<(bool, Number)>),
+    /// The first, and what it is multiplied with (or divided by, if the flag is false).
+    Product(Box<Number>, Vec<(bool, Number)>),
+    Quantity(Quantity, Subject),
+    Rank(Subject),
+    /// The size of an axis; a negative number counts from the end.
+    Size(Subject, i64),
+}
+
+/// What a function is over.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    /// All tensors of the side at which the run is stopped; for shape, rank and type the first of them.
+    Stopped,
+    Tensor(TensorPart),
+}
+
+/// A number that is found by looking at elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Quantity {
+    Nan,
+    Inf,
+    Zeros,
+    Count,
+    AbsMax,
+    Min,
+    Max,
+    Mean,
+    Std,
+    L2,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shape {
+    Literal(Vec<usize>),
+    Of(Subject),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Type {
+    Literal(DType),
+    Of(Subject),
+}
+
+impl Relation {
+    pub const ALL: [(Relation, &'static str); 6] = [
+        (Relation::LessOrEqual, "<="),
+        (Relation::GreaterOrEqual, ">="),
+        (Relation::Less, "<"),
+        (Relation::Greater, ">"),
+        (Relation::Equal, "=="),
+        (Relation::NotEqual, "!="),
+    ];
+
+    pub fn sign(self) -> &'static str {
+        Self::ALL.iter().find(|(relation, _)| *relation == self).expect("all are in the table").1
+    }
+
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Relation::Less => left < right,
+            Relation::LessOrEqual => left <= right,
+            Relation::Greater => left > right,
+            Relation::GreaterOrEqual => left >= right,
+            Relation::Equal => left == right,
+            Relation::NotEqual => left != right,
+        }
+    }
+}
+
+impl Quantity {
+    pub const ALL: [(Quantity, &'static str); 10] = [
+        (Quantity::Nan, "nan"),
+        (Quantity::Inf, "inf"),
+        (Quantity::Zeros, "zeros"),
+        (Quantity::Count, "count"),
+        (Quantity::AbsMax, "absmax"),
+        (Quantity::Min, "min"),
+        (Quantity::Max, "max"),
+        (Quantity::Mean, "mean"),
+        (Quantity::Std, "std"),
+        (Quantity::L2, "l2"),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(quantity, _)| *quantity == self).expect("all are in the table").1
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(quantity, _)| *quantity)
+    }
+}
+
+impl Truth {
+    /// Whether it takes more than shapes and types.
+    pub fn looks_at_elements(&self) -> bool {
+        let mut looks = false;
+        self.for_each_subject(&mut |_, quantity, _| {
+            looks |= quantity.is_some_and(|quantity| quantity != Quantity::Count);
+        });
+        looks
+    }
+
+    /// Calls for every function over a tensor: with what it looks for, if it looks at elements, and whether only its
+    /// truth counts.
+    pub fn for_each_subject<'a>(&'a self, call: &mut impl FnMut(&'a Subject, Option<Quantity>, bool)) {
+        match self {
+            Truth::Any(terms) | Truth::All(terms) => terms.iter().for_each(|term| term.for_each_subject(call)),
+            Truth::Not(truth) => truth.for_each_subject(call),
+            Truth::Compare(left, _, right) => {
+                // Whether there is any can be told from `> 0` as well as from the number alone.
+                let presence = self.asks_for_presence();
+                left.for_each_subject(presence, call);
+                right.for_each_subject(presence, call);
+            }
+            Truth::Shapes(left, _, right) => [left, right].into_iter().for_each(|shape| {
+                if let Shape::Of(subject) = shape {
+                    call(subject, None, false);
+                }
+            }),
+            Truth::Types(left, _, right) => [left, right].into_iter().for_each(|dtype| {
+                if let Type::Of(subject) = dtype {
+                    call(subject, None, false);
+                }
+            }),
+            Truth::NonZero(number) => number.for_each_subject(true, call),
+        }
+    }
+
+    /// A comparison of a count with 0: any number above 0 gives the same answer as the right one.
+    fn asks_for_presence(&self) -> bool {
+        let Truth::Compare(left, _, right) = self else { return false };
+        let is_zero = |number: &Number| *number == Number::Literal(0.0);
+        let is_count = |number: &Number| matches!(number, Number::Quantity(..));
+        is_count(left) && is_zero(right) || is_zero(left) && is_count(right)
+    }
+}
+
+impl Number {
+    fn for_each_subject<'a>(&'a self, presence: bool, call: &mut impl FnMut(&'a Subject, Option<Quantity>, bool)) {
+        match self {
+            Number::Literal(_) => (),
+            Number::Negative(number) => number.for_each_subject(presence, call),
+            Number::Sum(first, rest) | Number::Product(first, rest) => {
+                first.for_each_subject(false, call);
+                rest.iter().for_each(|(_, number)| number.for_each_subject(false, call));
+            }
+            Number::Quantity(quantity, subject) => call(subject, Some(*quantity), presence),
+            Number::Rank(subject) | Number::Size(subject, _) => call(subject, None, false),
+        }
+    }
+}

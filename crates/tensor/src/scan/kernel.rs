@@ -1,0 +1,177 @@
+//! One step over elements, for each question. The loops are plain; `pulp` compiles them once more for the machine's
+//! widest vectors.
+
+use std::marker::PhantomData;
+
+use half::{bf16, f16};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::bits::{Counter, Float, Integer};
+use super::part::Part;
+use super::{Asked, Depth};
+use crate::DType;
+
+/// Answers that are kept side by side so that the compiler turns them into vectors.
+const LANES: usize = 32;
+
+/// How a step over elements of a type is made.
+pub(super) struct Step {
+    asked: Asked,
+    arch: Arch,
+    look: fn(&Self, &[u8], &mut Part),
+}
+
+impl Step {
+    /// None for types whose elements are looked at one by one.
+    pub fn of(dtype: DType, asked: Asked) -> Option<Self> {
+        let look = match dtype {
+            DType::F16 => Self::floats::<f16, 2>,
+            DType::Bf16 => Self::floats::<bf16, 2>,
+            DType::F32 => Self::floats::<f32, 4>,
+            DType::F64 => Self::floats::<f64, 8>,
+            DType::U8 | DType::Bool => Self::integers::<u8, 1>,
+            DType::I8 => Self::integers::<i8, 1>,
+            DType::U16 => Self::integers::<u16, 2>,
+            DType::I16 => Self::integers::<i16, 2>,
+            DType::U32 => Self::integers::<u32, 4>,
+            DType::I32 => Self::integers::<i32, 4>,
+            DType::U64 => Self::integers::<u64, 8>,
+            DType::I64 => Self::integers::<i64, 8>,
+            _ => return None,
+        };
+        Some(Self { asked, arch: Arch::new(), look })
+    }
+
+    /// At most as many bytes as a counter of a byte can count for each lane.
+    pub fn look(&self, bytes: &[u8], part: &mut Part) {
+        debug_assert!(bytes.len() <= LANES * 255);
+        (self.look)(self, bytes, part);
+    }
+
+    fn floats<F: Float<SIZE>, const SIZE: usize>(&self, bytes: &[u8], part: &mut Part) {
+        let (elements, _) = bytes.as_chunks::<SIZE>();
+        let (asked, arch) = (self.asked, self.arch);
+        if asked.zeros > Depth::Nothing {
+            let is_zero = |bytes| F::magnitude(bytes) == F::ZERO;
+            part.zeros += arch.dispatch(Count::<_, F::Bits, SIZE>::new(elements, is_zero));
+        }
+        let rest = asked.nan.max(asked.infinite) > Depth::Nothing || asked.absmax || asked.range;
+        if !rest || elements.is_empty() {
+            return;
+        }
+        let top = arch.dispatch(Extreme { elements, of: F::magnitude, start: F::ZERO, join: Ord::max });
+        // Here it shows, at no cost to tensors without, whether there are any that are not finite.
+        let is_finite = top < F::INFINITY;
+        if is_finite && asked.absmax {
+            part.add_absmax(F::magnitude_to_f64(top));
+        }
+        if !is_finite {
+            let nan =
+                arch.dispatch(Count::<_, F::Bits, SIZE>::new(elements, |bytes| F::magnitude(bytes) > F::INFINITY));
+            let infinite =
+                arch.dispatch(Count::<_, F::Bits, SIZE>::new(elements, |bytes| F::magnitude(bytes) == F::INFINITY));
+            part.nan += nan;
+            part.infinite += infinite;
+            if nan + infinite == elements.len() as u64 {
+                return;
+            }
+            if asked.absmax {
+                let of = |bytes| Some(F::magnitude(bytes)).filter(|&bits| bits < F::INFINITY).unwrap_or(F::ZERO);
+                let top = arch.dispatch(Extreme { elements, of, start: F::ZERO, join: Ord::max });
+                part.add_absmax(F::magnitude_to_f64(top));
+            }
+        }
+        if asked.range {
+            let finite = |bytes, otherwise| match is_finite || F::magnitude(bytes) < F::INFINITY {
+                true => F::ordered(bytes),
+                false => otherwise,
+            };
+            let of = |bytes| finite(bytes, F::HIGHEST);
+            let lowest = arch.dispatch(Extreme { elements, of, start: F::HIGHEST, join: Ord::min });
+            let of = |bytes| finite(bytes, F::LOWEST);
+            let highest = arch.dispatch(Extreme { elements, of, start: F::LOWEST, join: Ord::max });
+            part.add_min(F::ordered_to_f64(lowest));
+            part.add_max(F::ordered_to_f64(highest));
+        }
+    }
+
+    fn integers<I: Integer<SIZE>, const SIZE: usize>(&self, bytes: &[u8], part: &mut Part) {
+        let (elements, _) = bytes.as_chunks::<SIZE>();
+        let (asked, arch) = (self.asked, self.arch);
+        if asked.zeros > Depth::Nothing {
+            part.zeros +=
+                arch.dispatch(Count::<_, I::Counter, SIZE>::new(elements, |bytes| I::decode(bytes) == I::ZERO));
+        }
+        if !(asked.absmax || asked.range) || elements.is_empty() {
+            return;
+        }
+        let min = arch.dispatch(Extreme { elements, of: I::decode, start: I::MAX, join: Ord::min }).to_f64();
+        let max = arch.dispatch(Extreme { elements, of: I::decode, start: I::MIN, join: Ord::max }).to_f64();
+        if asked.range {
+            part.add_min(min);
+            part.add_max(max);
+        }
+        if asked.absmax {
+            part.add_absmax(min.abs().max(max.abs()));
+        }
+    }
+}
+
+/// The lowest or the highest of what `of` makes of the elements.
+struct Extreme<'a, T, O, J, const SIZE: usize> {
+    elements: &'a [[u8; SIZE]],
+    of: O,
+    start: T,
+    join: J,
+}
+
+impl<T: Copy, O: Fn([u8; SIZE]) -> T, J: Fn(T, T) -> T, const SIZE: usize> WithSimd for Extreme<'_, T, O, J, SIZE> {
+    type Output = T;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> T {
+        let mut lanes = [self.start; LANES];
+        let (groups, rest) = self.elements.as_chunks::<LANES>();
+        for group in groups {
+            for lane in 0..LANES {
+                lanes[lane] = (self.join)(lanes[lane], (self.of)(group[lane]));
+            }
+        }
+        for (lane, &bytes) in lanes.iter_mut().zip(rest) {
+            *lane = (self.join)(*lane, (self.of)(bytes));
+        }
+        lanes.into_iter().fold(self.start, self.join)
+    }
+}
+
+/// How many elements are of a kind. Counters are as wide as elements, so that they fit into as many vectors.
+struct Count<'a, P, T, const SIZE: usize> {
+    elements: &'a [[u8; SIZE]],
+    is_one: P,
+    counter: PhantomData<T>,
+}
+
+impl<'a, P: Fn([u8; SIZE]) -> bool, T: Counter, const SIZE: usize> Count<'a, P, T, SIZE> {
+    fn new(elements: &'a [[u8; SIZE]], is_one: P) -> Self {
+        Self { elements, is_one, counter: PhantomData }
+    }
+}
+
+impl<P: Fn([u8; SIZE]) -> bool, T: Counter, const SIZE: usize> WithSimd for Count<'_, P, T, SIZE> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> u64 {
+        let mut counts = [T::ZERO; LANES];
+        let (groups, rest) = self.elements.as_chunks::<LANES>();
+        for group in groups {
+            for lane in 0..LANES {
+                counts[lane].increment_if((self.is_one)(group[lane]));
+            }
+        }
+        for (count, &bytes) in counts.iter_mut().zip(rest) {
+            count.increment_if((self.is_one)(bytes));
+        }
+        counts.into_iter().map(T::to_u64).sum()
+    }
+}
