@@ -94,15 +94,6 @@ pub fn part(text: &str) -> Result<TensorPart> {
     }
 }
 
-/// A whole tensor.
-pub fn tensor(text: &str) -> Result<TensorRef> {
-    let part = part(text)?;
-    match part.slice {
-        None => Ok(part.tensor),
-        Some(slice) => bail!("this takes whole tensors; leave '{slice}' out"),
-    }
-}
-
 /// The names of events, with these meanings: `all`, `default`, `none`.
 pub fn events(text: &str) -> Result<EventSet> {
     let mut names: Vec<EventName> = Vec::new();

@@ -7,7 +7,7 @@ mod verbs;
 
 use std::path::PathBuf;
 
-use opscope::debug::expression::{TensorPart, TensorRef};
+use opscope::debug::expression::TensorPart;
 use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
 pub use help::help;
@@ -36,11 +36,11 @@ pub enum Command {
     /// Show a tensor.
     Print(TensorPart),
     /// Numbers about a tensor.
-    Statistics(TensorRef),
+    Statistics(TensorPart),
     /// How a tensor's elements are spread.
-    Histogram(TensorRef),
+    Histogram(TensorPart),
     /// The largest elements of a tensor.
-    TopK { tensor: TensorRef, count: usize, by_magnitude: bool },
+    TopK { tensor: TensorPart, count: usize, by_magnitude: bool },
     /// Write a tensor to a file.
     Save { tensor: TensorPart, path: PathBuf },
     /// Change a tensor.

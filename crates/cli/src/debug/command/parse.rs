@@ -45,8 +45,8 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         "delete" => Command::Delete(read::breakpoints(rest)?),
         "info" => Command::Info(info(rest)?),
         "print" => Command::Print(read::part(rest)?),
-        "stats" => Command::Statistics(read::tensor(rest)?),
-        "histogram" => Command::Histogram(read::tensor(rest)?),
+        "stats" => Command::Statistics(read::part(rest)?),
+        "histogram" => Command::Histogram(read::part(rest)?),
         "topk" => top_k(rest)?,
         "save" => {
             let (tensor, path) = read::last(rest);
@@ -153,7 +153,7 @@ fn top_k(text: &str) -> Result<Command> {
         Ok(count) if !front.is_empty() => (front, count),
         _ => (text, 10),
     };
-    Ok(Command::TopK { tensor: read::tensor(tensor)?, count, by_magnitude })
+    Ok(Command::TopK { tensor: read::part(tensor)?, count, by_magnitude })
 }
 
 fn set(text: &str) -> Result<Command> {
@@ -177,7 +177,7 @@ fn skip(text: &str) -> Result<Command> {
 mod tests {
     use std::path::PathBuf;
 
-    use opscope::debug::expression::TensorRef;
+    use opscope::debug::expression::{TensorPart, TensorRef};
     use opscope::debug::{BreakpointId, Moment};
 
     use super::*;
@@ -235,7 +235,6 @@ mod tests {
         assert_eq!(named("p /conv1/Conv_output_0[0]").to_string(), "value(\"/conv1/Conv_output_0\")[0]");
         assert_eq!(named("p value(\"a b\")").tensor, TensorRef::Value("a b".into()));
         assert!(refusal("p input[").contains("input"), "{}", refusal("p input["));
-        assert!(refusal("stats output[0][0]").contains("whole tensors"));
     }
 
     #[test]
@@ -267,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_largest_elements_are_counted_behind_the_tensor() {
-        let tensor = TensorRef::Output(0);
+        let tensor = TensorPart::from(TensorRef::Output(0));
         let expected = |count, by_magnitude| Command::TopK { tensor: tensor.clone(), count, by_magnitude };
         assert_eq!(parse("topk output[0]").unwrap(), expected(10, false));
         assert_eq!(parse("topk output 3 magnitude").unwrap(), expected(3, true));
