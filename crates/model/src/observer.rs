@@ -87,6 +87,8 @@ pub enum Which {
     Some(Arc<[bool]>),
     /// Those that the mask holds at the moment: asked at every dispatch, and may change while the run goes on.
     Live(Arc<LiveMask>),
+    /// Those of either.
+    Either(Arc<[Which; 2]>),
 }
 
 /// One execution of a kernel.
@@ -166,6 +168,7 @@ impl Which {
             Which::All => true,
             Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
             Which::Live(mask) => mask.contains(kernel),
+            Which::Either(both) => both.iter().any(|which| which.contains(kernel)),
         }
     }
 
@@ -173,12 +176,31 @@ impl Which {
     pub fn is_empty(&self) -> bool {
         matches!(self, Which::None)
     }
+
+    /// These and those.
+    pub fn or(self, others: Which) -> Which {
+        match (self, others) {
+            (Which::None, which) | (which, Which::None) => which,
+            (Which::All, _) | (_, Which::All) => Which::All,
+            (one, other) => Which::Either(Arc::new([one, other])),
+        }
+    }
 }
 
 impl Interest {
     /// Whether nothing is wanted, so that the engine can run as if there were no observer.
     pub fn is_nothing(&self) -> bool {
         self.before.is_empty() && self.after.is_empty() && !self.times
+    }
+
+    /// What either wants.
+    pub fn or(self, other: Interest) -> Interest {
+        Interest {
+            before: self.before.or(other.before),
+            after: self.after.or(other.after),
+            keep_inputs: self.keep_inputs.or(other.keep_inputs),
+            times: self.times || other.times,
+        }
     }
 }
 

@@ -18,12 +18,14 @@
 
 pub mod acl_json;
 pub mod benchmark;
+mod chain;
 pub mod compare;
 pub mod inputs;
 pub mod machine;
 mod session;
 pub mod spelling;
 
+pub use chain::Chain;
 pub use opscope_debug as debug;
 pub use opscope_dump as dump;
 pub use opscope_model as model;

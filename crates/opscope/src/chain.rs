@@ -1,0 +1,86 @@
+//! Several observers of one run, in order.
+
+use opscope_clock::Ticks;
+use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
+use opscope_tensor::{Tensor, TensorView};
+
+/// Observers of one run that are called one after the other, as if they were one.
+///
+/// * Each is called only for what it wanted.
+/// * A value that one replaces is what those behind it see, and what the run goes on with.
+/// * When one stops the run, those behind it are not asked any more. When one skips a kernel, those behind it see only its
+///   outputs.
+/// * Every observer is told of the run's end.
+///
+/// So a debugger belongs in front of a dumper: what the dump holds is then what the run went on with.
+pub struct Chain<'a> {
+    links: Vec<Link<'a>>,
+}
+
+struct Link<'a> {
+    observer: Box<dyn RunObserver + 'a>,
+    interest: Interest,
+}
+
+impl<'a> Chain<'a> {
+    /// A chain of these observers, the first to be called in front.
+    pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
+        let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
+        Self { links: observers.into_iter().map(link).collect() }
+    }
+}
+
+impl RunObserver for Chain<'_> {
+    fn interest(&self) -> Interest {
+        self.links.iter().fold(Interest::default(), |united, link| united.or(link.interest.clone()))
+    }
+
+    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        let mut replaced: Option<Vec<Tensor>> = None;
+        for link in self.links.iter().filter(|link| link.interest.before.contains(dispatch.kernel.id)) {
+            let action = match &replaced {
+                None => link.observer.before(dispatch, inputs),
+                Some(tensors) => link.observer.before(dispatch, &views(tensors)),
+            };
+            match action {
+                Action::Stop(_) | Action::Skip(_) => return action,
+                Action::ReplaceInputs(tensors) => replaced = Some(tensors),
+                _ => {}
+            }
+        }
+        replaced.map_or(Action::Continue, Action::ReplaceInputs)
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let mut replaced: Option<Vec<Tensor>> = None;
+        for link in self.links.iter().filter(|link| link.interest.after.contains(dispatch.kernel.id)) {
+            let without_inputs = Dispatch { inputs: &[], ..*dispatch };
+            let kept = link.interest.keep_inputs.contains(dispatch.kernel.id);
+            let dispatch = if kept { dispatch } else { &without_inputs };
+            let action = match &replaced {
+                None => link.observer.after(dispatch, outputs),
+                Some(tensors) => link.observer.after(dispatch, &views(tensors)),
+            };
+            match action {
+                Action::Stop(_) => return action,
+                Action::Replace(tensors) => replaced = Some(tensors),
+                _ => {}
+            }
+        }
+        replaced.map_or(Action::Continue, Action::Replace)
+    }
+
+    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+        for link in self.links.iter().filter(|link| link.interest.times) {
+            link.observer.timed(kernel, start, end);
+        }
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        self.links.iter().for_each(|link| link.observer.finished(outcome));
+    }
+}
+
+fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
+    tensors.iter().map(Tensor::view).collect()
+}
