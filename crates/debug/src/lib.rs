@@ -6,20 +6,35 @@
 
 #![forbid(unsafe_code)]
 
+mod attachment;
 mod breakpoint;
+mod debugger;
+mod doorbell;
 mod error;
 mod event;
 pub mod expression;
+mod first;
 mod location;
+mod notifier;
+mod observer;
 mod options;
+mod plan;
+mod queues;
+mod recursion;
 mod resume;
+mod run;
 mod status;
+mod stopped;
 mod summary;
+mod sync;
+mod table;
 
+pub use attachment::Attachment;
 pub use breakpoint::{
     BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
     Watched,
 };
+pub use debugger::{Debugger, LoadedModelHandle};
 pub use error::DebugError;
 pub use event::{
     Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, OutputSummary, Place, Queue, Sequence,
@@ -28,4 +43,5 @@ pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
 pub use options::AttachOptions;
 pub use resume::Resume;
 pub use status::{Account, LoadedModel, Release, ReleaseReason, RunState, Status, Stop};
+pub use stopped::Stopped;
 pub use summary::StatisticsSummary;
