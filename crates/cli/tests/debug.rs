@@ -56,7 +56,7 @@ fn what_is_saved_at_a_stop_is_what_the_model_is_known_to_compute() {
     let expected = |value: &str| {
         let index = process::model("expected/digits_cnn/index.json");
         let index: serde_json::Value = serde_json::from_str(&fs::read_to_string(index).unwrap()).unwrap();
-        let file = index[value]["file"].as_str().unwrap_or_else(|| panic!("{value} is not in {index}")).to_owned();
+        let file = index["values"][value]["file"].as_str().unwrap_or_else(|| panic!("{value} is not in {index}")).to_owned();
         read(model(&format!("expected/digits_cnn/{file}")))
     };
     let found = read(place.path("conv2.npy"));

@@ -107,8 +107,10 @@ impl Debuggee {
                 board.post(News::ThreadDone);
             };
             self.threads.fetch_add(1, Ordering::Relaxed);
-            let spawned = thread::Builder::new().name("runs".into()).spawn(work);
-            spawned.inspect_err(|_| drop(self.threads.fetch_sub(1, Ordering::Relaxed)))?;
+            if let Err(error) = thread::Builder::new().name("runs".into()).spawn(work) {
+                self.threads.fetch_sub(1, Ordering::Relaxed);
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -69,11 +69,6 @@ impl Elements {
         self.runs.push(Run { start, count, bytes });
     }
 
-    /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Option<Element>> {
-        self.runs.iter().flat_map(|run| (0..run.count).map(|index| Element::at(self.dtype, &run.bytes, index)))
-    }
-
     fn at(&self, index: usize) -> Option<Element> {
         let run = self.runs.partition_point(|run| run.start + run.count <= index);
         let run = self.runs.get(run).filter(|run| run.start <= index)?;

@@ -85,7 +85,7 @@ pub fn ended(end: &RunEnd, aborted: bool) -> String {
 }
 
 /// Outputs with elements that are not finite.
-pub fn failed_outputs(outputs: &[NonFinite]) -> String {
+fn failed_outputs(outputs: &[NonFinite]) -> String {
     let output = |output: &NonFinite| {
         let value = output.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
         let counts = [(output.nan, "NaN"), (output.infinite, "infinite")];
