@@ -153,6 +153,7 @@ impl<J> Queues<J> {
             state.sync.clear();
             state.account[0].discarded += unread;
             state.account[1].discarded += state.backlog.clear();
+            self.silence(&mut state);
         }
         self.room.notify_all();
         self.notify(state);
@@ -269,11 +270,16 @@ impl<J> Queues<J> {
         if queue == Queue::Async && !taken.is_empty() {
             self.room.notify_all();
         }
+        self.silence(&mut state);
+        taken
+    }
+
+    /// Silences the bell when nothing waits any more.
+    fn silence(&self, state: &mut State<J>) {
         if state.rung && state.sync.is_empty() && state.backlog.len() == 0 {
             state.rung = false;
             self.bell.silence();
         }
-        taken
     }
 
     /// Lets the thread of an event that was read go on.
@@ -400,16 +406,11 @@ impl<J> Queues<J> {
 #[cfg(all(test, loom))]
 impl<J> Queues<J> {
     /// What the clock does to a lease.
-    pub fn expire(&self, sequence: Sequence) -> Option<Release> {
-        let mut state = lock(&self.state);
-        let waits = state.parking.get_mut(sequence).is_some_and(|parked| parked.resume.is_none());
-        if !waits {
-            return None;
+    pub fn expire(&self, sequence: Sequence) {
+        if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {
+            parked.deadline = Some(Instant::now());
+            parked.signal.notify_all();
         }
-        state.parking.get_mut(sequence)?.deadline = Some(Instant::now());
-        let signal = state.parking.get_mut(sequence)?.signal.clone();
-        signal.notify_all();
-        None
     }
 }
 
