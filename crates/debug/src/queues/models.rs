@@ -82,7 +82,7 @@ fn an_answer_and_the_end_of_a_lease_never_both_count() {
         clock.join().unwrap();
         match (thread.join().unwrap(), acknowledged) {
             (Some(Answer::Resume(Resume::Step)), Ok(())) => {}
-            (Some(Answer::Expired { release, unread: false }), Err(DebugError::GoneOn(..))) => {
+            (Some(Answer::Expired { release, silent: false }), Err(DebugError::GoneOn(..))) => {
                 assert_eq!(release.because, ReleaseReason::LeaseExpired);
             }
             other => panic!("{other:?}"),
