@@ -7,14 +7,27 @@
 #![forbid(unsafe_code)]
 
 mod breakpoint;
+#[cfg(not(loom))]
+pub mod client;
+mod doorbell;
 mod error;
 mod event;
 pub mod expression;
 mod location;
 mod options;
+#[cfg(not(loom))]
+pub mod protocol;
+mod recursion;
 mod resume;
+#[cfg(not(loom))]
+mod socket_path;
 mod status;
 mod summary;
+#[cfg(not(loom))]
+pub mod server;
+mod sync;
+#[cfg(not(loom))]
+mod wire;
 
 pub use breakpoint::{
     BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
