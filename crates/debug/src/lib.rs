@@ -6,33 +6,45 @@
 
 #![forbid(unsafe_code)]
 
+mod attachment;
 mod breakpoint;
 #[cfg(not(loom))]
 pub mod client;
+mod debugger;
 mod doorbell;
 mod error;
 mod event;
 pub mod expression;
+mod first;
 mod location;
+mod notifier;
+mod observer;
 mod options;
+mod plan;
 #[cfg(not(loom))]
 pub mod protocol;
+mod queues;
 mod recursion;
 mod resume;
+mod run;
+#[cfg(not(loom))]
+pub mod server;
 #[cfg(not(loom))]
 mod socket_path;
 mod status;
+mod stopped;
 mod summary;
-#[cfg(not(loom))]
-pub mod server;
 mod sync;
+mod table;
 #[cfg(not(loom))]
 mod wire;
 
+pub use attachment::Attachment;
 pub use breakpoint::{
     BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
     Watched,
 };
+pub use debugger::{Debugger, LoadedModelHandle};
 pub use error::DebugError;
 pub use event::{
     Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, OutputSummary, Place, Queue, Sequence,
@@ -41,4 +53,5 @@ pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
 pub use options::AttachOptions;
 pub use resume::Resume;
 pub use status::{Account, LoadedModel, Release, ReleaseReason, RunState, Status, Stop};
+pub use stopped::Stopped;
 pub use summary::StatisticsSummary;

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use opscope_model::RunId;
 use serde::{Deserialize, Serialize};
 
@@ -102,4 +104,23 @@ pub enum ReleaseReason {
     LeaseExpired,
     /// The debugger went: it detached, hung up or died.
     DebuggerGone,
+}
+
+impl fmt::Display for ReleaseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReleaseReason::LeaseExpired => "its lease ran out",
+            ReleaseReason::DebuggerGone => "the debugger went",
+        })
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} ({}", self.event, self.kind)?;
+        if let Some(place) = &self.place {
+            write!(f, ", {place}")?;
+        }
+        write!(f, ") was not acknowledged: {}; its thread goes on", self.because)
+    }
 }

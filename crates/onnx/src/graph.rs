@@ -172,6 +172,19 @@ impl Graph {
         self.operators.iter().find(|operator| operator.name == name)
     }
 
+    /// The operator whose name shares the longest beginning and end with this one, for messages about a name that is
+    /// none; none where nothing is like it.
+    pub fn nearest_operator(&self, name: &str) -> Option<&Operator> {
+        let likeness = |other: &str| {
+            let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
+            let begin = name.bytes().zip(other.bytes()).take_while(same).count();
+            let end = name.bytes().rev().zip(other.bytes().rev()).take_while(same).count();
+            begin + end
+        };
+        let best = self.operators.iter().max_by_key(|operator| likeness(&operator.name))?;
+        (likeness(&best.name) * 2 >= name.len()).then_some(best)
+    }
+
     /// The value with this name.
     pub fn value_named(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|value| value.name == name)
@@ -191,6 +204,25 @@ impl Graph {
             }
         }
         depends
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Attribute::Float(number) => write!(f, "{number}"),
+            Attribute::Int(number) => write!(f, "{number}"),
+            Attribute::String(text) => write!(f, "{text:?}"),
+            Attribute::Tensor(tensor) => match tensor.dtype {
+                Some(dtype) => write!(f, "{dtype} {:?}", tensor.shape),
+                None => write!(f, "a tensor {:?}", tensor.shape),
+            },
+            Attribute::Floats(numbers) => write!(f, "{numbers:?}"),
+            Attribute::Ints(numbers) => write!(f, "{numbers:?}"),
+            Attribute::Strings(texts) => write!(f, "{texts:?}"),
+            Attribute::Graph { name, operators } => write!(f, "graph {name:?} of {operators} operators"),
+            Attribute::Other => f.write_str("of a type that is not shown"),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where and when a run stops.
 
+mod live;
 mod target;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ModelId, Moment};
 
+pub(crate) use live::Breakpoint;
 pub use target::{Target, TargetError, Watched};
 
 /// The number of a breakpoint, from 1. Numbers are not used again.

@@ -68,6 +68,14 @@ impl Target {
             Target::First(_) => by(&|_| true),
         }
     }
+
+    /// The names that are meant; none where operators are not chosen by name.
+    pub(crate) fn pattern(&self) -> Option<&Pattern> {
+        match self {
+            Target::Name(pattern) | Target::Type(pattern) | Target::NameOrType(pattern) => Some(pattern),
+            Target::Index(_) | Target::First(_) => None,
+        }
+    }
 }
 
 impl Watched {

@@ -2,9 +2,7 @@ use opscope_model::RunId;
 use serde::Deserialize;
 
 use super::{Client, link};
-use crate::protocol::{
-    BacktraceFrame, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText,
-};
+use crate::protocol::{BacktraceFrame, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText};
 use crate::recursion::Rule;
 use crate::sync::lock;
 use crate::{

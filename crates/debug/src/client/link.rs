@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
@@ -76,7 +77,7 @@ pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
 
 impl Link {
     pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
-        let failed = |error: std::io::Error| DebugError::Connection(error.to_string());
+        let failed = |error: io::Error| DebugError::Connection(error.to_string());
         let own = stream.try_clone().map_err(failed)?;
         let link = Arc::new(Self {
             stream,
@@ -101,12 +102,7 @@ impl Link {
     }
 
     /// Asks, and waits for the answer.
-    pub fn call(
-        &self,
-        request: &Request,
-        attachment: &[u8],
-        patience: Option<Duration>,
-    ) -> Result<Frame, DebugError> {
+    pub fn call(&self, request: &Request, attachment: &[u8], patience: Option<Duration>) -> Result<Frame, DebugError> {
         let (answer, waits) = mpsc::sync_channel(1);
         let id = {
             let mut calls = lock(&self.calls);
@@ -122,9 +118,10 @@ impl Link {
             calls.waiting.insert(id, answer);
             id
         };
-        if let Err(error) = self.send(id, request, attachment) {
-            lock(&self.calls).waiting.remove(&id);
-            return Err(error);
+        match self.send(id, request, attachment)? {
+            Ok(()) => {}
+            // The program may have said why it closes: that is read to its end, and then no call waits any more.
+            Err(_) => drop(self.stream.shutdown(Shutdown::Both)),
         }
         let answer = match patience {
             None => waits.recv().map_err(|_| None),
@@ -143,7 +140,8 @@ impl Link {
         })
     }
 
-    fn send(&self, id: u64, request: &Request, attachment: &[u8]) -> Result<(), DebugError> {
+    /// Sends a request, or says what is wrong with it; or else what is wrong with the connection.
+    fn send(&self, id: u64, request: &Request, attachment: &[u8]) -> Result<io::Result<()>, DebugError> {
         let json = serde_json::to_vec(&Numbered { id, request });
         let json = json.map_err(|error| DebugError::Connection(format!("the request cannot be written: {error}")))?;
         let limits = FrameLimits::REQUEST;
@@ -158,10 +156,7 @@ impl Link {
             return Err(DebugError::Refused { code: "too_long".into(), message });
         }
         let _sending = lock(&self.sending);
-        send_frame(&self.stream, &json, attachment).map_err(|error| {
-            // Where the program has said why it closes, that is the reason.
-            self.gone().unwrap_or_else(|| DebugError::Connection(error.to_string()))
-        })
+        Ok(send_frame(&self.stream, &json, attachment))
     }
 
     /// Closes the connection, and returns when no callback is called any more.

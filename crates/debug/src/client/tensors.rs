@@ -89,7 +89,8 @@ impl Client {
     /// See [`Attachment::replace`](crate::Attachment::replace).
     pub fn replace(&self, event: Sequence, reference: impl Display, tensor: &Tensor) -> Result<(), DebugError> {
         let form = TensorForm::of(tensor);
-        let answer = self.ask_with(&Request::Replace { event, reference: reference.to_string(), form }, tensor.bytes())?;
+        let answer =
+            self.ask_with(&Request::Replace { event, reference: reference.to_string(), form }, tensor.bytes())?;
         link::read_answer(&answer).map(|Done {}| ())
     }
 }

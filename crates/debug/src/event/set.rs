@@ -125,6 +125,14 @@ impl EventSet {
         self.0 & name.bit() != 0
     }
 
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// The kinds.
     pub fn iter(self) -> impl Iterator<Item = EventName> {
         EventName::ALL.into_iter().filter(move |name| self.contains(*name))

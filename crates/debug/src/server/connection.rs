@@ -14,6 +14,7 @@ pub(super) struct Connection {
     stream: UnixStream,
     /// Who it is, for the log.
     pub peer: String,
+    process: String,
     reader: FrameReader,
     /// What it was not sent yet. While there is something, nothing more is taken from it: what it makes us keep is one
     /// answer, and a notification.
@@ -30,15 +31,19 @@ pub(super) struct Connection {
     closing: Option<String>,
 }
 
+/// The longest name of a debugger in the log.
+const MOST_NAME: usize = 100;
+
 /// How long a debugger may take nothing of what it is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Connection {
-    pub fn new(stream: UnixStream, peer: String) -> std::io::Result<Self> {
+    pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self {
             stream,
-            peer,
+            peer: process.clone(),
+            process,
             reader: FrameReader::new(FrameLimits::STRANGER),
             out: Vec::new(),
             sent: 0,
@@ -57,13 +62,20 @@ impl Connection {
 
     /// What to wait for to tell it of events; none where it is not to be told now.
     pub fn poll_news(&self) -> Option<PollFd<'_>> {
-        let attachment = self.attachment.as_ref().filter(|_| !self.told && !self.is_sending() && self.closing.is_none())?;
+        let attachment =
+            self.attachment.as_ref().filter(|_| !self.told && !self.is_sending() && self.closing.is_none())?;
         Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
     }
 
     /// When it has to have taken something.
     pub fn deadline(&self) -> Option<Instant> {
         self.is_sending().then(|| self.stuck + PATIENCE)
+    }
+
+    /// Notes what the debugger calls itself.
+    pub fn name(&mut self, name: &str) {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect();
+        self.peer = format!("{name} ({})", self.process);
     }
 
     /// Attaches, or lets go of an earlier attachment.

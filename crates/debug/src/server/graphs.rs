@@ -64,9 +64,8 @@ pub(super) fn operator(attachment: &Attachment, model: ModelId, index: u32) -> R
     let operator = graph.operators.get(index as usize).ok_or_else(|| {
         refused("no_such_operator", format!("there is no operator {index}; model {model} has {count}, from 0"))
     })?;
-    let slots = |ids: &[Option<ValueId>]| {
-        ids.iter().take(MOST_OF_ONE).map(|id| id.map(|id| value(graph.value(id)))).collect()
-    };
+    let slots =
+        |ids: &[Option<ValueId>]| ids.iter().take(MOST_OF_ONE).map(|id| id.map(|id| value(graph.value(id)))).collect();
     let attributes = operator.attributes.iter().take(MOST_OF_ONE);
     Ok(OperatorInfo {
         index,

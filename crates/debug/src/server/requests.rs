@@ -64,7 +64,8 @@ pub(super) fn answer(debugger: &Debugger, connection: &mut Connection, frame: Fr
     };
     // What a debugger sends must not end the thread that serves the next one.
     let reply = catch_unwind(AssertUnwindSafe(|| perform(debugger, connection, request, frame.attachment)));
-    let reply = reply.unwrap_or_else(|_| Err(refused("internal", "the program failed in answering; this is its fault")));
+    let reply =
+        reply.unwrap_or_else(|_| Err(refused("internal", "the program failed in answering; this is its fault")));
     match reply {
         Ok(reply) if reply.ok.len() + 64 > FrameLimits::ANSWER.json => {
             fail(connection, id, "too_long", "the answer is longer than a frame may be; ask for less at once");
@@ -103,7 +104,8 @@ fn perform(
         return greet(debugger, connection, hello);
     }
     if !connection.greeted {
-        let message = format!("say hello first: {}", json!({"request": "hello", "protocol": PROTOCOL, "version": VERSION}));
+        let message =
+            format!("say hello first: {}", json!({"request": "hello", "protocol": PROTOCOL, "version": VERSION}));
         return Err(refused("hello_first", message));
     }
     if let Request::Attach(options) = request {
@@ -150,9 +152,7 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
             let (page, bytes) = tensors::page(attachment, at, part, saturated(offset), saturated(count))?;
             Ok(Reply { ok: text(&page), attachment: bytes })
         }
-        Request::Statistics { at, reference } => {
-            Reply::of(&tensors::statistics(attachment, at, part(&reference)?)?)
-        }
+        Request::Statistics { at, reference } => Reply::of(&tensors::statistics(attachment, at, part(&reference)?)?),
         Request::Histogram { at, reference } => Reply::of(&tensors::histogram(attachment, at, part(&reference)?)?),
         Request::TopK { at, reference, k, magnitude } => {
             let elements = tensors::top_k(attachment, at, part(&reference)?, saturated(k), magnitude)?;
@@ -263,7 +263,9 @@ fn part(reference: &str) -> Result<TensorPart, DebugError> {
 fn check_pattern(pattern: &str) -> Result<(), DebugError> {
     match pattern.len() {
         0..=MOST_PATTERN => Ok(()),
-        length => Err(refused("target", format!("a pattern of {length} bytes is too long; {MOST_PATTERN} are the most"))),
+        length => {
+            Err(refused("target", format!("a pattern of {length} bytes is too long; {MOST_PATTERN} are the most")))
+        }
     }
 }
 

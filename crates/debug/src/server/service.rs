@@ -106,7 +106,9 @@ impl Service {
             }
             Ok(peer) => {
                 let user = peer.uid.as_raw();
-                self.debugger.0.log(&format!("a debugger of user {user} was turned away: it is another user's program"));
+                self.debugger
+                    .0
+                    .log(&format!("a debugger of user {user} was turned away: it is another user's program"));
                 let message = format!("this program is user {}'s, and you are user {user}", own.as_raw());
                 refuse(stream, "not_allowed", message);
             }

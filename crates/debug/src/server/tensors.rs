@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use opscope_onnx::OnnxError;
-use opscope_tensor::{Accumulator, Histogram, Region, Slice, Tensor, TensorError, TensorView};
+use opscope_tensor::{Accumulator, Element, Histogram, Region, Slice, Tensor, TensorError, TensorView};
 
 use super::graphs;
 use super::requests::refused;
@@ -37,11 +37,7 @@ pub(super) fn page(
 }
 
 /// Statistics of a tensor.
-pub(super) fn statistics(
-    attachment: &Attachment,
-    at: At,
-    part: TensorPart,
-) -> Result<StatisticsSummary, DebugError> {
+pub(super) fn statistics(attachment: &Attachment, at: At, part: TensorPart) -> Result<StatisticsSummary, DebugError> {
     look(attachment, at, part, |view, region| {
         let mut accumulator = Accumulator::new(view.dtype(), region.elements())?;
         region.pieces(view, |bytes| {
@@ -74,11 +70,19 @@ pub(super) fn top_k(
     magnitude: bool,
 ) -> Result<Vec<Ranked>, DebugError> {
     look(attachment, at, part, move |view, region| {
-        let top = opscope_tensor::top_k(view, region, k.min(MOST_RANKED), magnitude)?;
-        let ranked = top.into_iter().map(|(flat, element)| Ranked {
-            index: unravel(flat, region.shape()),
-            value: element.to_string(),
-        });
+        let copy = region.copy(view)?;
+        let element = |index| Element::at(copy.dtype(), copy.bytes(), index);
+        let rank = |index| element(index)?.to_f64().map(|value| if magnitude { value.abs() } else { value });
+        let mut top: Vec<(usize, f64)> = (0..copy.elements())
+            .filter_map(|index| Some((index, rank(index)?)))
+            .filter(|(_, rank)| !rank.is_nan())
+            .collect();
+        top.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        top.truncate(k.min(MOST_RANKED));
+        let top: Vec<_> = top.into_iter().filter_map(|(index, _)| Some((index, element(index)?))).collect();
+        let ranked = top
+            .into_iter()
+            .map(|(flat, element)| Ranked { index: unravel(flat, region.shape()), value: element.to_string() });
         Ok(ranked.collect())
     })
 }
@@ -103,7 +107,8 @@ fn look<R: Send + 'static>(
 
 /// A weight, from the model's file.
 fn weight(attachment: &Attachment, model: ModelId, reference: &TensorRef) -> Result<Tensor, DebugError> {
-    let missing = |reason: &str| DebugError::NoSuchTensor { reference: reference.to_string(), reason: reason.to_owned() };
+    let missing =
+        |reason: &str| DebugError::NoSuchTensor { reference: reference.to_string(), reason: reason.to_owned() };
     let TensorRef::Value(name) = reference else {
         return Err(missing("where no run is stopped, there are weights only, by the names of their values"));
     };
@@ -124,11 +129,15 @@ fn weight(attachment: &Attachment, model: ModelId, reference: &TensorRef) -> Res
 /// The index for each axis of an element.
 fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut left = flat;
-    let mut index: Vec<usize> = shape.iter().rev().map(|&size| {
-        let at = left % size;
-        left /= size;
-        at
-    }).collect();
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&size| {
+            let at = left % size;
+            left /= size;
+            at
+        })
+        .collect();
     index.reverse();
     index
 }

@@ -91,7 +91,10 @@ impl Selection {
         let unknown: Vec<_> = exact
             .chain(ends)
             .filter(|name| graph.operator_named(name).is_none())
-            .map(|name| DumpError::NoSuchOperator { name: name.clone(), nearest: nearest(graph, name) })
+            .map(|name| DumpError::NoSuchOperator {
+                name: name.clone(),
+                nearest: graph.nearest_operator(name).map(|found| found.name.clone()),
+            })
             .collect();
         if unknown.is_empty() { Ok(()) } else { Err(unknown) }
     }
@@ -145,15 +148,4 @@ impl FromStr for Position {
             None => Err(DumpError::Position(text.into())),
         }
     }
-}
-
-/// The name in the graph that shares the longest beginning and end with this one.
-fn nearest(graph: &Graph, name: &str) -> Option<String> {
-    let likeness = |other: &str| {
-        let begin = name.bytes().zip(other.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-        let end = name.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-        begin + end
-    };
-    let best = graph.operators.iter().max_by_key(|operator| likeness(&operator.name))?;
-    (likeness(&best.name) * 2 >= name.len()).then(|| best.name.clone())
 }

@@ -1,0 +1,322 @@
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_model::{Kernel, RunId};
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+
+use crate::debugger::{Shared, thread};
+use crate::expression::TensorRef;
+use crate::notifier::Notifier;
+use crate::queues::Generation;
+use crate::recursion::{Rule, allow_events, allow_nothing};
+use crate::stopped::Stopped;
+use crate::{
+    AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventSet, Fate,
+    Location, ModelId, Queue, Resume, Sequence, Status,
+};
+
+/// A client's hold on the debugger of its own process. When it goes, the client is detached: threads that wait go on, and
+/// runs are as fast as before.
+///
+/// Every call may be made from any thread. From inside of the notification callback only those that take and acknowledge
+/// events answer (none in [strict](AttachOptions::strict_callbacks) mode); the others say
+/// [`RecursiveCall`](DebugError::RecursiveCall).
+pub struct Attachment {
+    shared: Arc<Shared>,
+    generation: Generation,
+    rule: Rule,
+    notifier: Mutex<Option<Notifier>>,
+    timeout: Option<std::time::Duration>,
+}
+
+impl Attachment {
+    pub(crate) fn new(shared: Arc<Shared>, generation: Generation, options: &AttachOptions) -> Self {
+        let rule = if options.strict_callbacks { Rule::Strict } else { Rule::Relaxed };
+        let timeout = options.timeout;
+        let notifier = timeout.map(|_| Notifier::start(&shared, generation, rule, timeout));
+        Self { shared, generation, rule, notifier: Mutex::new(notifier), timeout }
+    }
+
+    /// Takes the next event out of a queue; none if there is none.
+    ///
+    /// # Errors
+    /// From inside of a strict callback.
+    pub fn next_event(&self, queue: Queue) -> Result<Option<Event>, DebugError> {
+        Ok(self.next_events(queue, 1)?.pop())
+    }
+
+    /// Takes up to `most` events out of a queue, in their order. What waits is there also after the client detached.
+    ///
+    /// # Errors
+    /// From inside of a strict callback.
+    pub fn next_events(&self, queue: Queue, most: usize) -> Result<Vec<Event>, DebugError> {
+        allow_events()?;
+        Ok(self.shared.queues.take(self.generation, queue, most))
+    }
+
+    /// Lets the run go on that an event has stopped. An event that stops nobody is acknowledged without an effect.
+    ///
+    /// # Errors
+    /// When the event was not read, its thread has gone on already, or the run cannot go on like this.
+    pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
+        allow_events()?;
+        let resume = self.check(event, resume)?;
+        self.shared.queues.acknowledge(self.generation, event, resume)
+    }
+
+    /// Lets all runs go on whose events were read, and says how many there were. Events that were not read go on
+    /// stopping theirs.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn acknowledge_sync_events(&self) -> Result<usize, DebugError> {
+        allow_events()?;
+        self.shared.queues.acknowledge_read(self.generation)
+    }
+
+    /// Starts the lease of an event anew: the client has not forgotten it.
+    ///
+    /// # Errors
+    /// When its thread has gone on already.
+    pub fn renew(&self, event: Sequence) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.shared.queues.renew(self.generation, event)
+    }
+
+    /// Has a function called, always on the same thread, when events have come; one call may stand for several. The last
+    /// one that was given counts; none takes it away.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.attached()?;
+        let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*notifier, callback) {
+            (Some(notifier), callback) => notifier.set(callback),
+            (None, None) => {}
+            (None, callback) => {
+                let started = Notifier::start(&self.shared, self.generation, self.rule, self.timeout);
+                started.set(callback);
+                *notifier = Some(started);
+            }
+        }
+        Ok(())
+    }
+
+    /// A descriptor that is readable while events wait to be read, for `poll` and its like. It must not be read from.
+    pub fn notification_fd(&self) -> BorrowedFd<'_> {
+        self.shared.queues.bell().as_fd()
+    }
+
+    /// Changes what the client wants to be told.
+    ///
+    /// # Errors
+    /// When it is not attached any more.
+    pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
+        allow_nothing()?;
+        let mut control = self.shared.control();
+        match &mut control.attached {
+            Some((generation, options)) if *generation == self.generation => options.events = events,
+            _ => return Err(DebugError::NotAttached(None)),
+        }
+        self.shared.set_wanted(Some(events));
+        control.steer();
+        Ok(())
+    }
+
+    /// Sets a breakpoint.
+    ///
+    /// # Errors
+    /// When no model has such an operator, or the condition cannot be read.
+    pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
+        self.control()?.add_breakpoint(spec)
+    }
+
+    /// Changes a breakpoint.
+    ///
+    /// # Errors
+    /// When there is none of this number, or the condition cannot be read.
+    pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
+        self.control()?.change_breakpoint(id, change)
+    }
+
+    /// Removes a breakpoint.
+    ///
+    /// # Errors
+    /// When there is none of this number.
+    pub fn remove_breakpoint(&self, id: BreakpointId) -> Result<(), DebugError> {
+        self.control()?.remove_breakpoint(id)
+    }
+
+    /// All breakpoints, with their hits.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn breakpoints(&self) -> Result<Vec<BreakpointInfo>, DebugError> {
+        Ok(self.control()?.breakpoints())
+    }
+
+    /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are. Where none
+    /// is going on, the next run to come stops at its first operator.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
+        Ok(self.control()?.pause(run))
+    }
+
+    /// Where a stopped run is, and what can be looked at.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn location(&self, event: Sequence) -> Result<Location, DebugError> {
+        self.look(event, |stopped| stopped.location())
+    }
+
+    /// Has a function look at a stopped run. It is called on the thread of the run, where the engine's tensors are, and
+    /// starts the lease of the event anew.
+    ///
+    /// # Errors
+    /// When no thread waits at this event, it is not at an operator, or the run went on before it came to looking.
+    pub fn look<R: Send + 'static>(
+        &self,
+        event: Sequence,
+        look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
+    ) -> Result<R, DebugError> {
+        allow_nothing()?;
+        self.look_anyway(event, look)
+    }
+
+    fn look_anyway<R: Send + 'static>(
+        &self,
+        event: Sequence,
+        look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
+    ) -> Result<R, DebugError> {
+        if self.shared.queues.thread_of(event) == Some(thread()) {
+            // The thread would wait for itself.
+            return Err(DebugError::RecursiveCall);
+        }
+        let (answer, result) = sync_channel(1);
+        let job = Box::new(move |stopped: Option<&mut Stopped<'_>>| {
+            let _ = answer.send(stopped.map(look));
+        });
+        self.shared.queues.submit(self.generation, event, job)?;
+        match result.recv() {
+            Ok(Some(result)) => Ok(result),
+            Ok(None) => Err(DebugError::NoSuchTensor {
+                reference: format!("tensor at event {event}"),
+                reason: "it is not at an operator".to_owned(),
+            }),
+            Err(_) => Err(DebugError::GoneOn(event, "while it was being looked at".to_owned())),
+        }
+    }
+
+    /// Puts another tensor in the place of an input before an operator, or of an output after it.
+    ///
+    /// # Errors
+    /// As [`Stopped::replace`] and [`look`](Self::look).
+    pub fn replace(&self, event: Sequence, reference: TensorRef, tensor: Tensor) -> Result<(), DebugError> {
+        self.look(event, move |stopped| stopped.replace(&reference, tensor))?
+    }
+
+    /// How the program stands.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn status(&self) -> Result<Status, DebugError> {
+        let control = self.control()?;
+        let (models, runs) = (control.loaded(), control.runs());
+        drop(control);
+        let ([sync, asynchronous], stopped, released) = self.shared.queues.status();
+        Ok(Status { models, runs, stopped, sync, asynchronous, released })
+    }
+
+    /// The graph of a model; none where there is no model of this number any more.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn graph(&self, model: ModelId) -> Result<Option<Arc<Graph>>, DebugError> {
+        Ok(self.control()?.graph(model))
+    }
+
+    /// The steps of a model's newest plan; none before there is one.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn kernels(&self, model: ModelId) -> Result<Option<Arc<[Kernel]>>, DebugError> {
+        Ok(self.control()?.kernels(model).map(|plan| Arc::clone(&plan.kernels)))
+    }
+
+    /// What the engine made of each operator of a model, in the order of the graph.
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn fates(&self, model: ModelId) -> Result<Vec<Fate>, DebugError> {
+        let control = self.control()?;
+        let (graph, plan) = (control.graph(model), control.kernels(model));
+        drop(control);
+        let operators = graph.iter().flat_map(|graph| &graph.operators);
+        let fate =
+            |operator: &opscope_onnx::Operator| plan.as_ref().map_or(Fate::Pending, |plan| plan.fate(operator.id));
+        Ok(operators.map(fate).collect())
+    }
+
+    /// Lets the program run on without this client: breakpoints are gone, threads that wait go on. The last event that
+    /// can be read is [`DetachComplete`](crate::EventKind::DetachComplete).
+    ///
+    /// # Errors
+    /// When the client is not attached any more.
+    pub fn detach(&self) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.attached()?;
+        self.shared.detach(self.generation, None);
+        Ok(())
+    }
+
+    /// Lets the program run on because the client is gone without a word, and logs why.
+    pub(crate) fn abandon(&self, reason: &str) {
+        self.shared.detach(self.generation, Some(reason));
+    }
+
+    fn attached(&self) -> Result<(), DebugError> {
+        let attached = self.shared.queues.is_attached(self.generation);
+        if attached { Ok(()) } else { Err(DebugError::NotAttached(None)) }
+    }
+
+    fn control(&self) -> Result<std::sync::MutexGuard<'_, crate::debugger::Control>, DebugError> {
+        allow_nothing()?;
+        self.attached()?;
+        Ok(self.shared.control())
+    }
+
+    /// Whether a run can go on like this.
+    fn check(&self, event: Sequence, resume: Resume) -> Result<Resume, DebugError> {
+        match resume {
+            Resume::Skip(tensors) => self.look_anyway(event, move |stopped| {
+                stopped.check_outputs(&tensors)?;
+                Ok(Resume::Skip(tensors))
+            })?,
+            Resume::Until(target) => {
+                let graphs = self.shared.control().graphs();
+                let exists = graphs.iter().any(|graph| !target.operators(graph).is_empty());
+                if exists {
+                    return Ok(Resume::Until(target));
+                }
+                Err(DebugError::NoSuchOperator { target: target.to_string(), nearest: None })
+            }
+            other => Ok(other),
+        }
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.abandon("it is gone");
+        if let Some(notifier) = self.notifier.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            notifier.stop(&self.shared);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use opscope_model::RunId;
+
+use super::{BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Target};
+use crate::expression::{Condition, Tensors};
+use crate::{DebugError, Moment};
+
+/// A breakpoint that runs come to, from several threads.
+pub(crate) struct Breakpoint {
+    pub id: BreakpointId,
+    pub moment: Moment,
+    spec: BreakpointSpec,
+    condition: Option<Condition>,
+    ignore: AtomicU64,
+    hits: AtomicU64,
+    /// Set by the run that stops at a one-shot breakpoint: no other one does.
+    spent: AtomicBool,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Breakpoint {
+    /// A breakpoint as it is asked for.
+    ///
+    /// # Errors
+    /// When the condition cannot be read, or asks for what is not there at that moment.
+    pub fn new(id: BreakpointId, spec: BreakpointSpec) -> Result<Self, DebugError> {
+        let text = spec.condition.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let condition =
+            text.map(Condition::parse).transpose().map_err(|error| DebugError::Condition(format!("{error:#}")))?;
+        let moment = moment(&spec, condition.as_ref())?;
+        let spec = BreakpointSpec { condition: condition.as_ref().map(ToString::to_string), ..spec };
+        Ok(Self {
+            id,
+            moment,
+            condition,
+            ignore: AtomicU64::new(spec.ignore),
+            hits: AtomicU64::new(0),
+            spent: AtomicBool::new(false),
+            trouble: Mutex::new(None),
+            spec,
+        })
+    }
+
+    /// The same with the counts of an earlier form of it.
+    pub fn with_counts_of(self, earlier: &Self) -> Self {
+        self.hits.store(earlier.hits.load(Ordering::Relaxed), Ordering::Relaxed);
+        self
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.spec.target
+    }
+
+    /// The spec with the ignore count that is left.
+    pub fn spec(&self) -> BreakpointSpec {
+        BreakpointSpec { ignore: self.ignore.load(Ordering::Relaxed), ..self.spec.clone() }
+    }
+
+    pub fn is_one_shot(&self) -> bool {
+        self.spec.one_shot
+    }
+
+    pub fn is_enabled(&self) -> bool {
+        self.spec.enabled && !self.spent.load(Ordering::Relaxed)
+    }
+
+    /// Whether a run that has come here stops.
+    pub fn stops(&self, run: RunId, tensors: &dyn Tensors) -> bool {
+        if !self.is_enabled() || !self.spec.watches(run) {
+            return false;
+        }
+        if let Some(condition) = &self.condition {
+            match condition.holds(tensors) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(error) => {
+                    *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                    return false;
+                }
+            }
+        }
+        self.hit()
+    }
+
+    /// Counts a hit, and says whether the run stops for it.
+    pub fn hit(&self) -> bool {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        let ignored = self.ignore.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        ignored.is_err() && !(self.spec.one_shot && self.spent.swap(true, Ordering::Relaxed))
+    }
+
+    pub fn watches(&self, run: RunId) -> bool {
+        self.is_enabled() && self.spec.watches(run)
+    }
+
+    pub fn info(&self, locations: Vec<BreakpointLocation>) -> BreakpointInfo {
+        BreakpointInfo {
+            id: self.id,
+            spec: self.spec(),
+            moment: self.moment,
+            hits: self.hits.load(Ordering::Relaxed),
+            locations,
+            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+/// Before or after: as asked for, or as the condition needs it.
+fn moment(spec: &BreakpointSpec, condition: Option<&Condition>) -> Result<Moment, DebugError> {
+    if let Target::First(_) = spec.target {
+        return match (spec.moment, condition) {
+            (Some(Moment::Before), _) => {
+                Err(DebugError::Condition("what an operator makes is seen after it, not before".to_owned()))
+            }
+            (_, Some(_)) => Err(DebugError::Condition(
+                "'first' is a condition already; use a breakpoint on an operator for another one".to_owned(),
+            )),
+            _ => Ok(Moment::After),
+        };
+    }
+    let Some(condition) = condition else { return Ok(spec.moment.unwrap_or(Moment::Before)) };
+    let needs = condition.needs();
+    match spec.moment {
+        Some(Moment::Before) if needs.outputs => Err(DebugError::Condition(format!(
+            "'{condition}' asks for outputs, which are not there before the operator; use 'after'"
+        ))),
+        Some(moment) => Ok(moment),
+        None if needs.outputs || needs.stopped => Ok(Moment::After),
+        None => Ok(Moment::Before),
+    }
+}

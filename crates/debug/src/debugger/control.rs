@@ -1,0 +1,274 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use opscope_model::{Fidelity, Kernel, RunId};
+use opscope_onnx::Graph;
+
+use super::Shared;
+use crate::breakpoint::Breakpoint;
+use crate::plan::PlanInfo;
+use crate::queues::Generation;
+use crate::run::Run;
+use crate::table::Table;
+use crate::{
+    AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, DebugError,
+    EventKind, EventName, EventSet, Fate, LoadedModel, ModelId, RunState, Sequence,
+};
+
+/// What the program does, and what the client wants.
+#[derive(Default)]
+pub(crate) struct Control {
+    pub attached: Option<(Generation, AttachOptions)>,
+    breakpoints: BTreeMap<BreakpointId, Arc<Breakpoint>>,
+    last_breakpoint: u32,
+    models: Vec<Model>,
+    last_model: u32,
+    runs: Vec<Arc<Run>>,
+    /// Whether the next run stops at its first operator, because a pause found none.
+    pause_next: bool,
+}
+
+struct Model {
+    id: ModelId,
+    graph: Weak<Graph>,
+    fidelity: Fidelity,
+    /// The newest plans.
+    plans: Vec<Arc<PlanInfo>>,
+    told: EventKind,
+}
+
+/// How many plans of a model are remembered.
+const PLANS: usize = 16;
+
+/// How many breakpoints there can be.
+const BREAKPOINTS: usize = 10_000;
+
+impl Control {
+    /// The number of a model. One that is new is told; the caller has to wait at that event.
+    pub fn model(&mut self, shared: &Shared, graph: &Arc<Graph>, fidelity: Fidelity) -> (ModelId, Option<Sequence>) {
+        let same = |model: &&Model| model.fidelity == fidelity && model.graph.as_ptr() == Arc::as_ptr(graph);
+        if let Some(known) = self.models.iter().find(same) {
+            return (known.id, None);
+        }
+        // Models that nobody unloaded in words.
+        let gone: Vec<ModelId> =
+            self.models.iter().filter(|model| model.graph.strong_count() == 0).map(|model| model.id).collect();
+        for model in gone {
+            self.unload(model);
+            if shared.wants(EventName::ModelUnloaded) {
+                shared.queues.post(EventKind::ModelUnloaded { model });
+            }
+        }
+        self.last_model += 1;
+        let id = ModelId(self.last_model);
+        let told = EventKind::ModelLoaded {
+            model: id,
+            name: graph.name.as_str().into(),
+            path: graph.source.path.to_string_lossy().into(),
+            fidelity: fidelity.to_string().into(),
+            operators: graph.operators.len() as u32,
+        };
+        self.models.push(Model { id, graph: Arc::downgrade(graph), fidelity, plans: Vec::new(), told: told.clone() });
+        (id, shared.announce(told))
+    }
+
+    pub fn unload(&mut self, id: ModelId) {
+        self.models.retain(|model| model.id != id);
+    }
+
+    /// What is known of a plan. A model that is new with it is told; the caller has to wait at that event.
+    pub fn plan(
+        &mut self,
+        shared: &Shared,
+        graph: &Arc<Graph>,
+        fidelity: Fidelity,
+        kernels: &Arc<[Kernel]>,
+    ) -> (Arc<PlanInfo>, Option<Sequence>) {
+        let (id, told) = self.model(shared, graph, fidelity);
+        let known = self.models.iter_mut().find(|model| model.id == id);
+        let Some(model) = known else { return (Arc::new(PlanInfo::new(id, graph, kernels)), told) };
+        if let Some(plan) = model.plans.iter().find(|plan| Arc::ptr_eq(&plan.kernels, kernels)) {
+            return (Arc::clone(plan), told);
+        }
+        let plan = Arc::new(PlanInfo::new(id, graph, kernels));
+        if model.plans.len() == PLANS {
+            model.plans.remove(0);
+        }
+        model.plans.push(Arc::clone(&plan));
+        (plan, told)
+    }
+
+    /// A run is there; it does at once what the client wants.
+    pub fn begin(&mut self, run: &Arc<Run>) {
+        self.runs.push(Arc::clone(run));
+        let table = self.table(&run.plan, &mut Vec::new());
+        let pause = table.is_some() && std::mem::take(&mut self.pause_next);
+        run.change(|course| {
+            course.table = table;
+            course.pause = pause;
+        });
+    }
+
+    pub fn end(&mut self, run: &Arc<Run>) {
+        self.runs.retain(|known| !Arc::ptr_eq(known, run));
+    }
+
+    /// What a client is told that comes now.
+    pub fn replay(&self, events: EventSet) -> Vec<EventKind> {
+        let mut replay: Vec<EventKind> = self.models.iter().map(|model| model.told.clone()).collect();
+        for run in &self.runs {
+            replay.push(EventKind::RunCreated { run: run.id, model: run.plan.model });
+            if run.is_going_on() {
+                replay.push(EventKind::RunPushed { run: run.id });
+            }
+        }
+        replay.retain(|kind| events.contains(kind.name()));
+        replay.push(EventKind::AttachComplete);
+        replay
+    }
+
+    /// Lets every run know what the client wants now.
+    pub fn steer(&mut self) {
+        let mut tables = Vec::new();
+        for run in &self.runs {
+            let table = self.table(&run.plan, &mut tables);
+            run.change(|course| {
+                if table.is_none() {
+                    (course.step, course.pause) = (None, false);
+                }
+                course.table = table;
+            });
+        }
+    }
+
+    fn table(&self, plan: &Arc<PlanInfo>, made: &mut Vec<(Arc<PlanInfo>, Arc<Table>)>) -> Option<Arc<Table>> {
+        let (_, options) = self.attached.as_ref()?;
+        if let Some((_, table)) = made.iter().find(|(known, _)| Arc::ptr_eq(known, plan)) {
+            return Some(Arc::clone(table));
+        }
+        let table = Arc::new(Table::new(plan, self.breakpoints.values(), options.events, options.statistics));
+        made.push((Arc::clone(plan), Arc::clone(&table)));
+        Some(table)
+    }
+
+    /// The client is gone: so are its breakpoints.
+    pub fn forget_wishes(&mut self) {
+        self.breakpoints.clear();
+        self.pause_next = false;
+    }
+
+    pub fn add_breakpoint(&mut self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
+        if self.breakpoints.len() >= BREAKPOINTS {
+            return Err(DebugError::TooManyBreakpoints(BREAKPOINTS));
+        }
+        let id = BreakpointId(self.last_breakpoint + 1);
+        let breakpoint = Arc::new(Breakpoint::new(id, spec)?);
+        let graphs: Vec<_> = self.models.iter().filter_map(|model| model.graph.upgrade()).collect();
+        if !graphs.is_empty() && graphs.iter().all(|graph| breakpoint.target().operators(graph).is_empty()) {
+            let target = breakpoint.target().to_string();
+            let nearest = graphs.iter().find_map(|graph| {
+                Some(graph.nearest_operator(&breakpoint.target().pattern()?.to_string())?.name.clone())
+            });
+            return Err(DebugError::NoSuchOperator { target, nearest });
+        }
+        self.last_breakpoint = id.0;
+        self.breakpoints.insert(id, Arc::clone(&breakpoint));
+        self.steer();
+        Ok(self.info(&breakpoint))
+    }
+
+    pub fn change_breakpoint(
+        &mut self,
+        id: BreakpointId,
+        change: BreakpointChange,
+    ) -> Result<BreakpointInfo, DebugError> {
+        let earlier = self.breakpoints.get(&id).ok_or(DebugError::NoSuchBreakpoint(id))?;
+        let now = earlier.spec();
+        let spec = BreakpointSpec {
+            enabled: change.enabled.unwrap_or(now.enabled),
+            ignore: change.ignore.unwrap_or(now.ignore),
+            condition: change.condition.or(now.condition),
+            one_shot: change.one_shot.unwrap_or(now.one_shot),
+            ..now
+        };
+        let breakpoint = Arc::new(Breakpoint::new(id, spec)?.with_counts_of(earlier));
+        self.breakpoints.insert(id, Arc::clone(&breakpoint));
+        self.steer();
+        Ok(self.info(&breakpoint))
+    }
+
+    pub fn remove_breakpoint(&mut self, id: BreakpointId) -> Result<(), DebugError> {
+        self.breakpoints.remove(&id).ok_or(DebugError::NoSuchBreakpoint(id))?;
+        self.steer();
+        Ok(())
+    }
+
+    /// Takes away the one-shot breakpoints that have stopped a run.
+    pub fn remove_spent(&mut self, spent: &[BreakpointId]) {
+        self.breakpoints.retain(|id, breakpoint| !(spent.contains(id) && breakpoint.is_one_shot()));
+        self.steer();
+    }
+
+    pub fn breakpoints(&self) -> Vec<BreakpointInfo> {
+        self.breakpoints.values().map(|breakpoint| self.info(breakpoint)).collect()
+    }
+
+    fn info(&self, breakpoint: &Breakpoint) -> BreakpointInfo {
+        let mut locations = Vec::new();
+        for model in &self.models {
+            let Some(graph) = model.graph.upgrade() else { continue };
+            for operator in breakpoint.target().operators(&graph).into_iter().take(LOCATIONS) {
+                let fate = model.plans.last().map_or(Fate::Pending, |plan| plan.fate(operator.id));
+                locations.push(BreakpointLocation {
+                    model: model.id,
+                    operator: operator.id.index() as u32,
+                    name: operator.name.clone(),
+                    fate,
+                });
+            }
+        }
+        breakpoint.info(locations)
+    }
+
+    /// Runs stop at their next operator; where none is going on, the next one to come does. How many were asked.
+    pub fn pause(&mut self, only: Option<RunId>) -> usize {
+        let asked = self.runs.iter().filter(|run| run.is_going_on() && only.is_none_or(|only| run.id == only));
+        let count = asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count();
+        self.pause_next = count == 0 && only.is_none();
+        count
+    }
+
+    pub fn loaded(&self) -> Vec<LoadedModel> {
+        let models = self.models.iter().filter_map(|model| {
+            let graph = model.graph.upgrade()?;
+            Some(LoadedModel {
+                model: model.id,
+                name: graph.name.clone(),
+                path: graph.source.path.display().to_string(),
+                fidelity: model.fidelity.to_string(),
+                operators: graph.operators.len() as u32,
+            })
+        });
+        models.collect()
+    }
+
+    pub fn runs(&self) -> Vec<RunState> {
+        self.runs.iter().map(|run| run.state()).collect()
+    }
+
+    pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {
+        self.models.iter().find(|model| model.id == id)?.graph.upgrade()
+    }
+
+    pub fn graphs(&self) -> Vec<Arc<Graph>> {
+        self.models.iter().filter_map(|model| model.graph.upgrade()).collect()
+    }
+
+    /// The kernels of a model's newest plan.
+    pub fn kernels(&self, id: ModelId) -> Option<Arc<PlanInfo>> {
+        self.models.iter().find(|model| model.id == id)?.plans.last().cloned()
+    }
+}
+
+/// How many places of a breakpoint are listed in each model.
+const LOCATIONS: usize = 1000;

@@ -1,0 +1,86 @@
+use std::sync::Arc;
+
+use opscope_model::{Dispatch, EngineError, Kernel, RunId};
+use opscope_onnx::{Graph, OperatorId};
+
+use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
+
+/// What the debugger knows of a plan of a model's: its kernels, and the names that events tell.
+pub(crate) struct PlanInfo {
+    pub model: ModelId,
+    pub graph: Arc<Graph>,
+    pub kernels: Arc<[Kernel]>,
+    /// Name and type of the operator that each kernel counts for.
+    names: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl PlanInfo {
+    pub fn new(model: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Self {
+        let names = kernels.iter().map(|kernel| {
+            let operator = graph.operator(kernel.operator());
+            (operator.name.as_str().into(), operator.op_type.as_str().into())
+        });
+        Self { model, graph: Arc::clone(graph), names: names.collect(), kernels: Arc::clone(kernels) }
+    }
+
+    pub fn place(&self, run: RunId, dispatch: &Dispatch<'_>, moment: Moment) -> Place {
+        let kernel = dispatch.kernel;
+        let (name, op_type) = &self.names[kernel.id.index()];
+        Place {
+            run,
+            operator: kernel.operator().index() as u32,
+            name: Arc::clone(name),
+            op_type: Arc::clone(op_type),
+            kernel: kernel.id.index() as u32,
+            moment,
+        }
+    }
+
+    /// Where a run failed, as far as the engine knows.
+    pub fn place_of_failure(&self, run: RunId, error: &EngineError) -> Option<Place> {
+        let (EngineError::Run { node, .. } | EngineError::Panic { node, .. }) = error else { return None };
+        let operator = self.graph.operator_named(node.as_deref()?)?;
+        let kernel = self.kernel_for(operator.id, Moment::Before)?.id.index();
+        let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());
+        let operator = operator.id.index() as u32;
+        Some(Place { run, operator, name, op_type, kernel: kernel as u32, moment: Moment::Before })
+    }
+
+    /// What the engine made of an operator.
+    pub fn fate(&self, operator: OperatorId) -> Fate {
+        let Some(kernel) = self.kernel_for(operator, Moment::Before) else { return Fate::Removed };
+        let number = kernel.id.index() as u32;
+        match kernel.operators.iter().position(|part| part.operator == operator) {
+            None | Some(0) => Fate::Kernel { kernel: number },
+            Some(part) => Fate::Fused {
+                kernel: number,
+                into: self.graph.operator(kernel.operator()).name.clone(),
+                exact: kernel.operators[part].exact,
+            },
+        }
+    }
+
+    /// Where a run is right before or after an operator: at the first or last of the kernels that count for it, or where
+    /// there are none, that it is a part of.
+    pub fn kernel_for(&self, operator: OperatorId, moment: Moment) -> Option<&Kernel> {
+        let pick = |fits: &dyn Fn(&Kernel) -> bool| match moment {
+            Moment::Before => self.kernels.iter().find(|kernel| fits(kernel)),
+            Moment::After => self.kernels.iter().rfind(|kernel| fits(kernel)),
+        };
+        pick(&|kernel| kernel.operator() == operator)
+            .or_else(|| pick(&|kernel| kernel.operators.iter().any(|part| part.operator == operator)))
+    }
+
+    pub fn kernel_info(&self, kernel: &Kernel) -> KernelInfo {
+        let operators = kernel.operators.iter().map(|part| {
+            let operator = self.graph.operator(part.operator);
+            FusedOperator {
+                operator: part.operator.index() as u32,
+                name: operator.name.clone(),
+                op_type: operator.op_type.clone(),
+                exact: part.exact,
+            }
+        });
+        KernelInfo { name: kernel.name.clone(), op: kernel.op.clone(), operators: operators.collect() }
+    }
+}

@@ -1,0 +1,452 @@
+//! The two queues, and the threads that wait at events.
+//!
+//! Everything is behind one lock, which is held for moments only: never while a thread waits, looks at tensors, or calls
+//! anybody. An event is in its queue before anyone is notified of it.
+
+mod backlog;
+#[cfg(all(test, loom))]
+mod models;
+mod parked;
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
+
+use opscope_clock::Timestamp;
+
+use crate::doorbell::Doorbell;
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait_until};
+use crate::{Account, DebugError, Event, EventKind, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
+use backlog::Backlog;
+use parked::Parking;
+
+/// The queues of one program. `J` is work that a waiting thread does for the debugger.
+pub(crate) struct Queues<J> {
+    state: Mutex<State<J>>,
+    /// Signalled when the reader has made room.
+    room: Condvar,
+    /// Signalled when there is something to notify of, or the debugger goes.
+    news: Condvar,
+    bell: Doorbell,
+}
+
+/// What the queues must know of the debugger.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// How long an event may stay unacknowledged.
+    pub lease: Duration,
+    /// How many async events wait at most.
+    pub capacity: usize,
+    /// How long a reader that does not read still counts as one that drains.
+    pub patience: Duration,
+}
+
+/// Which debugger: each that attaches has another number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Generation(u64);
+
+/// How a wait ended.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The debugger says how to go on, or is gone.
+    Resume(Resume),
+    /// The lease ran out.
+    Expired {
+        /// What was not acknowledged.
+        release: Release,
+        /// Whether the debugger had not even read it: it does not read any more.
+        unread: bool,
+    },
+}
+
+/// What a wait for news ended with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Events came.
+    Events,
+    /// It is the moment that was waited for.
+    Due,
+    /// The debugger is gone, or nobody shall be notified any more.
+    Over,
+}
+
+struct State<J> {
+    attached: Option<(Generation, Terms)>,
+    generations: u64,
+    next: u64,
+    sync: VecDeque<Event>,
+    backlog: Backlog,
+    parking: Parking<J>,
+    account: [Account; 2],
+    last_read: Instant,
+    /// Whether the bell is rung: exactly while an event waits to be read.
+    rung: bool,
+    /// Whether the notification's thread was told of what waits.
+    told: bool,
+    released: VecDeque<Release>,
+}
+
+/// How many releases are remembered.
+const REMEMBERED: usize = 64;
+
+impl<J> Queues<J> {
+    pub fn new() -> io::Result<Self> {
+        let state = State {
+            attached: None,
+            generations: 0,
+            next: 1,
+            sync: VecDeque::new(),
+            backlog: Backlog::default(),
+            parking: Parking::default(),
+            account: [Account::default(); 2],
+            last_read: Instant::now(),
+            rung: false,
+            told: false,
+            released: VecDeque::new(),
+        };
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), news: Condvar::new(), bell: Doorbell::new()? })
+    }
+
+    /// The descriptor that is readable while an event waits to be read.
+    pub fn bell(&self) -> &Doorbell {
+        &self.bell
+    }
+
+    /// Lets a debugger in, and tells it what happened before. What an earlier one left unread is gone.
+    pub fn attach(&self, terms: Terms, replay: impl IntoIterator<Item = EventKind>) -> Generation {
+        let mut state = lock(&self.state);
+        state.generations += 1;
+        let generation = Generation(state.generations);
+        state.sync.clear();
+        state.backlog = Backlog::default();
+        state.account = [Account::default(); 2];
+        state.released.clear();
+        state.last_read = Instant::now();
+        state.attached = Some((generation, terms));
+        for kind in replay {
+            let replayed = !matches!(kind, EventKind::AttachComplete);
+            let event = state.event(kind, 0, replayed);
+            state.account[0].raised += 1;
+            state.sync.push_back(event);
+        }
+        self.notify(state);
+        generation
+    }
+
+    /// Lets the debugger go. Threads that wait go on; `last` is the last event that it can read.
+    pub fn detach(&self, generation: Generation, last: Option<EventKind>) -> Vec<Release> {
+        let mut state = lock(&self.state);
+        if !state.is(generation) {
+            return Vec::new();
+        }
+        state.attached = None;
+        let released = state.parking.release_all();
+        for release in &released {
+            state.remember(release.clone());
+        }
+        if let Some(kind) = last {
+            let event = state.event(kind, 0, false);
+            state.account[0].raised += 1;
+            state.sync.push_back(event);
+        } else {
+            let unread = state.sync.len() as u64;
+            state.sync.clear();
+            state.account[0].discarded += unread;
+            state.account[1].discarded += state.backlog.clear();
+        }
+        self.room.notify_all();
+        self.notify(state);
+        self.news.notify_all();
+        released
+    }
+
+    /// Raises an async event. Where the queue is full and its reader drains, waits for room; where nobody reads, the
+    /// event is folded into the last one of its kind.
+    pub fn raise(&self, kind: EventKind, thread: u32) {
+        let mut state = lock(&self.state);
+        let Some((generation, terms)) = state.attached else { return };
+        while state.is(generation) && state.backlog.len() >= terms.capacity {
+            let until = state.last_read + terms.patience;
+            if Instant::now() >= until {
+                break;
+            }
+            state = wait_until(&self.room, state, Some(until));
+        }
+        if !state.is(generation) {
+            return;
+        }
+        state.account[1].raised += 1;
+        let event = state.event(kind, thread, false);
+        if state.backlog.push(event, terms.capacity) {
+            self.notify(state);
+        } else {
+            state.account[1].coalesced += 1;
+        }
+    }
+
+    /// Raises a sync event, at which the calling thread will [`wait`](Self::wait). None when nobody is attached.
+    pub fn announce(&self, kind: EventKind, thread: u32) -> Option<Sequence> {
+        let mut state = lock(&self.state);
+        let (_, terms) = state.attached?;
+        let event = state.event(kind, thread, false);
+        let sequence = event.sequence;
+        state.parking.park(&event, terms.lease);
+        state.account[0].raised += 1;
+        state.sync.push_back(event);
+        self.notify(state);
+        Some(sequence)
+    }
+
+    /// Raises a sync event at which nobody waits.
+    pub fn post(&self, kind: EventKind) {
+        let mut state = lock(&self.state);
+        if state.attached.is_none() {
+            return;
+        }
+        let event = state.event(kind, 0, false);
+        state.account[0].raised += 1;
+        state.sync.push_back(event);
+        self.notify(state);
+    }
+
+    /// Parks the calling thread at the event that it has announced. What the debugger wants to have done here is given to
+    /// `work`, with the lock open.
+    pub fn wait(&self, sequence: Sequence, mut work: impl FnMut(J)) -> Answer {
+        let mut state = lock(&self.state);
+        loop {
+            let Some(parked) = state.parking.get_mut(sequence) else {
+                return Answer::Resume(Resume::Continue);
+            };
+            if let Some(resume) = parked.resume.take() {
+                state.parking.remove(sequence);
+                return Answer::Resume(resume);
+            }
+            if let Some(job) = parked.jobs.pop_front() {
+                drop(state);
+                work(job);
+                state = lock(&self.state);
+                continue;
+            }
+            if parked.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return match self.expire_in(&mut state, sequence) {
+                    Some((release, unread)) => Answer::Expired { release, unread },
+                    None => Answer::Resume(Resume::Continue),
+                };
+            }
+            let (signal, deadline) = (parked.signal.clone(), parked.deadline);
+            state = wait_until(&signal, state, deadline);
+        }
+    }
+
+    fn expire_in(&self, state: &mut State<J>, sequence: Sequence) -> Option<(Release, bool)> {
+        let parked = state.parking.remove(sequence)?;
+        let release = parked.release(sequence, ReleaseReason::LeaseExpired);
+        state.remember(release.clone());
+        Some((release, !parked.read))
+    }
+
+    /// Takes events out of a queue, in their order.
+    pub fn take(&self, generation: Generation, queue: Queue, most: usize) -> Vec<Event> {
+        let mut state = lock(&self.state);
+        if state.generations != generation.0 {
+            return Vec::new();
+        }
+        state.last_read = Instant::now();
+        let lease = state.attached.map_or(Duration::ZERO, |(_, terms)| terms.lease);
+        let taken = match queue {
+            Queue::Async => state.backlog.take(most),
+            Queue::Sync => {
+                let count = state.sync.len().min(most);
+                let mut taken: Vec<Event> = state.sync.drain(..count).collect();
+                for event in &mut taken {
+                    event.waiting = state.parking.read(event.sequence, lease);
+                }
+                taken
+            }
+        };
+        let account = &mut state.account[index(queue)];
+        account.delivered += taken.len() as u64;
+        if queue == Queue::Async && !taken.is_empty() {
+            self.room.notify_all();
+        }
+        if state.rung && state.sync.is_empty() && state.backlog.len() == 0 {
+            state.rung = false;
+            self.bell.silence();
+        }
+        taken
+    }
+
+    /// Lets the thread of an event that was read go on.
+    pub fn acknowledge(&self, generation: Generation, sequence: Sequence, resume: Resume) -> Result<(), DebugError> {
+        let mut state = lock(&self.state);
+        state.check(generation)?;
+        match state.parking.get_mut(sequence) {
+            Some(parked) if parked.resume.is_some() => Ok(()),
+            Some(parked) if !parked.read => Err(DebugError::NotRead(sequence)),
+            Some(parked) => {
+                parked.resume = Some(resume);
+                parked.signal.notify_all();
+                Ok(())
+            }
+            None => match (state.gone(sequence), resume) {
+                (Some(error), _) => Err(error),
+                // Replayed events and the ends of attaching and detaching stop nobody.
+                (None, Resume::Continue) if sequence.0 < state.next => Ok(()),
+                (None, _) => Err(DebugError::NotStopped(sequence)),
+            },
+        }
+    }
+
+    /// Lets the threads of all events that were read go on, and says how many there were.
+    pub fn acknowledge_read(&self, generation: Generation) -> Result<usize, DebugError> {
+        let mut state = lock(&self.state);
+        state.check(generation)?;
+        Ok(state.parking.resume_read())
+    }
+
+    /// Starts the lease of an event anew.
+    pub fn renew(&self, generation: Generation, sequence: Sequence) -> Result<(), DebugError> {
+        self.parked(generation, sequence, |_| ())
+    }
+
+    /// Gives work to the thread that waits at an event. That starts its lease anew: whoever asks has not forgotten it.
+    pub fn submit(&self, generation: Generation, sequence: Sequence, job: J) -> Result<(), DebugError> {
+        self.parked(generation, sequence, |parked| {
+            parked.jobs.push_back(job);
+            parked.signal.notify_all();
+        })
+    }
+
+    fn parked(
+        &self,
+        generation: Generation,
+        sequence: Sequence,
+        with: impl FnOnce(&mut parked::Parked<J>),
+    ) -> Result<(), DebugError> {
+        let mut state = lock(&self.state);
+        let lease = state.check(generation)?.lease;
+        let gone = state.gone(sequence);
+        match state.parking.get_mut(sequence).filter(|parked| parked.resume.is_none()) {
+            Some(parked) => {
+                parked.deadline = parked::deadline(lease);
+                with(parked);
+                Ok(())
+            }
+            None => Err(gone.unwrap_or(DebugError::NotStopped(sequence))),
+        }
+    }
+
+    /// The system's number of the thread that waits at an event.
+    pub fn thread_of(&self, sequence: Sequence) -> Option<u32> {
+        lock(&self.state).parking.get_mut(sequence).map(|parked| parked.thread)
+    }
+
+    /// Whether this debugger is attached.
+    pub fn is_attached(&self, generation: Generation) -> bool {
+        lock(&self.state).is(generation)
+    }
+
+    /// Accounts of the sync and of the async queue, the threads that wait, and the latest releases.
+    pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>) {
+        let state = lock(&self.state);
+        let mut accounts = state.account;
+        accounts[0].waiting = state.sync.len() as u64;
+        accounts[1].waiting = state.backlog.len() as u64;
+        (accounts, state.parking.stops(), state.released.iter().cloned().collect())
+    }
+
+    /// Waits until there is something to notify of that was not told yet, or until a moment.
+    pub fn wait_for_news(&self, generation: Generation, until: Option<Instant>, wanted: impl Fn() -> bool) -> News {
+        let mut state = lock(&self.state);
+        loop {
+            if !wanted() {
+                return News::Over;
+            }
+            if state.rung && !state.told {
+                state.told = true;
+                return News::Events;
+            }
+            if !state.is(generation) {
+                return News::Over;
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return News::Due;
+            }
+            state = wait_until(&self.news, state, until);
+        }
+    }
+
+    /// Wakes whoever waits for news, so that it looks whether it is still wanted.
+    pub fn nudge(&self) {
+        let state = lock(&self.state);
+        self.news.notify_all();
+        drop(state);
+    }
+
+    /// An event came: rings the bell, and tells the notification's thread.
+    fn notify(&self, mut state: MutexGuard<'_, State<J>>) {
+        state.told = false;
+        let waits = !state.sync.is_empty() || state.backlog.len() > 0;
+        if waits && !state.rung {
+            state.rung = true;
+            self.bell.ring();
+        }
+        if waits {
+            self.news.notify_all();
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+impl<J> Queues<J> {
+    /// What the clock does to a lease.
+    pub fn expire(&self, sequence: Sequence) -> Option<Release> {
+        let mut state = lock(&self.state);
+        let waits = state.parking.get_mut(sequence).is_some_and(|parked| parked.resume.is_none());
+        if !waits {
+            return None;
+        }
+        state.parking.get_mut(sequence)?.deadline = Some(Instant::now());
+        let signal = state.parking.get_mut(sequence)?.signal.clone();
+        signal.notify_all();
+        None
+    }
+}
+
+impl<J> State<J> {
+    fn is(&self, generation: Generation) -> bool {
+        self.attached.is_some_and(|(attached, _)| attached == generation)
+    }
+
+    fn check(&self, generation: Generation) -> Result<Terms, DebugError> {
+        match self.attached {
+            Some((attached, terms)) if attached == generation => Ok(terms),
+            _ => Err(DebugError::NotAttached(None)),
+        }
+    }
+
+    fn event(&mut self, kind: EventKind, thread: u32, replayed: bool) -> Event {
+        let sequence = Sequence(self.next);
+        self.next += 1;
+        Event { sequence, at: Timestamp::now(), thread, waiting: false, replayed, coalesced: 0, kind }
+    }
+
+    fn gone(&self, sequence: Sequence) -> Option<DebugError> {
+        let release = self.released.iter().find(|release| release.event == sequence)?;
+        Some(DebugError::GoneOn(sequence, release.because.to_string()))
+    }
+
+    fn remember(&mut self, release: Release) {
+        if self.released.len() == REMEMBERED {
+            self.released.pop_front();
+        }
+        self.released.push_back(release);
+    }
+}
+
+fn index(queue: Queue) -> usize {
+    match queue {
+        Queue::Sync => 0,
+        Queue::Async => 1,
+    }
+}

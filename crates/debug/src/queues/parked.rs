@@ -1,0 +1,117 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::sync::Condvar;
+use crate::{Event, EventName, Place, Release, ReleaseReason, Resume, Sequence, Stop};
+
+/// The threads that wait at events.
+pub(super) struct Parking<J>(BTreeMap<Sequence, Parked<J>>);
+
+/// One of them.
+pub(super) struct Parked<J> {
+    pub thread: u32,
+    /// Whether its event was read.
+    pub read: bool,
+    /// When its lease runs out.
+    pub deadline: Option<Instant>,
+    /// How it goes on, once that is said.
+    pub resume: Option<Resume>,
+    /// What it shall do for the debugger.
+    pub jobs: VecDeque<J>,
+    /// Wakes it.
+    pub signal: Arc<Condvar>,
+    kind: EventName,
+    place: Option<Place>,
+}
+
+impl<J> Default for Parking<J> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+/// When a lease that begins now runs out; never, where that is beyond what the clock can tell.
+pub(super) fn deadline(lease: Duration) -> Option<Instant> {
+    Instant::now().checked_add(lease)
+}
+
+impl<J> Parking<J> {
+    pub fn park(&mut self, event: &Event, lease: Duration) {
+        let parked = Parked {
+            thread: event.thread,
+            read: false,
+            deadline: deadline(lease),
+            resume: None,
+            jobs: VecDeque::new(),
+            signal: Arc::new(Condvar::new()),
+            kind: event.kind.name(),
+            place: event.kind.place().cloned(),
+        };
+        self.0.insert(event.sequence, parked);
+    }
+
+    pub fn get_mut(&mut self, sequence: Sequence) -> Option<&mut Parked<J>> {
+        self.0.get_mut(&sequence)
+    }
+
+    pub fn remove(&mut self, sequence: Sequence) -> Option<Parked<J>> {
+        self.0.remove(&sequence)
+    }
+
+    /// Notes that an event was read, which starts its lease anew. Whether a thread waits at it.
+    pub fn read(&mut self, sequence: Sequence, lease: Duration) -> bool {
+        let parked = self.0.get_mut(&sequence).filter(|parked| parked.resume.is_none());
+        parked.is_some_and(|parked| {
+            parked.read = true;
+            parked.deadline = deadline(lease);
+            true
+        })
+    }
+
+    /// Lets all go on whose events were read.
+    pub fn resume_read(&mut self) -> usize {
+        let mut count = 0;
+        for parked in self.0.values_mut().filter(|parked| parked.read && parked.resume.is_none()) {
+            parked.resume = Some(Resume::Continue);
+            parked.signal.notify_all();
+            count += 1;
+        }
+        count
+    }
+
+    /// Lets all go on because the debugger is gone, and says which had not been told how.
+    pub fn release_all(&mut self) -> Vec<Release> {
+        let mut released = Vec::new();
+        for (sequence, parked) in &mut self.0 {
+            // What the debugger asked for last is not done any more: nobody would read the answer.
+            parked.jobs.clear();
+            if parked.resume.is_none() {
+                parked.resume = Some(Resume::Continue);
+                parked.signal.notify_all();
+                released.push(parked.release(*sequence, ReleaseReason::DebuggerGone));
+            }
+        }
+        released
+    }
+
+    pub fn stops(&self) -> Vec<Stop> {
+        let waiting = self.0.iter().filter(|(_, parked)| parked.resume.is_none());
+        waiting
+            .map(|(&event, parked)| Stop {
+                event,
+                kind: parked.kind,
+                place: parked.place.clone(),
+                thread: parked.thread,
+                read: parked.read,
+            })
+            .collect()
+    }
+}
+
+impl<J> Parked<J> {
+    /// What is told of it when it goes on unanswered.
+    pub fn release(&self, event: Sequence, because: ReleaseReason) -> Release {
+        Release { event, kind: self.kind, place: self.place.clone(), because }
+    }
+}

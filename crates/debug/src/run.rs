@@ -1,0 +1,138 @@
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
+
+use crate::plan::PlanInfo;
+use crate::table::Table;
+use crate::{Moment, RunState, Sequence};
+
+/// A run in progress.
+pub(crate) struct Run {
+    pub id: RunId,
+    pub plan: Arc<PlanInfo>,
+    /// The kernels at which the engine calls. All off while no debugger wants anything.
+    before: Arc<LiveMask>,
+    after: Arc<LiveMask>,
+    keep: Arc<LiveMask>,
+    /// The system's number of its thread; 0 before it begins.
+    thread: AtomicU32,
+    over: AtomicBool,
+    /// The event that it is stopped at, or 0.
+    stopped: AtomicU64,
+    course: Mutex<Course>,
+}
+
+/// What a debugger wants of a run.
+#[derive(Default)]
+pub(crate) struct Course {
+    /// None while nobody is attached.
+    pub table: Option<Arc<Table>>,
+    pub step: Option<Step>,
+    pub pause: bool,
+}
+
+/// Where a run stops next, breakpoints aside.
+pub(crate) enum Step {
+    /// Before the next kernel.
+    Next,
+    /// After the next kernel that was executed.
+    Finish,
+    /// Before one of these kernels.
+    Until(Box<[bool]>),
+}
+
+impl Run {
+    pub fn new(id: RunId, plan: Arc<PlanInfo>) -> Self {
+        let mask = || Arc::new(LiveMask::new(plan.kernels.len()));
+        Self {
+            id,
+            before: mask(),
+            after: mask(),
+            keep: mask(),
+            thread: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+            stopped: AtomicU64::new(0),
+            course: Mutex::default(),
+            plan,
+        }
+    }
+
+    pub fn interest(&self) -> Interest {
+        Interest {
+            before: Which::Live(Arc::clone(&self.before)),
+            after: Which::Live(Arc::clone(&self.after)),
+            keep_inputs: Which::Live(Arc::clone(&self.keep)),
+            times: false,
+        }
+    }
+
+    /// Whether anything is wanted at a place: one relaxed load.
+    #[inline]
+    pub fn is_wanted(&self, kernel: KernelId, moment: Moment) -> bool {
+        match moment {
+            Moment::Before => self.before.contains(kernel),
+            Moment::After => self.after.contains(kernel),
+        }
+    }
+
+    /// Changes what is wanted, and lets the engine know.
+    pub fn change<R>(&self, change: impl FnOnce(&mut Course) -> R) -> R {
+        let mut course = self.course();
+        let result = change(&mut course);
+        self.switch(&course);
+        result
+    }
+
+    /// What is wanted at a moment.
+    pub fn course(&self) -> MutexGuard<'_, Course> {
+        self.course.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn switch(&self, course: &Course) {
+        let Some(table) = &course.table else {
+            return [&self.before, &self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
+        };
+        let everywhere = course.pause || table.ready || matches!(course.step, Some(Step::Next));
+        let each_end = matches!(course.step, Some(Step::Finish)) || !table.first.is_empty();
+        for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
+            let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
+            let looked_at_after = each_end || !table.at(kernel, Moment::After).is_empty();
+            self.before.set(kernel, everywhere || until || !table.at(kernel, Moment::Before).is_empty());
+            self.after.set(kernel, looked_at_after || table.finished);
+            // Whoever stops after an operator wants to see what went into it, too.
+            self.keep.set(kernel, looked_at_after);
+        }
+    }
+
+    pub fn begin(&self, thread: u32) {
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    pub fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has begun and is not over.
+    pub fn is_going_on(&self) -> bool {
+        self.thread() != 0 && !self.over.load(Ordering::Relaxed)
+    }
+
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    pub fn stop_at(&self, event: Option<Sequence>) {
+        self.stopped.store(event.map_or(0, |event| event.0), Ordering::Relaxed);
+    }
+
+    pub fn state(&self) -> RunState {
+        let stopped = self.stopped.load(Ordering::Relaxed);
+        RunState {
+            run: self.id,
+            model: self.plan.model,
+            thread: self.thread(),
+            stopped: (stopped != 0).then_some(Sequence(stopped)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opscope_model::KernelId;
+
+use crate::breakpoint::Breakpoint;
+use crate::plan::PlanInfo;
+use crate::{EventName, EventSet, Moment, Target};
+
+/// What a debugger wants of the runs of one plan. Made anew whenever it wants something else.
+#[derive(Default)]
+pub(crate) struct Table {
+    before: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
+    after: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
+    /// Breakpoints on the first operator that makes NaN or infinity.
+    pub first: Vec<Arc<Breakpoint>>,
+    /// Whether every operator is told before it is executed.
+    pub ready: bool,
+    /// Whether every operator is told when it was executed.
+    pub finished: bool,
+    /// Whether that is told with statistics.
+    pub statistics: bool,
+}
+
+impl Table {
+    pub fn new<'a>(
+        plan: &PlanInfo,
+        breakpoints: impl Iterator<Item = &'a Arc<Breakpoint>>,
+        events: EventSet,
+        statistics: bool,
+    ) -> Self {
+        let mut table = Self {
+            ready: events.contains(EventName::OperatorReady),
+            finished: events.contains(EventName::OperatorFinished),
+            statistics,
+            ..Self::default()
+        };
+        for breakpoint in breakpoints.filter(|breakpoint| breakpoint.is_enabled()) {
+            if let Target::First(_) = breakpoint.target() {
+                table.first.push(Arc::clone(breakpoint));
+                continue;
+            }
+            let points = match breakpoint.moment {
+                Moment::Before => &mut table.before,
+                Moment::After => &mut table.after,
+            };
+            for operator in breakpoint.target().operators(&plan.graph) {
+                let Some(kernel) = plan.kernel_for(operator.id, breakpoint.moment) else { continue };
+                let here = points.entry(kernel.id).or_default();
+                // Several operators of a pattern may be one kernel: it is one place.
+                if !here.iter().any(|known| known.id == breakpoint.id) {
+                    here.push(Arc::clone(breakpoint));
+                }
+            }
+        }
+        table
+    }
+
+    /// The breakpoints at a place.
+    pub fn at(&self, kernel: KernelId, moment: Moment) -> &[Arc<Breakpoint>] {
+        let points = match moment {
+            Moment::Before => &self.before,
+            Moment::After => &self.after,
+        };
+        points.get(&kernel).map_or(&[], Vec::as_slice)
+    }
+}

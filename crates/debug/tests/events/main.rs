@@ -1,0 +1,62 @@
+//! A debugger in the process of the runs that it stops.
+
+#[path = "../fake/mod.rs"]
+mod fake;
+
+mod attaching;
+mod breakpoints;
+mod looking;
+mod notification;
+mod queues;
+mod stepping;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use fake::Fake;
+use opscope_debug::{Attachment, Debugger, Event, Queue};
+use opscope_model::{EngineError, Fidelity};
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// A program with a model that is loaded.
+fn program() -> (Debugger, Arc<Fake>) {
+    loaded(Debugger::new().expect("the system has descriptors"))
+}
+
+fn loaded(debugger: Debugger) -> (Debugger, Arc<Fake>) {
+    let fake = Arc::new(Fake::new());
+    debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+    (debugger, fake)
+}
+
+/// A run on a thread of its own.
+fn start(
+    debugger: &Debugger,
+    fake: &Arc<Fake>,
+    run: u64,
+    input: [f32; 4],
+) -> JoinHandle<Result<Vec<f32>, EngineError>> {
+    let (debugger, fake) = (debugger.clone(), Arc::clone(fake));
+    std::thread::spawn(move || fake.run(&debugger, run, input))
+}
+
+/// The next event, when it comes.
+fn next(attachment: &Attachment, queue: Queue) -> Event {
+    loop {
+        if let Some(event) = attachment.next_event(queue).expect("the debugger is attached") {
+            return event;
+        }
+        let fd = attachment.notification_fd();
+        poll(&mut [PollFd::new(&fd, PollFlags::IN)], None).expect("poll works");
+    }
+}
+
+/// The next sync event, when it comes, past those that attaching brings.
+fn stop(attachment: &Attachment) -> Event {
+    loop {
+        let event = next(attachment, Queue::Sync);
+        if event.waiting {
+            return event;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::sync::Arc;
+
+use opscope_debug::{
+    AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventKind, EventName, EventSet, Queue, Resume,
+};
+
+use crate::fake::{Fake, PLAIN};
+use crate::{next, program, start, stop};
+
+fn place(event: &Event) -> String {
+    let place = event.kind.place().map(ToString::to_string).unwrap_or_default();
+    format!("{} {place}", event.kind.name())
+}
+
+fn go_on(attachment: &Attachment, event: &Event, resume: Resume) -> Event {
+    attachment.acknowledge(event.sequence, resume).unwrap();
+    stop(attachment)
+}
+
+#[test]
+fn steps_finish_and_until_stop_where_they_say() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
+    let run = start(&debugger, &fake, 0, PLAIN);
+    let event = stop(&attachment);
+    assert_eq!(place(&event), "breakpoint run 0, before #0 scale (Mul)");
+    let event = go_on(&attachment, &event, Resume::Finish);
+    assert_eq!(place(&event), "step_complete run 0, after #0 scale (Mul)");
+    let event = go_on(&attachment, &event, Resume::Finish);
+    assert_eq!(place(&event), "step_complete run 0, after #1 log (Log)");
+    let event = go_on(&attachment, &event, Resume::Step);
+    assert_eq!(place(&event), "step_complete run 0, before #2 sum (Add)");
+    // The end of a run that is stepped is told, so that nobody waits for a stop that never comes.
+    let event = go_on(&attachment, &event, Resume::Step);
+    assert_eq!(event.kind.name(), EventName::RunPopped);
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+
+    let run = start(&debugger, &fake, 1, PLAIN);
+    let event = stop(&attachment);
+    assert!(attachment.acknowledge(event.sequence, Resume::Until("none".parse().unwrap())).is_err());
+    let event = go_on(&attachment, &event, Resume::Until("relu".parse().unwrap()));
+    assert_eq!(place(&event), "step_complete run 1, before #2 sum (Add)");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    assert_eq!(attachment.pause(None).unwrap(), 0);
+    let run = start(&debugger, &fake, 0, PLAIN);
+    let event = stop(&attachment);
+    assert_eq!(place(&event), "paused run 0, before #0 scale (Mul)");
+    let other = start(&debugger, &fake, 1, PLAIN);
+    assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "one run was to stop");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn the_course_of_a_run_is_told_in_order() {
+    let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
+    let options = AttachOptions { events: EventSet::all(), statistics: true, ..AttachOptions::default() };
+    let attachment = debugger.attach(options).unwrap();
+    let run = start(&debugger, &fake, 4, PLAIN);
+    let mut names = Vec::new();
+    let mut thread = None;
+    while names.last() != Some(&EventName::RunDestroyed) {
+        let event = stop(&attachment);
+        assert_eq!(*thread.get_or_insert(event.thread), event.thread, "they happen on the run's thread");
+        names.push(event.kind.name());
+        attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    }
+    run.join().unwrap().unwrap();
+    use EventName::{ModelLoaded, OperatorReady, RunCreated, RunDestroyed, RunPopped, RunPushed};
+    let expected =
+        [ModelLoaded, RunCreated, RunPushed, OperatorReady, OperatorReady, OperatorReady, RunPopped, RunDestroyed];
+    assert_eq!(names, expected);
+    let finished = next(&attachment, Queue::Async);
+    let EventKind::OperatorFinished { outputs, .. } = &finished.kind else { panic!("{finished:?}") };
+    let statistics = outputs[0].statistics.as_ref().unwrap();
+    assert_eq!((statistics.min, statistics.max, statistics.mean), (Some(2.0), Some(8.0), Some(5.0)));
+}
