@@ -14,6 +14,7 @@ mod slice;
 mod small_float;
 mod statistics;
 mod tensor;
+mod top;
 mod view;
 
 pub use difference::{Difference, DifferenceAccumulator, Tolerance};
@@ -24,4 +25,5 @@ pub use scan::{Asked, Depth, Findings, Scan};
 pub use slice::{Axis, Region, Slice, SliceError};
 pub use statistics::{Accumulator, Statistics};
 pub use tensor::{Tensor, TensorError};
+pub use top::{TopBy, top_k};
 pub use view::{RemoteTensor, TensorView};

@@ -33,6 +33,9 @@ pub enum TensorError {
     /// The data has no byte form.
     #[error("a tensor of {0} has no byte form here")]
     NoBytes(DType),
+    /// The largest of complex numbers, by value.
+    #[error("elements of {0} have no order; they can be compared by their magnitude")]
+    NoOrder(DType),
     /// A range reaches past the end.
     #[error("bytes {start}..{end} were asked for in a tensor of {length} bytes")]
     OutOfRange {

@@ -17,10 +17,10 @@ use super::error::ConditionError;
 use super::parser::Parser;
 use super::tree::{Number, Quantity, Relation, Shape, Subject, Truth, Type};
 
-/// What was read, whatever it is, and where it begins.
+/// What was read, and where it begins. Small: it is on the stack several times for each level of nesting.
 struct Term {
     at: usize,
-    kind: Kind,
+    kind: Box<Kind>,
 }
 
 enum Kind {
@@ -28,6 +28,12 @@ enum Kind {
     Number(Number),
     Shape(Shape),
     Type(Type),
+}
+
+impl Term {
+    fn new(at: usize, kind: Kind) -> Self {
+        Self { at, kind: Box::new(kind) }
+    }
 }
 
 const SINGLE: &str = "a number, a shape such as [1, 3], a type such as f32, or a function: nan, inf, zeros, count, \
@@ -42,31 +48,39 @@ pub(super) fn condition(text: &str) -> Result<Truth, ConditionError> {
 
 impl Parser<'_> {
     fn any(&mut self) -> Result<Term, ConditionError> {
-        self.chain(["or", "||"], Self::all, Truth::Any)
+        let first = self.all()?;
+        if self.at_or() { self.chain(first, Self::at_or, Self::all, Truth::Any) } else { Ok(first) }
     }
 
     fn all(&mut self) -> Result<Term, ConditionError> {
-        self.chain(["and", "&&"], Self::negated, Truth::All)
+        let first = self.negated()?;
+        if self.at_and() { self.chain(first, Self::at_and, Self::negated, Truth::All) } else { Ok(first) }
     }
 
-    /// Truths with one of the signs between them, or something alone.
+    fn at_or(&self) -> bool {
+        self.at_token("or") || self.at_token("||")
+    }
+
+    fn at_and(&self) -> bool {
+        self.at_token("and") || self.at_token("&&")
+    }
+
+    /// Truths with a sign between them, behind the first.
     fn chain(
         &mut self,
-        signs: [&str; 2],
+        first: Term,
+        at_sign: fn(&Self) -> bool,
         parse: fn(&mut Self) -> Result<Term, ConditionError>,
         join: fn(Vec<Truth>) -> Truth,
     ) -> Result<Term, ConditionError> {
-        let first = parse(self)?;
-        if !signs.iter().any(|sign| self.at_token(sign)) {
-            return Ok(first);
-        }
         let at = first.at;
         let mut terms = vec![self.truth(first)?];
-        while signs.iter().any(|sign| self.take(sign)) {
+        while at_sign(self) {
+            self.advance();
             let term = parse(self)?;
             terms.push(self.truth(term)?);
         }
-        Ok(Term { at, kind: Kind::Truth(join(terms)) })
+        Ok(Term::new(at, Kind::Truth(join(terms))))
     }
 
     fn negated(&mut self) -> Result<Term, ConditionError> {
@@ -75,31 +89,42 @@ impl Parser<'_> {
             return self.comparison();
         }
         let term = self.nested(Self::negated)?;
-        let truth = self.truth(term)?;
-        Ok(Term { at, kind: Kind::Truth(Truth::Not(Box::new(truth))) })
+        self.not(at, term)
+    }
+
+    fn not(&self, at: usize, term: Term) -> Result<Term, ConditionError> {
+        Ok(Term::new(at, Kind::Truth(Truth::Not(Box::new(self.truth(term)?)))))
     }
 
     fn comparison(&mut self) -> Result<Term, ConditionError> {
         let left = self.sum()?;
+        let sign_at = self.at();
+        let Some(relation) = self.relation()? else { return Ok(left) };
+        self.advance();
+        let right = self.sum()?;
+        if self.relation()?.is_some() {
+            return Err(self.wrong("'and' between two comparisons, as in 0 < min and min < 1"));
+        }
+        self.compare(left, (sign_at, relation), right)
+    }
+
+    fn relation(&self) -> Result<Option<Relation>, ConditionError> {
         if self.at_sign("=") {
             return Err(self.wrong("'==' to compare"));
         }
         if self.at_sign("&") {
             return Err(self.wrong("'and' or '&&'"));
         }
-        let Some(relation) = self.relation() else { return Ok(left) };
-        let sign_at = self.at();
-        self.advance();
-        let right = self.sum()?;
-        if self.relation().is_some() {
-            return Err(self.wrong("'and' between two comparisons, as in 0 < min and min < 1"));
-        }
-        let (at, equal) = (left.at, relation == Relation::Equal);
+        Ok(Relation::ALL.iter().find(|(_, sign)| self.at_sign(sign)).map(|(relation, _)| *relation))
+    }
+
+    fn compare(&self, left: Term, (sign_at, relation): (usize, Relation), right: Term) -> Result<Term, ConditionError> {
+        let (at, right_at, equal) = (left.at, right.at, relation == Relation::Equal);
         let only_equality = |what: &str| match relation {
             Relation::Equal | Relation::NotEqual => Ok(()),
             _ => Err(self.wrong_at(sign_at, format!("there is '{}'", relation.sign()), format!("== or != for {what}"))),
         };
-        let truth = match (left.kind, right.kind) {
+        let truth = match (*left.kind, *right.kind) {
             (Kind::Shape(left), Kind::Shape(right)) => {
                 only_equality("shapes")?;
                 Truth::Shapes(left, equal, right)
@@ -108,35 +133,39 @@ impl Parser<'_> {
                 only_equality("types")?;
                 Truth::Types(left, equal, right)
             }
-            (Kind::Shape(_), other) => return Err(self.wrong_kind(right.at, &other, "a shape, such as [1, 3]")),
-            (Kind::Type(_), other) => return Err(self.wrong_kind(right.at, &other, "a type, such as f32")),
-            (left, right_kind) => {
-                let left = self.number(Term { at, kind: left })?;
-                Truth::Compare(left, relation, self.number(Term { at: right.at, kind: right_kind })?)
-            }
+            (Kind::Number(left), Kind::Number(right)) => Truth::Compare(left, relation, right),
+            (Kind::Shape(_), other) => return Err(self.wrong_kind(right_at, &other, "a shape, such as [1, 3]")),
+            (Kind::Type(_), other) => return Err(self.wrong_kind(right_at, &other, "a type, such as f32")),
+            (Kind::Number(_), other) => return Err(self.wrong_kind(right_at, &other, "a number")),
+            (other, _) => return Err(self.wrong_kind(at, &other, "a number")),
         };
-        Ok(Term { at, kind: Kind::Truth(truth) })
+        Ok(Term::new(at, Kind::Truth(truth)))
     }
 
     fn sum(&mut self) -> Result<Term, ConditionError> {
-        self.operation(("+", "-"), Self::product, Number::Sum)
+        let first = self.product()?;
+        match self.at_sign("+") || self.at_sign("-") {
+            true => self.operation(first, ("+", "-"), Self::product, Number::Sum),
+            false => Ok(first),
+        }
     }
 
     fn product(&mut self) -> Result<Term, ConditionError> {
-        self.operation(("*", "/"), Self::signed, Number::Product)
+        let first = self.signed()?;
+        match self.at_sign("*") || self.at_sign("/") {
+            true => self.operation(first, ("*", "/"), Self::signed, Number::Product),
+            false => Ok(first),
+        }
     }
 
-    /// Numbers with one of the signs between them, or something alone.
+    /// Numbers with one of the signs between them, behind the first.
     fn operation(
         &mut self,
+        first: Term,
         (direct, inverse): (&str, &str),
         parse: fn(&mut Self) -> Result<Term, ConditionError>,
         join: fn(Box<Number>, Vec<(bool, Number)>) -> Number,
     ) -> Result<Term, ConditionError> {
-        let first = parse(self)?;
-        if !self.at_sign(direct) && !self.at_sign(inverse) {
-            return Ok(first);
-        }
         let at = first.at;
         let (first, mut rest) = (self.number(first)?, Vec::new());
         while self.at_sign(direct) || self.at_sign(inverse) {
@@ -145,7 +174,7 @@ impl Parser<'_> {
             let term = parse(self)?;
             rest.push((is_direct, self.number(term)?));
         }
-        Ok(Term { at, kind: Kind::Number(join(Box::new(first), rest)) })
+        Ok(Term::new(at, Kind::Number(join(Box::new(first), rest))))
     }
 
     fn signed(&mut self) -> Result<Term, ConditionError> {
@@ -154,54 +183,51 @@ impl Parser<'_> {
             return self.single();
         }
         let term = self.nested(Self::signed)?;
-        let number = self.number(term)?;
-        Ok(Term { at, kind: Kind::Number(Number::Negative(Box::new(number))) })
+        self.negative(at, term)
+    }
+
+    fn negative(&self, at: usize, term: Term) -> Result<Term, ConditionError> {
+        Ok(Term::new(at, Kind::Number(Number::Negative(Box::new(self.number(term)?)))))
     }
 
     fn single(&mut self) -> Result<Term, ConditionError> {
+        if !self.take("(") {
+            return self.leaf();
+        }
+        let inside = self.nested(Self::any)?;
+        self.expect(")")?;
+        Ok(inside)
+    }
+
+    /// What has no part of its own kind.
+    fn leaf(&mut self) -> Result<Term, ConditionError> {
         let at = self.at();
         if let Some(value) = self.literal() {
-            return Ok(Term { at, kind: Kind::Number(Number::Literal(value)) });
-        }
-        if self.take("(") {
-            let inside = self.nested(Self::any)?;
-            self.expect(")")?;
-            return Ok(inside);
+            return Ok(Term::new(at, Kind::Number(Number::Literal(value))));
         }
         if self.take("[") {
-            return Ok(Term { at, kind: Kind::Shape(Shape::Literal(self.sizes()?)) });
+            return Ok(Term::new(at, Kind::Shape(Shape::Literal(self.sizes()?))));
         }
         let Some(word) = self.word() else { return Err(self.wrong(SINGLE)) };
-        let kind = match word {
-            "shape" => {
-                self.advance();
+        if matches!(word, "input" | "output" | "weight" | "value") {
+            return Err(self.wrong(format!("a function of it, such as nan({word}) or absmax({word})")));
+        }
+        let (quantity, dtype) = (Quantity::named(word), dtype(word));
+        if !matches!(word, "shape" | "rank" | "dtype") && quantity.is_none() && dtype.is_none() {
+            return Err(self.wrong(SINGLE));
+        }
+        self.advance();
+        let kind = match (word, quantity, dtype) {
+            ("shape", ..) => {
                 let subject = self.subject()?;
                 if self.take("[") { Kind::Number(self.size(subject)?) } else { Kind::Shape(Shape::Of(subject)) }
             }
-            "rank" => {
-                self.advance();
-                Kind::Number(Number::Rank(self.subject()?))
-            }
-            "dtype" => {
-                self.advance();
-                Kind::Type(Type::Of(self.subject()?))
-            }
-            "input" | "output" | "weight" | "value" => {
-                return Err(self.wrong(format!("a function of it, such as nan({word}) or absmax({word})")));
-            }
-            word => match (Quantity::named(word), dtype(word)) {
-                (Some(quantity), _) => {
-                    self.advance();
-                    Kind::Number(Number::Quantity(quantity, self.subject()?))
-                }
-                (None, Some(dtype)) => {
-                    self.advance();
-                    Kind::Type(Type::Literal(dtype))
-                }
-                (None, None) => return Err(self.wrong(SINGLE)),
-            },
+            ("rank", ..) => Kind::Number(Number::Rank(self.subject()?)),
+            (_, Some(quantity), _) => Kind::Number(Number::Quantity(quantity, self.subject()?)),
+            (_, _, Some(dtype)) => Kind::Type(Type::Literal(dtype)),
+            _ => Kind::Type(Type::Of(self.subject()?)),
         };
-        Ok(Term { at, kind })
+        Ok(Term::new(at, kind))
     }
 
     /// What a function is over.
@@ -235,12 +261,8 @@ impl Parser<'_> {
         Ok(sizes)
     }
 
-    fn relation(&self) -> Option<Relation> {
-        Relation::ALL.iter().find(|(_, sign)| self.at_sign(sign)).map(|(relation, _)| *relation)
-    }
-
     fn truth(&self, term: Term) -> Result<Truth, ConditionError> {
-        match term.kind {
+        match *term.kind {
             Kind::Truth(truth) => Ok(truth),
             Kind::Number(number) => Ok(Truth::NonZero(number)),
             kind => Err(self.wrong_kind(term.at, &kind, "a comparison of it, such as shape == [1, 3] or dtype == f32")),
@@ -248,7 +270,7 @@ impl Parser<'_> {
     }
 
     fn number(&self, term: Term) -> Result<Number, ConditionError> {
-        match term.kind {
+        match *term.kind {
             Kind::Number(number) => Ok(number),
             kind => Err(self.wrong_kind(term.at, &kind, "a number")),
         }

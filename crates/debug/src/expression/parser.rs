@@ -117,8 +117,8 @@ impl<'a> Parser<'a> {
         self.wrong_at(self.at(), self.peek().to_string(), right)
     }
 
-    pub fn wrong_at(&self, at: usize, found: String, right: impl Into<String>) -> ConditionError {
-        ConditionError { text: self.source.to_owned(), at, found, right: right.into() }
+    pub fn wrong_at(&self, at: usize, found: impl Into<String>, right: impl Into<String>) -> ConditionError {
+        ConditionError::new(self.source, at, found, right)
     }
 
     /// What is wrong with a slice whose text begins at `start`.

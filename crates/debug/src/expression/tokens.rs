@@ -33,12 +33,8 @@ const SIGNS: [&str; 22] = [
 /// Takes a text apart. The last token is the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ConditionError> {
     if text.len() > LONGEST {
-        return Err(ConditionError {
-            text: String::new(),
-            at: 0,
-            found: format!("the text has {} bytes", text.len()),
-            right: format!("at most {LONGEST}"),
-        });
+        let found = format!("the text has {} bytes", text.len());
+        return Err(ConditionError::new("", 0, found, format!("at most {LONGEST}")));
     }
     let mut tokens = Vec::new();
     loop {
@@ -71,12 +67,10 @@ fn token(text: &str, at: usize) -> Result<(TokenKind<'_>, usize), ConditionError
     }
     match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         Some(sign) => Ok((TokenKind::Sign(sign), sign.len())),
-        None => Err(ConditionError {
-            text: text.to_owned(),
-            at,
-            found: format!("there is '{}'", first.escape_debug()),
-            right: "a number, a word, an operator or a bracket".to_owned(),
-        }),
+        None => {
+            let found = format!("there is '{}'", first.escape_debug());
+            Err(ConditionError::new(text, at, found, "a number, a word, an operator or a bracket"))
+        }
     }
 }
 
@@ -101,8 +95,7 @@ fn number(text: &str, at: usize) -> Result<(TokenKind<'_>, usize), ConditionErro
         let exponent = digits(length + 1 + sign);
         length += if exponent > 0 { 1 + sign + exponent } else { 0 };
     }
-    let wrong =
-        |found: String, right: &str| Err(ConditionError { text: text.to_owned(), at, found, right: right.to_owned() });
+    let wrong = |found: String, right: &str| Err(ConditionError::new(text, at, found, right));
     let after = word(&rest[length..]);
     if !after.is_empty() {
         let found = format!("there is '{}{after}'", &rest[..length]);
@@ -125,12 +118,8 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<(TokenKind<'_>, usize), 
             _ => name.push(character),
         }
     }
-    Err(ConditionError {
-        text: text.to_owned(),
-        at,
-        found: "a quotation mark that nothing closes".to_owned(),
-        right: format!("another {quote} behind the name"),
-    })
+    let right = format!("another {quote} behind the name");
+    Err(ConditionError::new(text, at, "a quotation mark that nothing closes", right))
 }
 
 /// Writes a name so that it is read back.

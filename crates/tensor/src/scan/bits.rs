@@ -7,7 +7,10 @@ use half::{bf16, f16};
 pub(super) trait Counter: Copy {
     const ZERO: Self;
 
-    fn increment_if(&mut self, condition: bool);
+    /// How far it can count, or some less.
+    const MOST: usize;
+
+    fn plus(self, one: bool) -> Self;
 
     fn to_u64(self) -> u64;
 }
@@ -84,10 +87,11 @@ macro_rules! counters {
     ($($type:ident)*) => {$(
         impl Counter for $type {
             const ZERO: Self = 0;
+            const MOST: usize = if $type::BITS == 8 { 128 } else { 4096 };
 
             #[inline(always)]
-            fn increment_if(&mut self, condition: bool) {
-                *self = self.wrapping_add($type::from(condition));
+            fn plus(self, one: bool) -> Self {
+                self.wrapping_add($type::from(one))
             }
 
             fn to_u64(self) -> u64 {

@@ -11,9 +11,6 @@ use super::part::Part;
 use super::{Asked, Depth};
 use crate::DType;
 
-/// Answers that are kept side by side so that the compiler turns them into vectors.
-const LANES: usize = 32;
-
 /// How a step over elements of a type is made.
 pub(super) struct Step {
     asked: Asked,
@@ -42,9 +39,7 @@ impl Step {
         Some(Self { asked, arch: Arch::new(), look })
     }
 
-    /// At most as many bytes as a counter of a byte can count for each lane.
     pub fn look(&self, bytes: &[u8], part: &mut Part) {
-        debug_assert!(bytes.len() <= LANES * 255);
         (self.look)(self, bytes, part);
     }
 
@@ -130,17 +125,7 @@ impl<T: Copy, O: Fn([u8; SIZE]) -> T, J: Fn(T, T) -> T, const SIZE: usize> WithS
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> T {
-        let mut lanes = [self.start; LANES];
-        let (groups, rest) = self.elements.as_chunks::<LANES>();
-        for group in groups {
-            for lane in 0..LANES {
-                lanes[lane] = (self.join)(lanes[lane], (self.of)(group[lane]));
-            }
-        }
-        for (lane, &bytes) in lanes.iter_mut().zip(rest) {
-            *lane = (self.join)(*lane, (self.of)(bytes));
-        }
-        lanes.into_iter().fold(self.start, self.join)
+        self.elements.iter().map(|&bytes| (self.of)(bytes)).fold(self.start, self.join)
     }
 }
 
@@ -162,16 +147,9 @@ impl<P: Fn([u8; SIZE]) -> bool, T: Counter, const SIZE: usize> WithSimd for Coun
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> u64 {
-        let mut counts = [T::ZERO; LANES];
-        let (groups, rest) = self.elements.as_chunks::<LANES>();
-        for group in groups {
-            for lane in 0..LANES {
-                counts[lane].increment_if((self.is_one)(group[lane]));
-            }
-        }
-        for (count, &bytes) in counts.iter_mut().zip(rest) {
-            count.increment_if((self.is_one)(bytes));
-        }
-        counts.into_iter().map(T::to_u64).sum()
+        let count = |elements: &[[u8; SIZE]]| {
+            elements.iter().fold(T::ZERO, |count, &bytes| count.plus((self.is_one)(bytes))).to_u64()
+        };
+        self.elements.chunks(T::MOST).map(count).sum()
     }
 }

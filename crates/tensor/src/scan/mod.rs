@@ -152,7 +152,8 @@ impl Findings {
                 // The mean of the squares around the common mean, by Chan, Golub and LeVeque's formula.
                 let (mine, theirs, between) = (share(&self), share(&other), mean - other_mean);
                 let variance = mine * std * std + theirs * other_std * other_std + mine * theirs * between * between;
-                Some((mine * mean + theirs * other_mean, variance.sqrt()))
+                let sum = self.finite as f64 * mean + other.finite as f64 * other_mean;
+                Some((sum / finite as f64, variance.sqrt()))
             }
             (mine, theirs) => mine.or(theirs),
         };

@@ -1,7 +1,5 @@
 //! One block of elements. The loops are plain; `pulp` compiles them once more for the machine's widest vectors.
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use pulp::{Arch, Simd, WithSimd};
 use zerocopy::IntoBytes;
 
@@ -39,6 +37,7 @@ pub(super) fn moments(
         DType::U64 => numbers::<u64, 8>(block, shift, before),
         DType::I64 => numbers::<i64, 8>(block, shift, before),
         DType::Bf16 => numbers::<WideBf16, 2>(block, shift, before),
+        DType::F16 => numbers::<WideF16, 2>(block, shift, before),
         _ => {
             before(block, false);
             others(dtype, block, left, shift)
@@ -49,12 +48,6 @@ pub(super) fn moments(
 /// Elements that are not counted as they lie there.
 fn others(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
     match dtype {
-        DType::F16 => widened(shift, |wide| {
-            let (halves, _) = block.as_chunks::<2>();
-            let halves: Vec<f16> = halves.iter().map(|&bytes| f16::from_le_bytes(bytes)).collect();
-            wide.resize(halves.len(), 0.0);
-            halves.convert_to_f32_slice(wide);
-        }),
         DType::Complex64 | DType::Complex128 => complex(dtype, block, shift),
         _ => widened(shift, |wide| {
             let elements = (0..).map_while(|index| Element::at(dtype, block, index)).filter_map(Element::to_f64);
@@ -282,6 +275,34 @@ impl Number<2> for WideBf16 {
     }
 }
 
+/// A float16, widened by arithmetic that the compiler turns into vectors.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct WideF16(f32);
+
+impl Number<2> for WideF16 {
+    const ZERO: Self = Self(0.0);
+    const LARGEST: Self = Self(f32::INFINITY);
+    const SMALLEST: Self = Self(f32::NEG_INFINITY);
+    const SHIFTED: bool = false;
+
+    #[inline(always)]
+    fn decode(bytes: [u8; 2]) -> Self {
+        /// 2^(127 - 15): between the biases of the exponents. The product is exact, also of subnormal numbers.
+        const SCALE: f32 = f32::from_bits((127 + 127 - 15) << 23);
+        let bits = u32::from(u16::from_le_bytes(bytes));
+        let magnitude = bits & 0x7fff;
+        let scaled = (f32::from_bits(magnitude << 13) * SCALE).to_bits();
+        // The exponent of infinity and NaN is the highest in both.
+        let special = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
+        Self(f32::from_bits(scaled | special | (bits & 0x8000) << 16))
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self.0)
+    }
+}
+
 macro_rules! number {
     ($($type:ident $size:literal $largest:expr, $smallest:expr, $shifted:literal;)*) => {$(
         impl Number<$size> for $type {
@@ -314,4 +335,19 @@ number! {
     i32 4 i32::MAX, i32::MIN, true;
     u64 8 u64::MAX, u64::MIN, true;
     i64 8 i64::MAX, i64::MIN, true;
+}
+
+#[cfg(test)]
+mod tests {
+    use half::f16;
+
+    use super::*;
+
+    #[test]
+    fn every_float16_is_widened_to_its_value() {
+        for bits in 0..=u16::MAX {
+            let (found, expected) = (WideF16::decode(bits.to_le_bytes()).0, f16::from_bits(bits).to_f32());
+            assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(), "{bits:#x}");
+        }
+    }
 }
