@@ -8,6 +8,8 @@
 
 mod attachment;
 mod breakpoint;
+#[cfg(not(loom))]
+pub mod client;
 mod debugger;
 mod doorbell;
 mod error;
@@ -19,15 +21,23 @@ mod notifier;
 mod observer;
 mod options;
 mod plan;
+#[cfg(not(loom))]
+pub mod protocol;
 mod queues;
 mod recursion;
 mod resume;
 mod run;
+#[cfg(not(loom))]
+pub mod server;
+#[cfg(not(loom))]
+mod socket_path;
 mod status;
 mod stopped;
 mod summary;
 mod sync;
 mod table;
+#[cfg(not(loom))]
+mod wire;
 
 pub use attachment::Attachment;
 pub use breakpoint::{

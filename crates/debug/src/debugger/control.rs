@@ -233,6 +233,7 @@ impl Control {
     /// Runs stop at their next operator; where none is going on, the next one to come does. How many were asked.
     pub fn pause(&mut self, only: Option<RunId>) -> usize {
         let asked = self.runs.iter().filter(|run| run.is_going_on() && only.is_none_or(|only| run.id == only));
+        let asked = asked.filter(|run| run.state().stopped.is_none());
         let count = asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count();
         self.pause_next = count == 0 && only.is_none();
         count

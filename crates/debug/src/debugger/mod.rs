@@ -153,11 +153,11 @@ impl Shared {
     pub fn settle(&self, answer: Answer) -> Resume {
         match answer {
             Answer::Resume(resume) => resume,
-            Answer::Expired { release, unread } => {
+            Answer::Expired { release, silent } => {
                 self.log(&release.to_string());
-                if unread {
+                if silent {
                     let generation = self.control().attached.as_ref().map(|(generation, _)| *generation);
-                    let reason = "it did not read its events";
+                    let reason = "it did not read its events, and asked for nothing";
                     generation.inspect(|generation| self.detach(*generation, Some(reason)));
                 }
                 Resume::Continue

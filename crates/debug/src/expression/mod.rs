@@ -20,8 +20,8 @@
 //! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truths |
 //! | `( )` | what belongs together |
 //!
-//! What stands further up in the last five lines binds more strongly. A number where a truth is asked holds if it is not
-//! 0, so `nan` is `nan > 0`.
+//! From what binds most to what binds least: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A number
+//! where a truth is asked holds if it is not 0, so `nan` is `nan > 0`.
 //!
 //! *What a function is over.* With an argument, `absmax(output[1])`, it is over that tensor. Without, it is over all
 //! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after it.

@@ -54,8 +54,8 @@ pub(crate) enum Answer {
     Expired {
         /// What was not acknowledged.
         release: Release,
-        /// Whether the debugger had not even read it: it does not read any more.
-        unread: bool,
+        /// Whether the debugger had not even read it, and asked for nothing else in that time: it is dead.
+        silent: bool,
     },
 }
 
@@ -79,6 +79,10 @@ struct State<J> {
     parking: Parking<J>,
     account: [Account; 2],
     last_read: Instant,
+    /// When the debugger last asked for anything.
+    last_call: Instant,
+    /// The process that it attached in. A child that was forked off is not debugged.
+    process: u32,
     /// Whether the bell is rung: exactly while an event waits to be read.
     rung: bool,
     /// Whether the notification's thread was told of what waits.
@@ -88,6 +92,9 @@ struct State<J> {
 
 /// How many releases are remembered.
 const REMEMBERED: usize = 64;
+
+/// How many sync events are kept at which nobody waits any more.
+const MOST_SYNC: usize = 4096;
 
 impl<J> Queues<J> {
     pub fn new() -> io::Result<Self> {
@@ -100,6 +107,8 @@ impl<J> Queues<J> {
             parking: Parking::default(),
             account: [Account::default(); 2],
             last_read: Instant::now(),
+            last_call: Instant::now(),
+            process: 0,
             rung: false,
             told: false,
             released: VecDeque::new(),
@@ -122,12 +131,13 @@ impl<J> Queues<J> {
         state.account = [Account::default(); 2];
         state.released.clear();
         state.last_read = Instant::now();
+        state.last_call = state.last_read;
+        state.process = std::process::id();
         state.attached = Some((generation, terms));
         for kind in replay {
             let replayed = !matches!(kind, EventKind::AttachComplete);
             let event = state.event(kind, 0, replayed);
-            state.account[0].raised += 1;
-            state.sync.push_back(event);
+            state.push_sync(event);
         }
         self.notify(state);
         generation
@@ -146,13 +156,13 @@ impl<J> Queues<J> {
         }
         if let Some(kind) = last {
             let event = state.event(kind, 0, false);
-            state.account[0].raised += 1;
-            state.sync.push_back(event);
+            state.push_sync(event);
         } else {
             let unread = state.sync.len() as u64;
             state.sync.clear();
             state.account[0].discarded += unread;
             state.account[1].discarded += state.backlog.clear();
+            self.silence(&mut state);
         }
         self.room.notify_all();
         self.notify(state);
@@ -187,12 +197,11 @@ impl<J> Queues<J> {
     /// Raises a sync event, at which the calling thread will [`wait`](Self::wait). None when nobody is attached.
     pub fn announce(&self, kind: EventKind, thread: u32) -> Option<Sequence> {
         let mut state = lock(&self.state);
-        let (_, terms) = state.attached?;
+        let (_, terms) = state.attached.filter(|_| state.process == std::process::id())?;
         let event = state.event(kind, thread, false);
         let sequence = event.sequence;
         state.parking.park(&event, terms.lease);
-        state.account[0].raised += 1;
-        state.sync.push_back(event);
+        state.push_sync(event);
         self.notify(state);
         Some(sequence)
     }
@@ -204,8 +213,7 @@ impl<J> Queues<J> {
             return;
         }
         let event = state.event(kind, 0, false);
-        state.account[0].raised += 1;
-        state.sync.push_back(event);
+        state.push_sync(event);
         self.notify(state);
     }
 
@@ -229,7 +237,7 @@ impl<J> Queues<J> {
             }
             if parked.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return match self.expire_in(&mut state, sequence) {
-                    Some((release, unread)) => Answer::Expired { release, unread },
+                    Some((release, silent)) => Answer::Expired { release, silent },
                     None => Answer::Resume(Resume::Continue),
                 };
             }
@@ -242,7 +250,8 @@ impl<J> Queues<J> {
         let parked = state.parking.remove(sequence)?;
         let release = parked.release(sequence, ReleaseReason::LeaseExpired);
         state.remember(release.clone());
-        Some((release, !parked.read))
+        let lease = state.attached.map_or(Duration::ZERO, |(_, terms)| terms.lease);
+        Some((release, !parked.read && state.last_call.elapsed() >= lease))
     }
 
     /// Takes events out of a queue, in their order.
@@ -252,6 +261,7 @@ impl<J> Queues<J> {
             return Vec::new();
         }
         state.last_read = Instant::now();
+        state.last_call = state.last_read;
         let lease = state.attached.map_or(Duration::ZERO, |(_, terms)| terms.lease);
         let taken = match queue {
             Queue::Async => state.backlog.take(most),
@@ -269,11 +279,16 @@ impl<J> Queues<J> {
         if queue == Queue::Async && !taken.is_empty() {
             self.room.notify_all();
         }
+        self.silence(&mut state);
+        taken
+    }
+
+    /// Silences the bell when nothing waits any more.
+    fn silence(&self, state: &mut State<J>) {
         if state.rung && state.sync.is_empty() && state.backlog.len() == 0 {
             state.rung = false;
             self.bell.silence();
         }
-        taken
     }
 
     /// Lets the thread of an event that was read go on.
@@ -400,16 +415,11 @@ impl<J> Queues<J> {
 #[cfg(all(test, loom))]
 impl<J> Queues<J> {
     /// What the clock does to a lease.
-    pub fn expire(&self, sequence: Sequence) -> Option<Release> {
-        let mut state = lock(&self.state);
-        let waits = state.parking.get_mut(sequence).is_some_and(|parked| parked.resume.is_none());
-        if !waits {
-            return None;
+    pub fn expire(&self, sequence: Sequence) {
+        if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {
+            parked.deadline = Some(Instant::now());
+            parked.signal.notify_all();
         }
-        state.parking.get_mut(sequence)?.deadline = Some(Instant::now());
-        let signal = state.parking.get_mut(sequence)?.signal.clone();
-        signal.notify_all();
-        None
     }
 }
 
@@ -418,10 +428,27 @@ impl<J> State<J> {
         self.attached.is_some_and(|(attached, _)| attached == generation)
     }
 
-    fn check(&self, generation: Generation) -> Result<Terms, DebugError> {
+    /// The terms of the debugger that calls, if it is attached.
+    fn check(&mut self, generation: Generation) -> Result<Terms, DebugError> {
         match self.attached {
-            Some((attached, terms)) if attached == generation => Ok(terms),
+            Some((attached, terms)) if attached == generation => {
+                self.last_call = Instant::now();
+                Ok(terms)
+            }
             _ => Err(DebugError::NotAttached(None)),
+        }
+    }
+
+    /// Each thread waits at its event, so these are few, unless leases run out again and again and nobody reads: then the
+    /// oldest at which nobody waits makes room.
+    fn push_sync(&mut self, event: Event) {
+        self.account[0].raised += 1;
+        self.sync.push_back(event);
+        if self.sync.len() > MOST_SYNC
+            && let Some(old) = self.sync.iter().position(|event| self.parking.get(event.sequence).is_none())
+        {
+            self.sync.remove(old);
+            self.account[0].discarded += 1;
         }
     }
 

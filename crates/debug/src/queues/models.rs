@@ -1,1 +1,232 @@
+//! What must hold in every order in which threads can run. A deadlock is found by loom itself.
 
+use std::time::Duration;
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::{Answer, Generation, News, Queues, Terms};
+use crate::{DebugError, Event, EventKind, Queue, ReleaseReason, Resume, Sequence};
+
+type Work = Box<dyn FnOnce() + Send>;
+
+const TERMS: Terms = Terms { lease: Duration::MAX, capacity: 1, patience: Duration::ZERO };
+
+fn attached(terms: Terms) -> (Arc<Queues<Work>>, Generation) {
+    let queues = Arc::new(Queues::new().expect("a model needs no descriptor of its own"));
+    let generation = queues.attach(terms, []);
+    (queues, generation)
+}
+
+/// A thread that is stopped once, and how it went on; none where nobody was attached.
+fn stopped(queues: &Arc<Queues<Work>>) -> thread::JoinHandle<Option<Answer>> {
+    let queues = Arc::clone(queues);
+    thread::spawn(move || {
+        let event = queues.announce(EventKind::AttachComplete, 1)?;
+        Some(queues.wait(event, |work| work()))
+    })
+}
+
+fn read(queues: &Queues<Work>, generation: Generation) -> Event {
+    loop {
+        match queues.take(generation, Queue::Sync, 1).pop() {
+            Some(event) => return event,
+            None => thread::yield_now(),
+        }
+    }
+}
+
+fn is_resumed(answer: Option<Answer>) -> bool {
+    matches!(answer, Some(Answer::Resume(_)))
+}
+
+#[test]
+fn a_thread_waits_until_its_event_is_read_and_acknowledged() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let thread = stopped(&queues);
+        let event = read(&queues, generation);
+        assert!(event.waiting);
+        assert_eq!(queues.status().1.len(), 1, "it waits for the answer");
+        queues.acknowledge(generation, event.sequence, Resume::Step).unwrap();
+        assert!(matches!(thread.join().unwrap(), Some(Answer::Resume(Resume::Step))));
+        assert!(queues.status().1.is_empty());
+        assert!(!queues.bell().is_rung());
+    });
+}
+
+#[test]
+fn acknowledging_what_was_read_leaves_the_others_waiting() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let threads = [stopped(&queues), stopped(&queues)];
+        read(&queues, generation);
+        assert_eq!(queues.acknowledge_read(generation).unwrap(), 1);
+        read(&queues, generation);
+        assert_eq!(queues.acknowledge_read(generation).unwrap(), 1);
+        assert!(threads.into_iter().all(|thread| is_resumed(thread.join().unwrap())));
+    });
+}
+
+#[test]
+fn an_answer_and_the_end_of_a_lease_never_both_count() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let thread = stopped(&queues);
+        let event = read(&queues, generation).sequence;
+        let clock = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || queues.expire(event))
+        };
+        let acknowledged = queues.acknowledge(generation, event, Resume::Step);
+        clock.join().unwrap();
+        match (thread.join().unwrap(), acknowledged) {
+            (Some(Answer::Resume(Resume::Step)), Ok(())) => {}
+            (Some(Answer::Expired { release, silent: false }), Err(DebugError::GoneOn(..))) => {
+                assert_eq!(release.because, ReleaseReason::LeaseExpired);
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn whoever_detaches_leaves_no_thread_behind() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let threads = [stopped(&queues), stopped(&queues)];
+        let debugger = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || {
+                if let Some(event) = queues.take(generation, Queue::Sync, 1).pop() {
+                    let _ = queues.acknowledge(generation, event.sequence, Resume::Continue);
+                }
+            })
+        };
+        queues.detach(generation, Some(EventKind::DetachComplete));
+        debugger.join().unwrap();
+        for thread in threads {
+            // Nobody was attached any more, or it went on.
+            assert!(matches!(thread.join().unwrap(), None | Some(Answer::Resume(_))));
+        }
+        assert!(queues.announce(EventKind::AttachComplete, 1).is_none());
+        assert!(queues.status().1.is_empty());
+    });
+}
+
+#[test]
+fn what_is_asked_of_a_stopped_thread_is_done_or_refused() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let thread = stopped(&queues);
+        let event = read(&queues, generation).sequence;
+        let other = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || queues.acknowledge(generation, event, Resume::Continue).unwrap())
+        };
+        // The channel's end goes with the work: it is used, or dropped, and the asker learns of either.
+        let (done, answer) = std::sync::mpsc::channel();
+        let submitted = queues.submit(generation, event, Box::new(move || done.send(()).unwrap()));
+        assert!(is_resumed(thread.join().unwrap()));
+        other.join().unwrap();
+        let answer = answer.try_recv();
+        match submitted {
+            Ok(()) => assert_ne!(answer, Err(std::sync::mpsc::TryRecvError::Empty), "it is forgotten somewhere"),
+            Err(_) => assert!(answer.is_err()),
+        }
+    });
+}
+
+#[test]
+fn async_events_are_delivered_or_counted() {
+    loom::model(|| {
+        let (queues, generation) = attached(TERMS);
+        let raiser = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || (0..3).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+        };
+        let mut read = queues.take(generation, Queue::Async, 1);
+        raiser.join().unwrap();
+        read.extend(queues.take(generation, Queue::Async, usize::MAX));
+        assert_eq!(read.iter().map(|event| 1 + event.coalesced).sum::<u64>(), 3);
+        assert!(read.is_sorted_by(|a, b| a.sequence < b.sequence));
+        let ([_, account], ..) = queues.status();
+        assert_eq!((account.raised, account.delivered + account.coalesced), (3, 3));
+        assert!(!queues.bell().is_rung());
+    });
+}
+
+#[test]
+fn nothing_is_folded_while_the_reader_drains() {
+    loom::model(|| {
+        // There is no time in a model: this reader drains for ever.
+        let (queues, generation) = attached(Terms { patience: Duration::from_secs(3600), ..TERMS });
+        let raiser = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || (0..3).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+        };
+        let mut read = 0;
+        while read < 3 {
+            match queues.take(generation, Queue::Async, 1).pop() {
+                Some(event) => {
+                    assert_eq!(event.coalesced, 0);
+                    read += 1;
+                }
+                None => thread::yield_now(),
+            }
+        }
+        raiser.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_room_goes_on_when_the_debugger_goes() {
+    loom::model(|| {
+        let (queues, generation) = attached(Terms { patience: Duration::from_secs(3600), ..TERMS });
+        let raiser = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || (0..2).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+        };
+        queues.detach(generation, None);
+        raiser.join().unwrap();
+        let ([_, account], ..) = queues.status();
+        assert_eq!(account.raised, account.discarded);
+        assert!(!queues.bell().is_rung());
+    });
+}
+
+#[test]
+fn no_event_comes_without_a_notification() {
+    loom::model(|| {
+        let (queues, generation) = attached(Terms { capacity: 8, ..TERMS });
+        let raisers = [0, 1].map(|_| {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || queues.raise(EventKind::Timeout, 1))
+        });
+        let mut read = 0;
+        while read < 2 {
+            assert_eq!(queues.wait_for_news(generation, None, || true), News::Events);
+            read += queues.take(generation, Queue::Async, usize::MAX).len();
+        }
+        raisers.into_iter().for_each(|raiser| raiser.join().unwrap());
+    });
+}
+
+#[test]
+fn an_event_of_a_debugger_that_is_gone_does_not_reach_the_next_one() {
+    loom::model(|| {
+        let (queues, first) = attached(TERMS);
+        let thread = stopped(&queues);
+        queues.detach(first, None);
+        let second = queues.attach(TERMS, []);
+        let late = queues.acknowledge(first, Sequence(1), Resume::Step);
+        assert!(matches!(late, Err(DebugError::NotAttached(_))));
+        if let Some(event) = queues.take(second, Queue::Sync, 1).pop() {
+            assert!(event.waiting, "it was raised after the second one had come");
+            queues.acknowledge(second, event.sequence, Resume::Continue).unwrap();
+        } else {
+            queues.detach(second, None);
+        }
+        assert!(!matches!(thread.join().unwrap(), Some(Answer::Expired { .. })));
+    });
+}

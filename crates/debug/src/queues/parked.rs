@@ -51,6 +51,10 @@ impl<J> Parking<J> {
         self.0.insert(event.sequence, parked);
     }
 
+    pub fn get(&self, sequence: Sequence) -> Option<&Parked<J>> {
+        self.0.get(&sequence)
+    }
+
     pub fn get_mut(&mut self, sequence: Sequence) -> Option<&mut Parked<J>> {
         self.0.get_mut(&sequence)
     }

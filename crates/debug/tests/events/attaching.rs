@@ -131,6 +131,26 @@ fn a_debugger_that_does_not_even_read_is_detached() {
 }
 
 #[test]
+fn a_debugger_that_is_busy_with_one_event_is_not_taken_for_dead_because_of_another() {
+    let (debugger, fake) = loaded(Debugger::with_log(|_| ()).unwrap());
+    let options = AttachOptions { lease: Duration::from_millis(50), ..AttachOptions::default() };
+    let attachment = debugger.attach(options).unwrap();
+    attachment.add_breakpoint(BreakpointSpec::at("log".parse().unwrap())).unwrap();
+    let first = start(&debugger, &fake, 1, PLAIN);
+    let event = stop(&attachment);
+    let second = start(&debugger, &fake, 2, PLAIN);
+    while !second.is_finished() {
+        attachment.renew(event.sequence).unwrap();
+    }
+    second.join().unwrap().unwrap();
+    assert!(!first.is_finished(), "its lease was renewed");
+    let late = next(&attachment, Queue::Sync);
+    assert!(!late.waiting, "the other one's was not");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    first.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_failing_run_is_told_as_an_exception_with_its_place() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();

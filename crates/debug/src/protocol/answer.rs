@@ -1,0 +1,70 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{DebugError, Event, LoadedModel};
+
+/// Who the program is: the answer to `hello`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`](super::PROTOCOL).
+    pub protocol: String,
+    /// [`VERSION`](super::VERSION).
+    pub version: u32,
+    /// The version of opscope that the program was built with.
+    pub opscope: String,
+    /// The program's process.
+    pub pid: u32,
+    /// The user that it runs as, by number.
+    pub user: u32,
+    /// Its command line, cut where it is very long.
+    pub program: Vec<String>,
+    /// The name of the debugger that is attached, if there is one.
+    pub attached: Option<String>,
+    /// The models that are loaded.
+    pub models: Vec<LoadedModel>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of the refusal: see [`DebugError::code`].
+    pub code: String,
+    /// A sentence for people.
+    pub message: String,
+}
+
+/// The answer to `next_events`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Next {
+    /// The events, in their order.
+    pub events: Vec<Event>,
+}
+
+/// What a program says without being asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Pushed {
+    /// Events wait. Not said again before some of them were taken.
+    Notify {},
+    /// The program closes the connection.
+    Bye(Bye),
+}
+
+/// Why a program closes the connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bye {
+    /// A sentence for people.
+    pub reason: String,
+}
+
+impl From<&DebugError> for Failure {
+    fn from(error: &DebugError) -> Self {
+        Self { code: error.code().to_owned(), message: error.to_string() }
+    }
+}
+
+impl From<Failure> for DebugError {
+    fn from(failure: Failure) -> Self {
+        DebugError::Refused { code: failure.code, message: failure.message }
+    }
+}

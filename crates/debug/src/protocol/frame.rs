@@ -1,0 +1,176 @@
+use std::io::{self, ErrorKind, Read};
+
+/// One message: a JSON text and raw bytes that belong to it.
+///
+/// On the wire: the length of the text and the length of the bytes, each a little-endian `u32`; the text; the bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// The JSON text.
+    pub json: Vec<u8>,
+    /// The raw bytes.
+    pub attachment: Vec<u8>,
+}
+
+/// How long the parts of a frame may be, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// The JSON text.
+    pub json: usize,
+    /// The raw bytes.
+    pub attachment: usize,
+}
+
+/// Why no frame came.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The other side has closed the connection between two frames.
+    #[error("the other side closed the connection")]
+    Closed,
+    /// The other side has closed the connection within a frame.
+    #[error("the other side closed the connection in the middle of a frame")]
+    Cut,
+    /// A part is announced that is longer than what is taken.
+    #[error("a frame announces {length} bytes of {part}, and at most {limit} are taken")]
+    TooLong {
+        /// Which part.
+        part: &'static str,
+        /// Its length.
+        length: u32,
+        /// The most.
+        limit: usize,
+    },
+    /// The connection failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Takes frames from a stream, whose bytes may come in pieces of any size.
+#[derive(Debug)]
+pub struct FrameReader {
+    limits: FrameLimits,
+    head: [u8; HEAD],
+    /// Bytes of the head that came.
+    filled: usize,
+    frame: Frame,
+}
+
+const HEAD: usize = 8;
+
+/// What is taken at once. Memory grows by at most this before the bytes for it have come.
+const PIECE: usize = 256 << 10;
+
+/// Pieces after which a reader lets others have their turn.
+const TURN: usize = 16;
+
+impl FrameLimits {
+    /// What a program takes of a debugger that is attached: an attachment replaces a tensor.
+    pub const REQUEST: FrameLimits = FrameLimits { json: 1 << 20, attachment: 1 << 30 };
+
+    /// What a program takes of anyone else.
+    pub const STRANGER: FrameLimits = FrameLimits { json: 1 << 20, attachment: 0 };
+
+    /// What a debugger takes of a program.
+    pub const ANSWER: FrameLimits = FrameLimits { json: 16 << 20, attachment: 16 << 20 };
+}
+
+/// The bytes that go over the wire before the text and the raw bytes, of these lengths.
+///
+/// # Errors
+/// When a part is longer than a frame can say.
+pub(crate) fn frame_head(json: usize, attachment: usize) -> io::Result<[u8; HEAD]> {
+    let length = |length: usize| {
+        u32::try_from(length).map_err(|_| io::Error::other("a message is longer than a frame can be: 4 GiB"))
+    };
+    let mut head = [0; HEAD];
+    head[..4].copy_from_slice(&length(json)?.to_le_bytes());
+    head[4..].copy_from_slice(&length(attachment)?.to_le_bytes());
+    Ok(head)
+}
+
+impl FrameReader {
+    /// For a stream of frames within these limits.
+    pub fn new(limits: FrameLimits) -> Self {
+        Self { limits, head: [0; HEAD], filled: 0, frame: Frame::default() }
+    }
+
+    /// Changes the limits, from the next frame on.
+    pub fn set_limits(&mut self, limits: FrameLimits) {
+        self.limits = limits;
+    }
+
+    /// Whether a part of a frame has come.
+    pub fn is_within_frame(&self) -> bool {
+        self.filled > 0
+    }
+
+    /// Takes what the stream has: a frame when its last byte is there. None where a stream that does not block has no
+    /// more for now, and after some MiB of a long frame, so that a caller with other duties can see to them.
+    ///
+    /// # Errors
+    /// When the stream ends or fails, or a frame is longer than is taken: then the stream cannot be understood any more.
+    pub fn read(&mut self, from: &mut impl Read) -> Result<Option<Frame>, FrameError> {
+        while self.filled < HEAD {
+            match take(from, &mut self.head[self.filled..])? {
+                Taken::Bytes(count) => self.filled += count,
+                Taken::NoneYet => return Ok(None),
+                Taken::End if self.filled == 0 => return Err(FrameError::Closed),
+                Taken::End => return Err(FrameError::Cut),
+            }
+            if self.filled == HEAD {
+                self.lengths()?;
+            }
+        }
+        let (json, attachment) = self.lengths()?;
+        let mut pieces = 0;
+        loop {
+            let (part, length) = match self.frame.json.len() < json {
+                true => (&mut self.frame.json, json),
+                false => (&mut self.frame.attachment, attachment),
+            };
+            if part.len() == length {
+                self.filled = 0;
+                return Ok(Some(std::mem::take(&mut self.frame)));
+            }
+            if pieces == TURN {
+                return Ok(None);
+            }
+            pieces += 1;
+            let old = part.len();
+            part.resize(old + (length - old).min(PIECE), 0);
+            let taken = take(from, &mut part[old..]);
+            part.truncate(old + if let Ok(Taken::Bytes(count)) = taken { count } else { 0 });
+            match taken? {
+                Taken::Bytes(_) => (),
+                Taken::NoneYet => return Ok(None),
+                Taken::End => return Err(FrameError::Cut),
+            }
+        }
+    }
+
+    fn lengths(&self) -> Result<(usize, usize), FrameError> {
+        let length = |at: usize, part: &'static str, limit: usize| {
+            let length = u32::from_le_bytes([self.head[at], self.head[at + 1], self.head[at + 2], self.head[at + 3]]);
+            if length as usize > limit { Err(FrameError::TooLong { part, length, limit }) } else { Ok(length as usize) }
+        };
+        Ok((length(0, "JSON", self.limits.json)?, length(4, "raw data", self.limits.attachment)?))
+    }
+}
+
+enum Taken {
+    Bytes(usize),
+    NoneYet,
+    End,
+}
+
+fn take(from: &mut impl Read, into: &mut [u8]) -> Result<Taken, FrameError> {
+    loop {
+        return match from.read(into) {
+            Ok(0) => Ok(Taken::End),
+            Ok(count) => Ok(Taken::Bytes(count)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Taken::NoneYet),
+            Err(error) => Err(error.into()),
+        };
+    }
+}

@@ -1,0 +1,135 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Fate, ModelId};
+
+/// A model as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// Its number.
+    pub model: ModelId,
+    /// The graph's name in the file.
+    pub name: String,
+    /// The file.
+    pub path: String,
+    /// XXH3 (64 bit) of the file's bytes, in hexadecimal.
+    pub xxh3: String,
+    /// The program that wrote the file, where the file says so.
+    pub producer: String,
+    /// The version of each set of operators; ONNX's own is the empty name.
+    pub opsets: BTreeMap<String, i64>,
+    /// How many operators it has.
+    pub operators: u32,
+    /// How many initializers it has.
+    pub initializers: u32,
+    /// What a run takes.
+    pub inputs: Vec<ValueInfo>,
+    /// What a run gives.
+    pub outputs: Vec<ValueInfo>,
+}
+
+/// Operators of a model, and how many there are in all that were asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorRows {
+    /// How many fit the pattern.
+    pub total: u64,
+    /// Those of this page.
+    pub operators: Vec<OperatorRow>,
+}
+
+/// An operator in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorRow {
+    /// Its index in the graph. Its line in the listing is one more.
+    pub index: u32,
+    /// Its name in the file.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// What the engine made of it.
+    #[serde(flatten)]
+    pub fate: Fate,
+    /// Its inputs by slot, by the names of their values; none for one that is left out.
+    pub inputs: Vec<Option<String>>,
+    /// Its outputs by slot, in the same way.
+    pub outputs: Vec<Option<String>>,
+}
+
+/// All about one operator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperatorInfo {
+    /// Its index in the graph.
+    pub index: u32,
+    /// Its name in the file.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// The set of operators that the type belongs to; empty for ONNX's own.
+    pub domain: String,
+    /// What the engine made of it.
+    #[serde(flatten)]
+    pub fate: Fate,
+    /// Its attributes: name and value as text.
+    pub attributes: Vec<(String, String)>,
+    /// Its inputs by slot; none for one that is left out.
+    pub inputs: Vec<Option<ValueInfo>>,
+    /// Its outputs by slot, in the same way.
+    pub outputs: Vec<Option<ValueInfo>>,
+    /// Values of the graph that a graph inside of it uses.
+    pub captures: Vec<ValueInfo>,
+}
+
+/// A value of the graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueInfo {
+    /// Its name in the file.
+    pub name: String,
+    /// The type of its elements, where the file says so.
+    pub dtype: Option<String>,
+    /// Its dimensions, where the file says so: numbers, names, or `?`.
+    pub shape: Option<Vec<String>>,
+    /// Who makes it.
+    pub producer: ProducerInfo,
+    /// The operators that take it, by their indices.
+    pub consumers: Vec<u32>,
+}
+
+/// Who makes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProducerInfo {
+    /// The user.
+    Input,
+    /// The file.
+    Initializer,
+    /// The operator with this index.
+    Operator(u32),
+}
+
+/// A step of the way that led to where a run is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BacktraceFrame {
+    /// The operator's index in the graph. Its line in the listing is one more.
+    pub operator: u32,
+    /// Its name in the file.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// The value through which it led to the frame before; none in the first frame.
+    pub value: Option<String>,
+}
+
+/// Lines of a model's listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceText {
+    /// How many lines the listing has.
+    pub total: u64,
+    /// The first line that is given, from 1.
+    pub line: u64,
+    /// How many lines are given.
+    pub lines: u64,
+    /// They, each with a line feed at its end. They travel in the attachment.
+    #[serde(skip)]
+    pub text: String,
+}

@@ -1,0 +1,151 @@
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use serde::Serialize;
+
+use crate::Attachment;
+use crate::protocol::{Frame, FrameError, FrameLimits, FrameReader, Pushed, frame_head};
+use crate::wire::send_some;
+
+/// A debugger that is connected. Neither reading nor writing waits for it.
+pub(super) struct Connection {
+    stream: UnixStream,
+    /// Who it is, for the log.
+    pub peer: String,
+    process: String,
+    reader: FrameReader,
+    /// What it was not sent yet. While there is something, nothing more is taken from it: what it makes us keep is one
+    /// answer, and a notification.
+    out: Vec<u8>,
+    sent: usize,
+    /// Since when it takes nothing.
+    stuck: Instant,
+    /// Whether it has said who it is.
+    pub greeted: bool,
+    pub attachment: Option<Attachment>,
+    /// Whether it was told of events and has taken none since.
+    pub told: bool,
+    /// Nothing more is taken from it; it is closed when everything is sent.
+    closing: Option<String>,
+}
+
+/// The longest name of a debugger in the log.
+const MOST_NAME: usize = 100;
+
+/// How long a debugger may take nothing of what it is sent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Connection {
+    pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            peer: process.clone(),
+            process,
+            reader: FrameReader::new(FrameLimits::STRANGER),
+            out: Vec::new(),
+            sent: 0,
+            stuck: Instant::now(),
+            greeted: false,
+            attachment: None,
+            told: false,
+            closing: None,
+        })
+    }
+
+    /// What to wait for at its socket.
+    pub fn poll_socket(&self) -> PollFd<'_> {
+        PollFd::new(&self.stream, if self.is_sending() { PollFlags::OUT } else { PollFlags::IN })
+    }
+
+    /// What to wait for to tell it of events; none where it is not to be told now.
+    pub fn poll_news(&self) -> Option<PollFd<'_>> {
+        let attachment =
+            self.attachment.as_ref().filter(|_| !self.told && !self.is_sending() && self.closing.is_none())?;
+        Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
+    }
+
+    /// When it has to have taken something.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.is_sending().then(|| self.stuck + PATIENCE)
+    }
+
+    /// Notes what the debugger calls itself.
+    pub fn name(&mut self, name: &str) {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect();
+        self.peer = format!("{name} ({})", self.process);
+    }
+
+    /// Attaches, or lets go of an earlier attachment.
+    pub fn hold(&mut self, attachment: Attachment) {
+        self.attachment = Some(attachment);
+        self.told = false;
+        self.reader.set_limits(FrameLimits::REQUEST);
+    }
+
+    /// Takes a frame if there is a whole one.
+    ///
+    /// # Errors
+    /// When the connection is closed or broken.
+    pub fn receive(&mut self) -> Result<Option<Frame>, FrameError> {
+        if self.is_sending() || self.closing.is_some() {
+            return Ok(None);
+        }
+        self.reader.read(&mut &self.stream)
+    }
+
+    /// Puts an answer on its way.
+    pub fn answer(&mut self, json: &[u8], attachment: &[u8]) {
+        let Ok(head) = frame_head(json.len(), attachment.len()) else {
+            return self.close_after("an answer is too long");
+        };
+        if self.out.is_empty() {
+            self.stuck = Instant::now();
+        }
+        self.out.reserve(head.len() + json.len() + attachment.len());
+        self.out.extend_from_slice(&head);
+        self.out.extend_from_slice(json);
+        self.out.extend_from_slice(attachment);
+    }
+
+    /// Says something without being asked.
+    pub fn push(&mut self, message: &Pushed) {
+        self.answer(&text(message), &[]);
+    }
+
+    /// Closes it when everything is sent.
+    pub fn close_after(&mut self, reason: &str) {
+        self.closing.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Sends what it takes. Some where it is to be closed.
+    pub fn flush(&mut self) -> Option<String> {
+        while self.is_sending() {
+            match send_some(&self.stream, &self.out[self.sent..]) {
+                Ok(count) => {
+                    self.sent += count;
+                    self.stuck = Instant::now();
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let late = self.stuck.elapsed() >= PATIENCE;
+                    return late.then(|| format!("took nothing of what it was sent for {} s", PATIENCE.as_secs()));
+                }
+                Err(error) => return Some(format!("cannot be sent anything: {error}")),
+            }
+        }
+        // The memory of a page of a tensor is given back.
+        (self.out, self.sent) = (Vec::new(), 0);
+        self.closing.clone()
+    }
+
+    fn is_sending(&self) -> bool {
+        self.sent < self.out.len()
+    }
+}
+
+/// A message as it is sent.
+pub(super) fn text(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
+}

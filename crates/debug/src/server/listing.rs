@@ -1,0 +1,69 @@
+use std::fmt::Write;
+
+use opscope_onnx::{Graph, OperatorId, ValueId};
+
+/// Slots, attributes and characters of an attribute's value that a line has at most.
+const MOST_SLOTS: usize = 64;
+const MOST_ATTRIBUTES: usize = 64;
+const MOST_CHARACTERS: usize = 120;
+
+/// An operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same whenever the same
+/// file is loaded. A slot that is left out is `_`; what would end the line, or could not be seen, is written as `\u{..}`.
+pub(super) fn line(graph: &Graph, id: OperatorId) -> String {
+    let operator = graph.operator(id);
+    let mut line = String::new();
+    push(&mut line, &operator.name, usize::MAX);
+    line.push_str(": ");
+    slots(&mut line, graph, &operator.outputs);
+    line.push_str(" = ");
+    if !operator.domain.is_empty() {
+        push(&mut line, &operator.domain, usize::MAX);
+        line.push('.');
+    }
+    push(&mut line, &operator.op_type, usize::MAX);
+    line.push('(');
+    slots(&mut line, graph, &operator.inputs);
+    line.push(')');
+    for (name, value) in operator.attributes.iter().take(MOST_ATTRIBUTES) {
+        line.push(' ');
+        push(&mut line, name, MOST_CHARACTERS);
+        line.push('=');
+        push(&mut line, &value.to_string(), MOST_CHARACTERS);
+    }
+    more(&mut line, " ", operator.attributes.len(), MOST_ATTRIBUTES);
+    line
+}
+
+fn slots(line: &mut String, graph: &Graph, slots: &[Option<ValueId>]) {
+    for (index, slot) in slots.iter().take(MOST_SLOTS).enumerate() {
+        if index > 0 {
+            line.push_str(", ");
+        }
+        match slot {
+            Some(id) => push(line, &graph.value(*id).name, usize::MAX),
+            None => line.push('_'),
+        }
+    }
+    more(line, ", ", slots.len(), MOST_SLOTS);
+}
+
+fn more(line: &mut String, before: &str, all: usize, most: usize) {
+    if all > most {
+        let _ = write!(line, "{before}... {} more", all - most);
+    }
+}
+
+/// Text of the file, on one line.
+fn push(line: &mut String, text: &str, most: usize) {
+    for (count, character) in text.chars().enumerate() {
+        if count == most {
+            return line.push_str("...");
+        }
+        match character {
+            // Some editors end lines there, too.
+            '\u{2028}' | '\u{2029}' => line.extend(character.escape_unicode()),
+            control if control.is_control() => line.extend(control.escape_unicode()),
+            other => line.push(other),
+        }
+    }
+}

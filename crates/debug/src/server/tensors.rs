@@ -1,0 +1,143 @@
+use std::ops::ControlFlow;
+
+use opscope_onnx::OnnxError;
+use opscope_tensor::{Accumulator, Element, Histogram, Region, Slice, Tensor, TensorError, TensorView};
+
+use super::graphs;
+use super::requests::refused;
+use crate::expression::{TensorPart, TensorRef};
+use crate::protocol::{At, HistogramInfo, MOST_RANKED, PAGE_BYTES, PageInfo, Ranked};
+use crate::{Attachment, DebugError, ModelId, StatisticsSummary};
+
+/// Elements of a tensor, from `offset` on.
+pub(super) fn page(
+    attachment: &Attachment,
+    at: At,
+    part: TensorPart,
+    offset: usize,
+    count: usize,
+) -> Result<(PageInfo, Vec<u8>), DebugError> {
+    look(attachment, at, part, move |view, region| {
+        let (dtype, elements) = (view.dtype(), region.elements());
+        if offset > elements {
+            let message = format!("element {offset} was asked for, and there are {elements}");
+            return Err(refused("offset", message));
+        }
+        let room = dtype.elements_in(PAGE_BYTES).ok_or(TensorError::NoBytes(dtype))?;
+        let page = region.page(view, offset, count.min(room))?;
+        let info = PageInfo {
+            dtype: dtype.name().to_owned(),
+            shape: region.shape().to_vec(),
+            elements: elements as u64,
+            offset: offset as u64,
+            count: page.elements() as u64,
+        };
+        Ok((info, page.bytes().to_vec()))
+    })
+}
+
+/// Statistics of a tensor.
+pub(super) fn statistics(attachment: &Attachment, at: At, part: TensorPart) -> Result<StatisticsSummary, DebugError> {
+    look(attachment, at, part, |view, region| {
+        let mut accumulator = Accumulator::new(view.dtype(), region.elements())?;
+        region.pieces(view, |bytes| {
+            accumulator.update(bytes);
+            ControlFlow::Continue(())
+        })?;
+        Ok(StatisticsSummary::new(view.dtype(), region.shape(), &accumulator.finish()))
+    })
+}
+
+/// How a tensor's elements are spread.
+pub(super) fn histogram(attachment: &Attachment, at: At, part: TensorPart) -> Result<HistogramInfo, DebugError> {
+    look(attachment, at, part, |view, region| {
+        let (mut histogram, mut left) = (Histogram::default(), region.elements());
+        region.pieces(view, |bytes| {
+            histogram.update(view.dtype(), bytes, left);
+            left -= view.dtype().elements_in(bytes.len()).unwrap_or(left).min(left);
+            ControlFlow::Continue(())
+        })?;
+        Ok(HistogramInfo::new(&histogram))
+    })
+}
+
+/// The largest elements of a tensor.
+pub(super) fn top_k(
+    attachment: &Attachment,
+    at: At,
+    part: TensorPart,
+    k: usize,
+    magnitude: bool,
+) -> Result<Vec<Ranked>, DebugError> {
+    look(attachment, at, part, move |view, region| {
+        let copy = region.copy(view)?;
+        let element = |index| Element::at(copy.dtype(), copy.bytes(), index);
+        let rank = |index| element(index)?.to_f64().map(|value| if magnitude { value.abs() } else { value });
+        let mut top: Vec<(usize, f64)> = (0..copy.elements())
+            .filter_map(|index| Some((index, rank(index)?)))
+            .filter(|(_, rank)| !rank.is_nan())
+            .collect();
+        top.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        top.truncate(k.min(MOST_RANKED));
+        let top: Vec<_> = top.into_iter().filter_map(|(index, _)| Some((index, element(index)?))).collect();
+        let ranked = top
+            .into_iter()
+            .map(|(flat, element)| Ranked { index: unravel(flat, region.shape()), value: element.to_string() });
+        Ok(ranked.collect())
+    })
+}
+
+/// Looks at a part of a tensor, where it is.
+fn look<R: Send + 'static>(
+    attachment: &Attachment,
+    at: At,
+    part: TensorPart,
+    look: impl FnOnce(&TensorView<'_>, &Region) -> Result<R, DebugError> + Send + 'static,
+) -> Result<R, DebugError> {
+    let slice = part.slice.unwrap_or_else(Slice::all);
+    let sliced = move |view: &TensorView<'_>| {
+        let region = slice.resolve(view.shape()).map_err(|error| refused("slice", error.to_string()))?;
+        look(view, &region)
+    };
+    match at {
+        At::Event(event) => attachment.look(event, move |stopped| sliced(&stopped.tensor(&part.tensor)?))?,
+        At::Model(model) => sliced(&weight(attachment, model, &part.tensor)?.view()),
+    }
+}
+
+/// A weight, from the model's file.
+fn weight(attachment: &Attachment, model: ModelId, reference: &TensorRef) -> Result<Tensor, DebugError> {
+    let missing =
+        |reason: &str| DebugError::NoSuchTensor { reference: reference.to_string(), reason: reason.to_owned() };
+    let TensorRef::Value(name) = reference else {
+        return Err(missing("where no run is stopped, there are weights only, by the names of their values"));
+    };
+    let graph = graphs::graph(attachment, model)?;
+    let value = graph.value_named(name).ok_or_else(|| missing("the model has no value of this name"))?.id;
+    let mut found = None;
+    let read = graph.initializers(
+        |id| id == value,
+        |_, tensor| {
+            found = Some(tensor.clone());
+            Ok::<(), OnnxError>(())
+        },
+    );
+    read.map_err(|error| refused("tensor", error.to_string()))?;
+    found.ok_or_else(|| missing("the model's file does not hold this value: it is computed in each run"))
+}
+
+/// The index for each axis of an element.
+fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
+    let mut left = flat;
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&size| {
+            let at = left % size;
+            left /= size;
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}

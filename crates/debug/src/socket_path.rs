@@ -1,0 +1,29 @@
+//! Where a program's socket lies, so that it can be found by the number of its process.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The directory in which a program of this user makes its socket.
+pub(crate) fn directory(user: u32, runtime: Option<OsString>) -> PathBuf {
+    match runtime.map(PathBuf::from).filter(|runtime| runtime.is_absolute()) {
+        Some(runtime) => runtime.join("opscope"),
+        None => fallback(user),
+    }
+}
+
+/// The directories in which the socket of a program of this user may lie: that program may have been started with
+/// another environment.
+pub(crate) fn candidates(user: u32, runtime: Option<OsString>) -> Vec<PathBuf> {
+    let mut all = vec![directory(user, runtime), PathBuf::from(format!("/run/user/{user}/opscope")), fallback(user)];
+    all.dedup();
+    all
+}
+
+/// The socket of a process, within a directory.
+pub(crate) fn in_directory(directory: &Path, process: u32) -> PathBuf {
+    directory.join(format!("{process}.sock"))
+}
+
+fn fallback(user: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/opscope-{user}"))
+}

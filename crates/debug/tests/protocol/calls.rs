@@ -1,0 +1,278 @@
+//! What a debugger does at a stop, through the client.
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use opscope_debug::{
+    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, EventKind, EventName, EventSet, Moment, Queue, Resume,
+};
+use opscope_tensor::{DType, Tensor};
+
+use crate::fake::{Fake, PLAIN, floats, tensor};
+use crate::{LONG, Program, at, next, stop};
+
+#[test]
+fn the_program_says_who_it_is_and_who_is_attached() {
+    let program = Program::new();
+    let first = program.attached();
+    assert_eq!(first.hello().attached, None);
+    let second = program.client();
+    let hello = second.hello();
+    assert_eq!((hello.protocol.as_str(), hello.version, hello.pid), ("opscope-debug", 1, std::process::id()));
+    assert_eq!(hello.program[0], std::env::args().next().unwrap());
+    assert_eq!((hello.models.len(), hello.models[0].path.as_str()), (1, "fake.onnx"));
+    assert_eq!(hello.attached.as_deref(), Some("a test"));
+
+    let refused = second.attach(AttachOptions::default()).unwrap_err();
+    assert_eq!(refused.code(), "already_attached");
+    assert!(refused.to_string().contains("'a test' is attached already"), "{refused}");
+    assert_eq!(second.status().unwrap_err().code(), "not_attached");
+    first.detach().unwrap();
+    second.attach(AttachOptions::default()).expect("the other one has gone");
+}
+
+#[test]
+fn a_stopped_run_is_looked_at_from_all_sides() {
+    let program = Program::new();
+    let client = program.attached();
+    let spec = BreakpointSpec { moment: Some(Moment::After), ..at("sum").when("absmax(input[0]) == 8") };
+    let breakpoint = client.add_breakpoint(spec).unwrap();
+    assert_eq!(client.breakpoints().unwrap(), std::slice::from_ref(&breakpoint));
+    let run = program.start(5, PLAIN);
+    let event = stop(&client);
+    assert!(matches!(&event.kind, EventKind::Breakpoint { breakpoints, .. } if *breakpoints == [breakpoint.id]));
+
+    let location = client.location(event.sequence).unwrap();
+    assert_eq!((location.place.run.0, &*location.place.name), (5, "sum"));
+    let references: Vec<_> = location.inputs.iter().chain(&location.outputs).map(|info| &*info.reference).collect();
+    assert_eq!(references, ["input[0]", "input[1]", "output[0]"]);
+    let frames = client.backtrace(event.sequence, 10).unwrap();
+    let way: Vec<_> = frames.iter().map(|frame| (&*frame.name, frame.value.as_deref())).collect();
+    assert_eq!(way, [("sum", None), ("log", Some("b")), ("scale", Some("a"))]);
+    assert_eq!(client.backtrace(event.sequence, 1).unwrap().len(), 1);
+
+    let output = client.whole_tensor(event.sequence, "output[0]").unwrap();
+    assert_eq!((output.shape(), floats(&output)), (&[2, 2][..], Fake::expected(PLAIN)));
+    let row = client.tensor(event.sequence, "input[0][1, ::-1]", 0, 10).unwrap();
+    assert_eq!((row.dtype, &*row.shape, row.elements, row.count), (DType::F32, &[2][..], 2, 2));
+    assert_eq!((row.element(0).unwrap().to_f64(), row.element(2)), (Some(8.0), None));
+    let live = client.whole_tensor(event.sequence, "value('a')").unwrap();
+    assert_eq!(floats(&live), [2.0, 4.0, 6.0, 8.0]);
+
+    let statistics = client.statistics(event.sequence, "value('a')").unwrap();
+    assert_eq!(
+        (statistics.count, statistics.min, statistics.max, statistics.mean),
+        (4, Some(2.0), Some(8.0), Some(5.0))
+    );
+    let part = client.statistics(event.sequence, "value('a')[:, 0]").unwrap();
+    assert_eq!((part.shape, part.max), (vec![2], Some(6.0)));
+    let histogram = client.histogram(event.sequence, "value('a')").unwrap();
+    let bins: Vec<_> = histogram.bins.iter().map(|bin| (bin.from, bin.count)).collect();
+    assert_eq!((bins, histogram.non_finite), (vec![(2.0, 1), (4.0, 2), (8.0, 1)], 0));
+    let top = client.top_k(event.sequence, "value('a')", 2, false).unwrap();
+    let top: Vec<_> = top.iter().map(|ranked| (&*ranked.index, &*ranked.value)).collect();
+    assert_eq!(top, [(&[1, 1][..], "8.0"), (&[1, 0][..], "6.0")]);
+
+    client.renew(event.sequence).unwrap();
+    let status = client.status().unwrap();
+    assert_eq!((status.stopped[0].event, status.runs[0].run.0), (event.sequence, 5));
+    assert_eq!(client.acknowledge_sync_events().unwrap(), 1);
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    client.remove_breakpoint(breakpoint.id).unwrap();
+    assert!(client.breakpoints().unwrap().is_empty());
+}
+
+#[test]
+fn a_large_tensor_comes_in_pages_that_make_it_whole() {
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("scale")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    let pages: Vec<_> = (0..4)
+        .map(|offset| client.tensor(event.sequence, "input[0]", offset, 3).unwrap())
+        .map(|page| page.count)
+        .collect();
+    assert_eq!(pages, [3, 3, 2, 1]);
+    assert_eq!(client.tensor(event.sequence, "input[0]", 4, 1).unwrap().count, 0);
+    assert_eq!(client.tensor(event.sequence, "input[0]", 5, 1).unwrap_err().code(), "offset");
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn what_is_replaced_or_skipped_is_what_the_run_goes_on_with() {
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("log")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    client.replace(event.sequence, "input[0]", &tensor(&[1.0; 4])).unwrap();
+    let misfit = Tensor::from_f32(vec![4], &[1.0; 4]).unwrap();
+    assert_eq!(client.replace(event.sequence, "input[0]", &misfit).unwrap_err().code(), "replacement");
+    let of_part = client.replace(event.sequence, "input[0][0]", &misfit).unwrap_err();
+    assert_eq!(of_part.code(), "replacement", "{of_part}");
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    // The logarithm of 1 is 0; the sum takes the value itself.
+    assert_eq!(run.join().unwrap().unwrap(), [2.0, 4.0, 6.0, 8.0]);
+
+    let run = program.start(1, PLAIN);
+    let event = stop(&client);
+    assert_eq!(client.acknowledge(event.sequence, Resume::Skip(vec![misfit])).unwrap_err().code(), "resume");
+    client.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[100.0; 4])])).unwrap();
+    assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
+
+    let run = program.start(2, PLAIN);
+    let event = stop(&client);
+    client.acknowledge(event.sequence, Resume::Abort("it is enough".into())).unwrap();
+    assert!(run.join().unwrap().unwrap_err().to_string().contains("it is enough"));
+}
+
+#[test]
+fn steps_pauses_and_changed_breakpoints_reach_the_run() {
+    let program = Program::new();
+    let client = program.attached();
+    assert_eq!(client.pause(None).unwrap(), 0, "the next run to come is paused");
+    let run = program.start(0, PLAIN);
+    let paused = stop(&client);
+    assert_eq!(paused.kind.name(), EventName::Paused);
+    client.acknowledge(paused.sequence, Resume::Step).unwrap();
+    let stepped = stop(&client);
+    assert_eq!((stepped.kind.name(), &*stepped.kind.place().unwrap().name), (EventName::StepComplete, "log"));
+    client.acknowledge(stepped.sequence, Resume::Until("sum".parse().unwrap())).unwrap();
+    let there = stop(&client);
+    assert_eq!(&*there.kind.place().unwrap().name, "sum");
+    let breakpoint = client.add_breakpoint(at("sum")).unwrap();
+    let change = BreakpointChange { enabled: Some(false), ignore: Some(3), ..BreakpointChange::default() };
+    let changed = client.change_breakpoint(breakpoint.id, change).unwrap();
+    assert!(!changed.spec.enabled && changed.spec.ignore == 3);
+    client.acknowledge(there.sequence, Resume::Finish).unwrap();
+    let finished = stop(&client);
+    assert_eq!(finished.kind.place().unwrap().moment, Moment::After);
+    client.acknowledge(finished.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+
+    client.subscribe(EventSet::default().with(EventName::OperatorFinished)).unwrap();
+    program.start(1, PLAIN).join().unwrap().unwrap();
+    let told: Vec<_> = (0..3).map(|_| next(&client, Queue::Async).kind.place().unwrap().operator).collect();
+    assert_eq!(told, [0, 1, 2]);
+}
+
+#[test]
+fn what_the_program_refuses_comes_back_with_its_code() {
+    let program = Program::new();
+    let client = program.attached();
+    program.start(0, PLAIN).join().unwrap().unwrap();
+    let refusal = |result: Result<_, DebugError>| result.map(|_: ()| ()).unwrap_err().code().to_owned();
+    let event = opscope_debug::Sequence(1_000_000);
+    assert_eq!(refusal(client.acknowledge(event, Resume::Continue)), "not_stopped");
+    assert_eq!(refusal(client.location(event).map(drop)), "not_stopped");
+    assert_eq!(refusal(client.add_breakpoint(at("scael")).map(drop)), "no_such_operator");
+    assert_eq!(refusal(client.add_breakpoint(at("log").when("absmax >")).map(drop)), "condition");
+    assert_eq!(refusal(client.remove_breakpoint(opscope_debug::BreakpointId(9))), "no_such_breakpoint");
+    assert_eq!(refusal(client.model(opscope_debug::ModelId(9)).map(drop)), "no_such_model");
+    assert_eq!(refusal(client.tensor(event, "inptu", 0, 1).map(drop)), "reference");
+
+    client.add_breakpoint(at("log")).unwrap();
+    let run = program.start(1, PLAIN);
+    assert!(client.wait(LONG));
+    while !client.status().unwrap().stopped.iter().any(|stop| stop.place.is_some()) {
+        std::thread::yield_now();
+    }
+    let unread = client.status().unwrap().stopped[0].event;
+    assert_eq!(refusal(client.acknowledge(unread, Resume::Continue)), "not_read");
+    let event = stop(&client);
+    assert_eq!(refusal(client.tensor(event.sequence, "output[0]", 0, 1).map(drop)), "no_such_tensor");
+    assert_eq!(refusal(client.tensor(event.sequence, "input[0][7]", 0, 1).map(drop)), "slice");
+    client.detach().unwrap();
+    run.join().unwrap().unwrap();
+    assert_eq!(refusal(client.status().map(drop)), "not_attached");
+    let last = std::iter::from_fn(|| client.next_event(Queue::Sync).unwrap()).last().unwrap();
+    assert_eq!(last.kind, EventKind::DetachComplete, "what was queued can be read behind the detaching");
+}
+
+#[test]
+fn within_the_callback_events_are_taken_and_acknowledged_and_all_else_is_recursive() {
+    for strict in [false, true] {
+        let program = Program::new();
+        let client = Arc::new(program.client());
+        client.attach(AttachOptions { strict_callbacks: strict, ..AttachOptions::default() }).unwrap();
+        client.add_breakpoint(at("log")).unwrap();
+        let (told, tells) = mpsc::channel();
+        let within = Arc::downgrade(&client);
+        let callback = move || {
+            let Some(client) = within.upgrade() else { return };
+            let recursive = client.status().unwrap_err();
+            let read = client.next_events(Queue::Sync, 10);
+            for event in read.iter().flatten().filter(|event| event.waiting) {
+                client.acknowledge(event.sequence, Resume::Continue).unwrap();
+            }
+            let _ = told.send((recursive.code().to_owned(), read.map(drop).map_err(|error| error.code().to_owned())));
+        };
+        client.set_notification_callback(Some(Box::new(callback))).unwrap();
+        let run = program.start(0, PLAIN);
+        let (recursive, read) = tells.recv_timeout(LONG).unwrap();
+        assert_eq!(recursive, "recursive_call");
+        assert_eq!(read, if strict { Err("recursive_call".to_owned()) } else { Ok(()) });
+        if strict {
+            client.set_notification_callback(None).unwrap();
+            client.detach().unwrap();
+        }
+        assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+        client.set_notification_callback(None).unwrap();
+    }
+}
+
+#[test]
+fn a_notification_comes_again_for_what_was_not_taken() {
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("*")).unwrap();
+    let runs: Vec<_> = (0..4).map(|run| program.start(run, PLAIN)).collect();
+    let mut stops = 0;
+    while stops < 12 {
+        assert!(client.wait(LONG), "{stops} of 12 stops were told");
+        // One at a time, although several wait: the descriptor must not stay silent.
+        if let Some(event) = client.next_event(Queue::Sync).unwrap().filter(|event| event.waiting) {
+            stops += 1;
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+        }
+    }
+    for run in runs {
+        run.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn calls_that_wait_return_at_once_when_the_program_ends() {
+    let program = Program::new();
+    let client = Arc::new(program.attached());
+    client.add_breakpoint(at("log")).unwrap();
+    let run = program.start(0, PLAIN);
+    let event = stop(&client);
+    let reached = Arc::new(Mutex::new(()));
+    let waiters: Vec<_> = (0..3)
+        .map(|_| {
+            let (client, reached) = (Arc::clone(&client), Arc::clone(&reached));
+            std::thread::spawn(move || {
+                drop(reached);
+                loop {
+                    if let Err(error) = client.renew(event.sequence) {
+                        return error;
+                    }
+                }
+            })
+        })
+        .collect();
+    let Program { debugger, server, .. } = program;
+    drop(server);
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN), "the run goes on without its debugger");
+    for waiter in waiters {
+        let error = waiter.join().unwrap();
+        assert!(error.code() == "connection" || error.code() == "not_attached", "{error}");
+    }
+    assert!(client.wait(LONG), "whoever waits for events is woken");
+    let gone = client.next_events(Queue::Sync, 1).unwrap_err();
+    assert_eq!(gone.code(), "connection");
+    assert!(gone.to_string().contains("debug server is stopped"), "{gone}");
+    drop(debugger);
+}

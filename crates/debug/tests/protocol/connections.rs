@@ -1,0 +1,99 @@
+//! Debuggers that come, go, and do not read.
+
+use std::net::Shutdown;
+use std::sync::mpsc;
+
+use opscope_debug::client::Client;
+use opscope_debug::{AttachOptions, Debugger};
+use serde_json::json;
+
+use crate::fake::{Fake, PLAIN};
+use crate::raw::{Raw, frame};
+use crate::{LONG, Program, at, stop};
+
+#[test]
+fn a_debugger_that_hangs_up_frees_its_threads_and_the_log_names_what_it_left() {
+    let (log, logged) = mpsc::channel();
+    let log = std::sync::Mutex::new(log);
+    let debugger = Debugger::with_log(move |message| log.lock().unwrap().send(message.to_owned()).unwrap()).unwrap();
+    let program = Program::of(debugger);
+    let client = program.attached();
+    client.add_breakpoint(at("log")).unwrap();
+    let runs: Vec<_> = (0..3).map(|run| program.start(run, PLAIN)).collect();
+    let event = stop(&client);
+    drop(client);
+    for run in runs {
+        assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    }
+    let lines: Vec<_> = std::iter::from_fn(|| logged.recv_timeout(LONG).ok()).take(2).collect();
+    assert!(lines[0].starts_with("a test is detached: opscope ") && lines[0].ends_with("hung up"), "{lines:?}");
+    let left = format!("event {} (", event.sequence);
+    let all: Vec<_> = lines.into_iter().chain(logged.try_iter()).collect();
+    assert!(all.iter().any(|line| line.starts_with(&left) && line.contains("was not acknowledged")), "{all:?}");
+    program.attached();
+}
+
+#[test]
+fn one_that_hangs_up_within_a_frame_is_no_different() {
+    let program = Program::new();
+    for end in 1..40 {
+        let mut raw = Raw::attached(program.server.connect().unwrap());
+        let answer = raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
+        assert!(answer["ok"]["id"].is_u64(), "{answer}");
+        let run = program.start(end, PLAIN);
+        while raw.ask(json!({"id": 4, "request": "status"}))["ok"]["stopped"][0].is_null() {}
+        let next = frame(br#"{"id": 5, "request": "next_events", "queue": "sync"}"#, b"");
+        std::io::Write::write_all(&mut raw.0, &next[..end as usize]).unwrap();
+        drop(raw);
+        assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    }
+}
+
+#[test]
+fn one_that_does_not_read_is_dropped_and_its_threads_go_on() {
+    let program = Program::new();
+    let mut raw = Raw::attached(program.server.connect().unwrap());
+    raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
+    let run = program.start(0, PLAIN);
+    while raw.ask(json!({"id": 4, "request": "status"}))["ok"]["stopped"][0].is_null() {}
+    // Requests whose answers have no room in the socket; the server stops taking them when it cannot answer.
+    raw.0.set_nonblocking(true).unwrap();
+    let status = frame(br#"{"id": 6, "request": "status"}"#, b"");
+    while std::io::Write::write(&mut raw.0, &status).is_ok() {}
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    program.attached();
+}
+
+#[test]
+fn one_that_is_slow_keeps_nobody_else_waiting() {
+    let program = Program::new();
+    let mut slow = Raw::over(program.server.connect().unwrap());
+    std::io::Write::write_all(&mut slow.0, &[200, 0, 0]).unwrap();
+    let client = program.attached();
+    client.status().unwrap();
+    std::io::Write::write_all(&mut slow.0, &[0, 0, 0, 0, 0]).unwrap();
+    std::io::Write::write_all(&mut slow.0, &[b' '; 200]).unwrap();
+    assert_eq!(slow.answer()["error"]["code"], "malformed");
+}
+
+#[test]
+fn connections_beyond_what_is_served_are_told_so() {
+    let program = Program::new();
+    let kept: Vec<Client> = (0..16).map(|_| program.client()).collect();
+    let refused = Client::over(program.server.connect().unwrap()).err().expect("there is no room");
+    assert_eq!(refused.code(), "busy");
+    drop(kept);
+    // Their places are free when the server has seen that they are gone.
+    let client = std::iter::repeat_with(|| Client::over(program.server.connect().unwrap())).find_map(Result::ok);
+    client.unwrap().attach(AttachOptions::default()).unwrap();
+}
+
+#[test]
+fn a_client_that_only_closes_its_writing_side_gets_its_answer() {
+    let program = Program::new();
+    let mut raw = Raw::over(program.server.connect().unwrap());
+    raw.send(br#"{"id": 1, "request": "hello", "protocol": "opscope-debug", "version": 1}"#, b"").unwrap();
+    raw.0.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(raw.answer()["ok"]["version"], 1);
+    assert!(raw.is_closed());
+}

@@ -1,0 +1,89 @@
+//! The debug protocol between a program and a debugger, over real sockets.
+
+#[path = "../fake/mod.rs"]
+mod fake;
+
+mod calls;
+mod connections;
+mod graphs;
+mod hostile;
+mod raw;
+mod sockets;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fake::Fake;
+use opscope_debug::client::Client;
+use opscope_debug::server::{Listen, Server, ServerOptions};
+use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, Event, Queue};
+use opscope_model::{EngineError, Fidelity};
+
+/// Longer than any of these tests takes. Whoever waits so long reports a failure.
+const LONG: Duration = Duration::from_secs(100);
+
+/// A program with a debug server, and a run of the fake model.
+struct Program {
+    debugger: Debugger,
+    server: Server,
+    fake: Arc<Fake>,
+}
+
+impl Program {
+    fn new() -> Self {
+        Self::of(Debugger::with_log(|_| ()).unwrap())
+    }
+
+    fn of(debugger: Debugger) -> Self {
+        let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).unwrap();
+        let fake = Arc::new(Fake::new());
+        debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+        Self { debugger, server, fake }
+    }
+
+    fn client(&self) -> Client {
+        Client::over(self.server.connect().unwrap()).unwrap()
+    }
+
+    /// A client that is attached, as soon as the server has seen that an earlier one has gone.
+    fn attached(&self) -> Client {
+        let client = self.client();
+        loop {
+            match client.attach(AttachOptions { name: "a test".into(), ..AttachOptions::default() }) {
+                Err(error) if error.code() == "already_attached" => std::thread::yield_now(),
+                attached => return attached.map(|()| client).unwrap(),
+            }
+        }
+    }
+
+    /// A run on a thread of its own.
+    fn start(&self, run: u64, input: [f32; 4]) -> JoinHandle<Result<Vec<f32>, EngineError>> {
+        let (debugger, fake) = (self.debugger.clone(), Arc::clone(&self.fake));
+        std::thread::spawn(move || fake.run(&debugger, run, input))
+    }
+}
+
+fn at(target: &str) -> BreakpointSpec {
+    BreakpointSpec::at(target.parse().unwrap())
+}
+
+/// The next event of a queue, when it comes.
+fn next(client: &Client, queue: Queue) -> Event {
+    loop {
+        if let Some(event) = client.next_event(queue).expect("the debugger is attached") {
+            return event;
+        }
+        assert!(client.wait(LONG), "no event came");
+    }
+}
+
+/// The next event that stops a thread, when it comes.
+fn stop(client: &Client) -> Event {
+    loop {
+        let event = next(client, Queue::Sync);
+        if event.waiting {
+            return event;
+        }
+    }
+}
