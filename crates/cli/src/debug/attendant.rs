@@ -188,10 +188,10 @@ impl Attending {
                 let (sequence, waiting) = (event.sequence, event.waiting);
                 self.board.post(News::Told(event));
                 if waiting {
-                    match self.client.acknowledge(sequence, Resume::Continue) {
-                        Err(error @ DebugError::Connection(_)) => return Err(error),
-                        // It may have gone on when its lease ran out.
-                        _ => {}
+                    // It may have gone on when its lease ran out; without a connection there is nothing more to take.
+                    let acknowledged = self.client.acknowledge(sequence, Resume::Continue);
+                    if let Err(error @ DebugError::Connection(_)) = acknowledged {
+                        return Err(error);
                     }
                 }
             }

@@ -55,7 +55,9 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
     let mut console = Console::new(Arc::clone(&client), board, debuggee, output);
+    console.greet();
     let failed = session(&mut console, arguments, &client);
+    console.close();
     let (over, run_failed) = (console.over, console.run_failed);
     if own {
         // Threads that are stopped, or far from an end, go with the process.

@@ -68,7 +68,8 @@ impl Prompt {
         };
         match editor.readline(PROMPT) {
             Ok(line) => {
-                if !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false)
+                if !line.trim().is_empty()
+                    && editor.add_history_entry(&line).unwrap_or(false)
                     && let Some(path) = history
                 {
                     // A history that cannot be kept is no reason to stop.

@@ -37,7 +37,8 @@ pub fn shown(shape: &[usize]) -> Vec<Range<usize>> {
     }
     let mut ranges: Vec<Range<usize>> = std::iter::once(0..1).collect();
     for &size in shape {
-        let places: Vec<Range<usize>> = if size > 2 * EDGE { vec![0..EDGE, size - EDGE..size] } else { vec![0..size; 1] };
+        let places: Vec<Range<usize>> =
+            if size > 2 * EDGE { vec![0..EDGE, size - EDGE..size] } else { vec![0..size; 1] };
         // Every range so far is a run of places in front of this axis.
         let within = ranges.into_iter().flatten().flat_map(|outer| {
             places.clone().into_iter().map(move |places| outer * size + places.start..outer * size + places.end)
@@ -126,18 +127,9 @@ mod tests {
 
     #[test]
     fn only_the_edges_of_large_arrays_are_asked_for() {
-        assert_eq!(shown(&[10, 100]), [0..1000]);
+        assert_eq!(shown(&[10, 100]), vec![0..1000; 1]);
         assert_eq!(shown(&[1, 1001]), [0..3, 998..1001]);
-        assert_eq!(shown(&[7, 200]), [
-            0..3,
-            197..203,
-            397..403,
-            597..600,
-            800..803,
-            997..1003,
-            1197..1203,
-            1397..1400
-        ]);
+        assert_eq!(shown(&[7, 200]), [0..3, 197..203, 397..403, 597..600, 800..803, 997..1003, 1197..1203, 1397..1400]);
         assert_eq!(shown(&[500_000, 3]), [0..9, 1_499_991..1_500_000]);
     }
 
@@ -151,7 +143,7 @@ mod tests {
         assert_eq!(floats(&[f32::NAN, 1.0, f32::NEG_INFINITY]), "[ nan   1. -inf]");
         assert_eq!(floats(&[f32::NAN, f32::INFINITY]), "[nan inf]");
         assert_eq!(floats(&[0.0, 0.0]), "[0. 0.]");
-        assert_eq!(floats(&[f32::NAN, 1e-10]), "[  nan 1.e-10]");
+        assert_eq!(floats(&[f32::NAN, 1e-10]), "[   nan 1.e-10]");
         let half = arange(DType::F16, &[2], |index| [0x2e66u16, 0x3555][index].to_le_bytes().to_vec());
         assert_eq!(half, "[0.1    0.3333]");
     }

@@ -45,7 +45,8 @@ pub fn breakpoints(text: &str) -> Result<Vec<BreakpointId>> {
 /// The number of a breakpoint and what follows it.
 pub fn breakpoint(text: &str) -> Result<(BreakpointId, &str)> {
     let (number, rest) = first(text);
-    let id = number.parse().map_err(|_| anyhow!("'{number}' is no breakpoint's number; `info breakpoints` lists them"))?;
+    let id =
+        number.parse().map_err(|_| anyhow!("'{number}' is no breakpoint's number; `info breakpoints` lists them"))?;
     Ok((BreakpointId(id), rest))
 }
 
@@ -80,7 +81,8 @@ pub fn target(text: &str) -> Result<Target> {
 /// A tensor or a part of it. What begins with none of the words for tensors is the name of a value.
 pub fn part(text: &str) -> Result<TensorPart> {
     let text = text.trim();
-    let word: String = text.chars().take_while(|letter| letter.is_alphanumeric() || "_/.:-".contains(*letter)).collect();
+    let word: String =
+        text.chars().take_while(|letter| letter.is_alphanumeric() || "_/.:-".contains(*letter)).collect();
     if text.is_empty() || ["input", "output", "weight", "value"].contains(&word.as_str()) {
         return Ok(text.parse()?);
     }
@@ -139,7 +141,8 @@ pub fn assignment(text: &str) -> Result<(&str, &str)> {
         }
         *letter == '=' && depth == 0 && !quoted
     });
-    let at = sign.context("write what is changed and with what, as in `set output[0] = 0` or `set input[1] = x.npy`")?.0;
+    let at =
+        sign.context("write what is changed and with what, as in `set output[0] = 0` or `set input[1] = x.npy`")?.0;
     Ok((text[..at].trim(), text[at + 1..].trim()))
 }
 

@@ -110,7 +110,11 @@ impl Console {
         self.current = Some(stop.sequence);
         self.listing = None;
         let location = self.client.location(stop.sequence).ok();
-        self.output.tell("thread", json!({ "event": stop, "location": location }), show::stopped(&stop, location.as_ref()));
+        self.output.tell(
+            "thread",
+            json!({ "event": stop, "location": location }),
+            show::stopped(&stop, location.as_ref()),
+        );
         Ok(())
     }
 
@@ -131,7 +135,7 @@ impl Console {
         let tensors = side(&location);
         let text = match tensors.is_empty() {
             true => format!("The operator has no {kind}."),
-            false => show::tensors(&tensors),
+            false => show::tensors(&tensors, location.place.moment),
         };
         self.output.tell(kind, json!({ "tensors": tensors }), text);
         Ok(())
@@ -188,9 +192,9 @@ impl Console {
             let target: Target = pattern.parse()?;
             return Err(self.with_nearest(&target, anyhow::anyhow!("no operator is called '{pattern}'")));
         }
-        let lines = rows.iter().map(|row| {
-            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]
-        });
+        let lines = rows
+            .iter()
+            .map(|row| [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]);
         let text = show::table(lines);
         self.output.tell("operators", json!({ "model": model, "operators": rows }), text);
         Ok(())
@@ -200,7 +204,8 @@ impl Console {
         let model = self.model()?;
         let row = self.first_of(model, target)?;
         let operator = self.client.operator(model, row.index)?;
-        let mut text = format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
+        let mut text =
+            format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
         let value = |value: &ValueInfo| {
             let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
             format!("{} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))

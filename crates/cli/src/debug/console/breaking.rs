@@ -55,7 +55,11 @@ impl Console {
     pub(super) fn delete(&mut self, breakpoints: Vec<BreakpointId>) -> Result<()> {
         for breakpoint in self.or_all(breakpoints)? {
             self.client.remove_breakpoint(breakpoint)?;
-            self.output.tell("deleted", json!({ "breakpoint": breakpoint }), format!("Breakpoint {breakpoint} is gone"));
+            self.output.tell(
+                "deleted",
+                json!({ "breakpoint": breakpoint }),
+                format!("Breakpoint {breakpoint} is gone"),
+            );
         }
         Ok(())
     }
@@ -115,8 +119,9 @@ impl Console {
 
     /// A refusal that names what was probably meant.
     pub(super) fn with_nearest(&self, target: &Target, error: anyhow::Error) -> anyhow::Error {
-        let (Target::Name(Pattern::Exact(name)) | Target::Type(Pattern::Exact(name)) | Target::NameOrType(Pattern::Exact(name))) =
-            target
+        let (Target::Name(Pattern::Exact(name))
+        | Target::Type(Pattern::Exact(name))
+        | Target::NameOrType(Pattern::Exact(name))) = target
         else {
             return error;
         };

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use half::{bf16, f16};
-use opscope::debug::expression::TensorPart;
 use opscope::debug::Resume;
+use opscope::debug::expression::TensorPart;
 use opscope::tensor::{DType, Element, Slice, Tensor, npy};
 use serde_json::json;
 
@@ -43,7 +43,8 @@ impl Console {
         let location = self.client.location(stop.sequence)?;
         let outputs = match skip {
             Skip::Files(paths) => {
-                let read = |path: &std::path::PathBuf| npy::read_file(path).with_context(|| format!("{}", path.display()));
+                let read =
+                    |path: &std::path::PathBuf| npy::read_file(path).with_context(|| format!("{}", path.display()));
                 paths.iter().map(read).collect::<Result<Vec<_>>>()?
             }
             Skip::Zeros => {
@@ -113,7 +114,8 @@ fn element(dtype: DType, number: Number) -> Result<Vec<u8>> {
 
 /// A tensor in which what a slice chooses is replaced.
 fn patched(old: &Tensor, slice: &Slice, new: &Tensor) -> Result<Tensor> {
-    let size = old.dtype().size().with_context(|| format!("parts of a tensor of {} cannot be replaced", old.dtype()))?;
+    let size =
+        old.dtype().size().with_context(|| format!("parts of a tensor of {} cannot be replaced", old.dtype()))?;
     // The slice of a tensor of indices says which elements it chooses.
     let indices: Vec<i64> = (0..old.elements() as i64).collect();
     let chosen = slice.of(&Tensor::from_i64(old.shape().to_vec(), &indices)?.view(), usize::MAX)?;

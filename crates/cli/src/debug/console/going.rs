@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::{
-    BreakpointChange, Event, EventKind, EventName, EventSet, Place, Resume, Sequence, Target,
-};
+use opscope::debug::{BreakpointChange, Event, EventKind, EventName, EventSet, Place, Resume, Sequence, Target};
 use opscope::model::RunId;
 use serde_json::json;
 
@@ -54,7 +52,8 @@ impl Console {
         };
         if pass > 0 {
             let (EventKind::Breakpoint { breakpoints, .. }
-            | EventKind::Exception { exception: opscope::debug::Exception::NonFinite { breakpoints, .. }, .. }) = &stop.kind
+            | EventKind::Exception { exception: opscope::debug::Exception::NonFinite { breakpoints, .. }, .. }) =
+                &stop.kind
             else {
                 bail!("the run is not stopped at a breakpoint, whose hits could pass; `continue` alone goes on");
             };
@@ -173,6 +172,16 @@ impl Console {
         }
     }
 
+    /// Tells what there was before the debugger came.
+    pub fn greet(&mut self) {
+        while self.over.is_none() {
+            match self.board.wait() {
+                News::Told(event) if event.kind.name() == EventName::AttachComplete => break,
+                news => self.tell(news),
+            }
+        }
+    }
+
     /// Tells what has happened in the meantime.
     pub fn tell_news(&mut self) {
         while let Some(news) = self.board.take() {
@@ -246,4 +255,3 @@ pub fn run_of(event: &Event) -> Option<RunId> {
         kind => kind.place().map(|place: &Place| place.run),
     }
 }
-

@@ -70,7 +70,8 @@ impl Console {
             }
         }
         file.flush().with_context(cannot)?;
-        let text = format!("{} {} in {}", part, show::tensor_form(Some(page.dtype.name()), &page.shape), path.display());
+        let text =
+            format!("{} {} in {}", part, show::tensor_form(Some(page.dtype.name()), &page.shape), path.display());
         let fields = json!({
             "reference": part.to_string(), "path": path, "dtype": page.dtype.name(), "shape": page.shape,
         });
@@ -80,11 +81,7 @@ impl Console {
 
     /// Asks where the run is stopped. A value that the run does not hold there, or where none is stopped, may be a weight
     /// of the model's file.
-    pub(super) fn at<R>(
-        &self,
-        part: &TensorPart,
-        ask: impl Fn(At) -> Result<R, DebugError>,
-    ) -> Result<(At, R)> {
+    pub(super) fn at<R>(&self, part: &TensorPart, ask: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
         let stop = self.stop();
         let refused = match &stop {
             Ok(stop) => match ask(stop.sequence.into()) {

@@ -189,6 +189,13 @@ impl Console {
         }
     }
 
+    /// Lets no run of our own begin any more.
+    pub fn close(&self) {
+        if let Some(debuggee) = &self.debuggee {
+            debuggee.cancel();
+        }
+    }
+
     /// The stopped run that commands mean: the chosen one, or the one that stopped first.
     fn stop(&self) -> Result<Event> {
         let chosen = self.current.and_then(|event| self.board.stop(event));

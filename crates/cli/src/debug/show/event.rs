@@ -13,7 +13,9 @@ pub fn stopped(event: &Event, location: Option<&Location>) -> String {
         }
         EventKind::Paused { place } => format!("Paused {}", at(place)),
         EventKind::StepComplete { place } => at(place),
-        EventKind::Exception { place: Some(place), exception: Exception::NonFinite { breakpoints, outputs }, .. } => {
+        EventKind::Exception {
+            place: Some(place), exception: Exception::NonFinite { breakpoints, outputs }, ..
+        } => {
             let numbers: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
             format!("Breakpoint {}, {}: {}", numbers.join(", "), at(place), failed_outputs(outputs))
         }
@@ -31,7 +33,6 @@ pub fn stopped(event: &Event, location: Option<&Location>) -> String {
 
 /// Something that happened.
 pub fn told(event: &Event) -> String {
-    let replayed = if event.replayed { " (before the debugger came)" } else { "" };
     let more = match event.coalesced {
         0 => String::new(),
         count => format!(" (and {count} more of this kind)"),
@@ -56,9 +57,12 @@ pub fn told(event: &Event) -> String {
             format!("Finished: {}{}", at(place), range.collect::<String>())
         }
         EventKind::Exception { run, place, exception } => {
-            let place = place.as_ref().map(|place| format!(" at #{} {} ({})", place.operator, place.name, place.op_type));
+            let place =
+                place.as_ref().map(|place| format!(" at #{} {} ({})", place.operator, place.name, place.op_type));
             match exception {
-                Exception::Engine { message } => format!("Run {} failed{}: {message}", run.0, place.unwrap_or_default()),
+                Exception::Engine { message } => {
+                    format!("Run {} failed{}: {message}", run.0, place.unwrap_or_default())
+                }
                 Exception::NonFinite { outputs, .. } => {
                     format!("Run {}{}: {}", run.0, place.unwrap_or_default(), failed_outputs(outputs))
                 }
@@ -68,7 +72,7 @@ pub fn told(event: &Event) -> String {
         EventKind::InternalError { message } => format!("The debugger failed in something: {message}"),
         other => other.name().as_str().replace('_', " "),
     };
-    text + replayed + &more
+    text + &more
 }
 
 /// How a run of our own ended.

@@ -12,7 +12,10 @@ pub fn statistics(reference: &str, numbers: &StatisticsSummary) -> String {
     let rows = [
         ["  elements".to_owned(), format!("{}, of them {finite} finite", numbers.count)],
         ["  NaN".to_owned(), numbers.nan.to_string()],
-        ["  infinite".to_owned(), format!("{} positive, {} negative", numbers.positive_infinite, numbers.negative_infinite)],
+        [
+            "  infinite".to_owned(),
+            format!("{} positive, {} negative", numbers.positive_infinite, numbers.negative_infinite),
+        ],
         ["  zeros".to_owned(), numbers.zeros.to_string()],
         ["  range".to_owned(), format!("{} to {}", number(numbers.min), number(numbers.max))],
         ["  mean".to_owned(), format!("{}, standard deviation {}", number(numbers.mean), number(numbers.std))],

@@ -1,4 +1,4 @@
-use opscope::debug::{BreakpointInfo, Fate, Location, TensorInfo};
+use opscope::debug::{BreakpointInfo, Fate, Location, Moment, TensorInfo};
 
 use super::table;
 
@@ -8,12 +8,14 @@ pub fn tensor_form(dtype: Option<&str>, shape: &[usize]) -> String {
 }
 
 /// Tensors of a stop, a line for each.
-pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>) -> String {
+pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Moment) -> String {
     table(tensors.into_iter().map(|tensor| {
+        let ahead = moment == Moment::Before && tensor.reference.starts_with("output");
         let notes = [
             (tensor.constant, "weight"),
             (tensor.replaced, "replaced"),
-            (!tensor.readable, "cannot be looked at now"),
+            (ahead, "not computed yet"),
+            (!tensor.readable && !ahead, "cannot be looked at"),
         ];
         let notes: Vec<&str> = notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect();
         [
@@ -27,9 +29,8 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>) -> String 
 
 /// What a stopped run is about to work on, or has made.
 pub fn inputs_and_outputs(location: &Location) -> String {
-    let mut text = tensors(location.inputs.iter().chain(&location.outputs));
-    let others: Vec<&str> =
-        location.kernel.operators.iter().skip(1).map(|operator| operator.name.as_str()).collect();
+    let mut text = tensors(location.inputs.iter().chain(&location.outputs), location.place.moment);
+    let others: Vec<&str> = location.kernel.operators.iter().skip(1).map(|operator| operator.name.as_str()).collect();
     if !others.is_empty() {
         text.push_str(&format!("\n  the engine's step '{}' also stands for {}", location.kernel.op, others.join(", ")));
     }
