@@ -1,16 +1,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::connection::{Connection, text};
+use super::connection::{Connection, plain, text};
 use super::{backtrace, graphs, tensors};
 use crate::expression::TensorPart;
 use crate::protocol::{
     Failure, Frame, FrameLimits, Hello, HelloRequest, MOST_EVENTS, PROTOCOL, Request, TensorForm, VERSION,
 };
-use crate::{Attachment, DebugError, Debugger, Queue, Sequence};
+use crate::{AttachOptions, Attachment, DebugError, Debugger, Queue, Sequence};
 
 /// What a request is answered with.
 pub(super) struct Reply {
@@ -41,6 +42,9 @@ const BATCH: usize = 1 << 20;
 
 /// Events that are taken out of a queue at once.
 const STRIDE: usize = 64;
+
+/// The shortest interval of timeout events: a debugger must not keep the program busy with them.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
 
 /// The longest text of a pattern. Matching takes time for each of its characters.
 const MOST_PATTERN: usize = 4096;
@@ -109,7 +113,8 @@ fn perform(
         return Err(refused("hello_first", message));
     }
     if let Request::Attach(options) = request {
-        let attachment = debugger.attach(options)?;
+        let timeout = options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT));
+        let attachment = debugger.attach(AttachOptions { name: plain(&options.name), timeout, ..options })?;
         connection.hold(attachment);
         return Reply::done();
     }
