@@ -4,6 +4,7 @@
 
 mod benchmark;
 mod compare;
+mod debug;
 mod exit;
 mod export;
 mod inspect;
@@ -40,6 +41,9 @@ enum Command {
     /// Show what a model, a dump or a recording contains
     #[command(after_help = EXIT_CODES)]
     Inspect(inspect::InspectArguments),
+    /// Stop a model at its operators, look at its tensors, change them, and go on
+    #[command(after_help = EXIT_CODES)]
+    Debug(Box<debug::DebugArguments>),
     /// Get back the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Debug(arguments) => debug::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
     };
     match outcome {

@@ -6,6 +6,7 @@ use opscope_model::{Kernel, RunId};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
+use crate::breakpoint::Breakpoint;
 use crate::debugger::{Shared, thread};
 use crate::expression::TensorRef;
 use crate::notifier::Notifier;
@@ -13,8 +14,8 @@ use crate::queues::Generation;
 use crate::recursion::{Rule, allow_events, allow_nothing};
 use crate::stopped::Stopped;
 use crate::{
-    AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventSet, Fate,
-    Location, ModelId, Queue, Resume, Sequence, Status,
+    AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventName,
+    EventSet, Fate, Location, ModelId, Queue, Resume, Sequence, Status, Target,
 };
 
 /// A client's hold on the debugger of its own process. When it goes, the client is detached: threads that wait go on, and
@@ -132,7 +133,14 @@ impl Attachment {
     /// # Errors
     /// When no model has such an operator, or the condition cannot be read.
     pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
-        self.control()?.add_breakpoint(spec)
+        // Patterns are looked up with the lock open: runs that begin need it.
+        let graphs = self.control()?.graphs();
+        let breakpoint = Breakpoint::new(spec)?;
+        let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
+        if !graphs.is_empty() && graphs.iter().all(is_nowhere) {
+            return Err(no_such_operator(breakpoint.target(), &graphs));
+        }
+        self.control()?.add_breakpoint(breakpoint)
     }
 
     /// Changes a breakpoint.
@@ -140,7 +148,17 @@ impl Attachment {
     /// # Errors
     /// When there is none of this number, or the condition cannot be read.
     pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
-        self.control()?.change_breakpoint(id, change)
+        let mut control = self.control()?;
+        let earlier = control.breakpoint(id)?;
+        let now = earlier.spec();
+        let spec = BreakpointSpec {
+            enabled: change.enabled.unwrap_or(now.enabled),
+            ignore: change.ignore.unwrap_or(now.ignore),
+            condition: change.condition.or(now.condition),
+            one_shot: change.one_shot.unwrap_or(now.one_shot),
+            ..now
+        };
+        Ok(control.set_breakpoint(Breakpoint::new(spec)?.with_counts_of(&earlier)))
     }
 
     /// Removes a breakpoint.
@@ -300,16 +318,36 @@ impl Attachment {
                 Ok(Resume::Skip(tensors))
             })?,
             Resume::Until(target) => {
+                self.check_course(event)?;
                 let graphs = self.shared.control().graphs();
-                let exists = graphs.iter().any(|graph| !target.operators(graph).is_empty());
-                if exists {
-                    return Ok(Resume::Until(target));
+                if graphs.iter().all(|(_, graph)| target.operators(graph).is_empty()) {
+                    return Err(no_such_operator(&target, &graphs));
                 }
-                Err(DebugError::NoSuchOperator { target: target.to_string(), nearest: None })
+                Ok(Resume::Until(target))
             }
-            other => Ok(other),
+            Resume::Continue => Ok(Resume::Continue),
+            other => self.check_course(event).map(|()| other),
         }
     }
+
+    /// Whether a run is stopped at this event that has a way before it: at an operator, or as it begins.
+    fn check_course(&self, event: Sequence) -> Result<(), DebugError> {
+        if self.shared.queues.kind_of(event) == Some(EventName::RunPushed) {
+            return Ok(());
+        }
+        match self.look_anyway(event, |_| ()) {
+            Err(DebugError::NoSuchTensor { .. }) => Err(DebugError::Resume(format!(
+                "event {event} is not in the middle of a run; 'continue' is the only way on from it"
+            ))),
+            outcome => outcome,
+        }
+    }
+}
+
+fn no_such_operator(target: &Target, graphs: &[(ModelId, Arc<Graph>)]) -> DebugError {
+    let like = |graph: &Graph| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
+    let nearest = graphs.iter().find_map(|(_, graph)| like(graph));
+    DebugError::NoSuchOperator { target: target.to_string(), nearest }
 }
 
 impl Drop for Attachment {

@@ -92,7 +92,9 @@ impl Observer {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
-            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => true,
+            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => {
+                self.run.plan.is_bound(kernel, moment)
+            }
             (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
             _ => false,
         };

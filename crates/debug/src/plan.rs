@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use opscope_model::{Dispatch, EngineError, Kernel, RunId};
+use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId};
 use opscope_onnx::{Graph, OperatorId};
 
 use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
@@ -12,6 +12,8 @@ pub(crate) struct PlanInfo {
     pub kernels: Arc<[Kernel]>,
     /// Name and type of the operator that each kernel counts for.
     names: Vec<(Arc<str>, Arc<str>)>,
+    /// By kernel: whether its operator begins, and whether it ends, with it.
+    bounds: Vec<(bool, bool)>,
 }
 
 impl PlanInfo {
@@ -20,7 +22,22 @@ impl PlanInfo {
             let operator = graph.operator(kernel.operator());
             (operator.name.as_str().into(), operator.op_type.as_str().into())
         });
-        Self { model, graph: Arc::clone(graph), names: names.collect(), kernels: Arc::clone(kernels) }
+        let (names, bounds) = (names.collect(), vec![(false, false); kernels.len()]);
+        let mut plan = Self { model, graph: Arc::clone(graph), names, bounds, kernels: Arc::clone(kernels) };
+        for kernel in kernels.iter() {
+            let is = |moment| plan.kernel_for(kernel.operator(), moment).is_some_and(|bound| bound.id == kernel.id);
+            plan.bounds[kernel.id.index()] = (is(Moment::Before), is(Moment::After));
+        }
+        plan
+    }
+
+    /// Whether a run that is before or after this kernel is before or after the kernel's operator.
+    pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
+        let (begins, ends) = self.bounds[kernel.index()];
+        match moment {
+            Moment::Before => begins,
+            Moment::After => ends,
+        }
     }
 
     pub fn place(&self, run: RunId, dispatch: &Dispatch<'_>, moment: Moment) -> Place {
@@ -61,14 +78,20 @@ impl PlanInfo {
     }
 
     /// Where a run is right before or after an operator: at the first or last of the kernels that count for it, or where
-    /// there are none, that it is a part of.
+    /// there are none, that it is a part of. Kernels that only bring weights into form come before the first.
     pub fn kernel_for(&self, operator: OperatorId, moment: Moment) -> Option<&Kernel> {
-        let pick = |fits: &dyn Fn(&Kernel) -> bool| match moment {
-            Moment::Before => self.kernels.iter().find(|kernel| fits(kernel)),
-            Moment::After => self.kernels.iter().rfind(|kernel| fits(kernel)),
+        let counts = |kernel: &&Kernel| kernel.operator() == operator;
+        let has_part = |kernel: &&Kernel| kernel.operators.iter().any(|part| part.operator == operator);
+        if moment == Moment::After {
+            let last = self.kernels.iter().rfind(counts);
+            return last.or_else(|| self.kernels.iter().rfind(has_part));
+        }
+        let takes = |kernel: &&Kernel| {
+            let inputs = &self.graph.operator(operator).inputs;
+            kernel.inputs.iter().any(|input| !input.constant && input.value.is_some() && inputs.contains(&input.value))
         };
-        pick(&|kernel| kernel.operator() == operator)
-            .or_else(|| pick(&|kernel| kernel.operators.iter().any(|part| part.operator == operator)))
+        let first = self.kernels.iter().filter(counts).find(takes).or_else(|| self.kernels.iter().find(counts));
+        first.or_else(|| self.kernels.iter().find(has_part))
     }
 
     pub fn kernel_info(&self, kernel: &Kernel) -> KernelInfo {

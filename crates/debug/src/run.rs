@@ -34,9 +34,9 @@ pub(crate) struct Course {
 
 /// Where a run stops next, breakpoints aside.
 pub(crate) enum Step {
-    /// Before the next kernel.
+    /// Before the first kernel of the next operator.
     Next,
-    /// After the next kernel that was executed.
+    /// After the last kernel of an operator.
     Finish,
     /// Before one of these kernels.
     Until(Box<[bool]>),

@@ -44,8 +44,8 @@ impl Table {
                 Moment::Before => &mut table.before,
                 Moment::After => &mut table.after,
             };
-            for operator in breakpoint.target().operators(&plan.graph) {
-                let Some(kernel) = plan.kernel_for(operator.id, breakpoint.moment) else { continue };
+            for &operator in breakpoint.operators(plan.model, &plan.graph).iter() {
+                let Some(kernel) = plan.kernel_for(operator, breakpoint.moment) else { continue };
                 let here = points.entry(kernel.id).or_default();
                 // Several operators of a pattern may be one kernel: it is one place.
                 if !here.iter().any(|known| known.id == breakpoint.id) {

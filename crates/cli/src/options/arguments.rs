@@ -166,7 +166,7 @@ pub enum RunMode {
 }
 
 /// [`expand`](super::expand) turns every spelling of a truth value into one of these.
-pub(super) fn truth(text: &str) -> Result<bool, String> {
+pub fn truth(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
 }
 

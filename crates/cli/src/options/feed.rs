@@ -9,7 +9,7 @@ use super::shapes::{self, ShapeChoice};
 const SHAPES: &str = "Shapes of dynamic inputs";
 
 /// What a model is fed with, as it stands on the command line of every command that runs one.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct FeedArguments {
     /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]

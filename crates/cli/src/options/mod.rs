@@ -16,9 +16,10 @@ mod shapes;
 mod spellings;
 
 pub use arguments::BenchmarkArguments;
-use arguments::truth;
+pub use arguments::truth;
 pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
+pub use feed::FeedArguments;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;

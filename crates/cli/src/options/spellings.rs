@@ -60,19 +60,21 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("quiet", &[]),
 ];
 
-/// Brings the words of a command line, program name included, into the form that clap reads. Only what follows the word
-/// `benchmark` changes, up to a `--`.
+/// Brings the words of a command line, program name included, into the form that clap reads. Only what follows the words
+/// `benchmark` and `debug` changes, up to a `--`; what `-ex` and `-x` of `debug` take stays as it is.
 ///
 /// A boolean takes the next word only if it is one of `1 0 true false yes no y n t f`, in any case; otherwise it stands
 /// alone and is true.
 pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     let mut expanded: Vec<OsString> = words.next().into_iter().collect();
+    let mut scripted = false;
     for word in words.by_ref() {
         let command = !word.as_bytes().starts_with(b"-");
         let benchmark = word == "benchmark";
+        scripted = word == "debug";
         expanded.push(word);
-        if benchmark {
+        if benchmark || scripted {
             break;
         }
         if command {
@@ -84,6 +86,11 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         if word == "--" {
             expanded.push(word);
             break;
+        }
+        if scripted && ["-ex", "--ex", "-x"].iter().any(|option| word == *option) {
+            expanded.push(if word == "-ex" { "--ex".into() } else { word });
+            expanded.extend(words.next());
+            continue;
         }
         let Some((mut option, spelling, mut value)) = split(&word) else {
             expanded.push(word);
@@ -168,6 +175,9 @@ mod tests {
             ("opscope benchmark -- -om --dump_npy 1", "opscope benchmark -- -om --dump_npy 1"),
             ("opscope --verbose benchmark -om m", "opscope --verbose benchmark --model m"),
             ("opscope export -o benchmark", "opscope export -o benchmark"),
+            ("opscope debug m --dym_batch 2 -ex --a_b", "opscope debug m --dym-batch 2 --ex --a_b"),
+            ("opscope debug -x -pf -ex", "opscope debug -x -pf --ex"),
+            ("opscope benchmark -ex --a_b", "opscope benchmark -ex --a-b"),
             ("opscope benchmark -h", "opscope benchmark -h"),
             ("opscope", "opscope"),
         ] {

@@ -1,11 +1,13 @@
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_model::RunId;
+use opscope_onnx::{Graph, OperatorId};
 
 use super::{BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Target};
 use crate::expression::{Condition, Tensors};
-use crate::{DebugError, Moment};
+use crate::{DebugError, ModelId, Moment};
 
 /// A breakpoint that runs come to, from several threads.
 pub(crate) struct Breakpoint {
@@ -18,35 +20,46 @@ pub(crate) struct Breakpoint {
     /// Set by the run that stops at a one-shot breakpoint: no other one does.
     spent: AtomicBool,
     trouble: Mutex<Option<String>>,
+    /// The operators that are meant, by model: patterns are not looked up again whenever another breakpoint changes.
+    operators: Mutex<BTreeMap<ModelId, Arc<[OperatorId]>>>,
 }
 
 impl Breakpoint {
-    /// A breakpoint as it is asked for.
+    /// A breakpoint as it is asked for, without a number.
     ///
     /// # Errors
     /// When the condition cannot be read, or asks for what is not there at that moment.
-    pub fn new(id: BreakpointId, spec: BreakpointSpec) -> Result<Self, DebugError> {
+    pub fn new(spec: BreakpointSpec) -> Result<Self, DebugError> {
         let text = spec.condition.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let condition =
             text.map(Condition::parse).transpose().map_err(|error| DebugError::Condition(format!("{error:#}")))?;
         let moment = moment(&spec, condition.as_ref())?;
         let spec = BreakpointSpec { condition: condition.as_ref().map(ToString::to_string), ..spec };
         Ok(Self {
-            id,
+            id: BreakpointId(0),
             moment,
             condition,
             ignore: AtomicU64::new(spec.ignore),
             hits: AtomicU64::new(0),
             spent: AtomicBool::new(false),
             trouble: Mutex::new(None),
+            operators: Mutex::default(),
             spec,
         })
     }
 
-    /// The same with the counts of an earlier form of it.
+    /// The same with the number and the counts of an earlier form of it, which has the same target.
     pub fn with_counts_of(self, earlier: &Self) -> Self {
         self.hits.store(earlier.hits.load(Ordering::Relaxed), Ordering::Relaxed);
-        self
+        let operators = earlier.operators.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { id: earlier.id, operators: Mutex::new(operators), ..self }
+    }
+
+    /// The operators of a model that are meant, in the order of execution.
+    pub fn operators(&self, model: ModelId, graph: &Graph) -> Arc<[OperatorId]> {
+        let mut known = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = || self.spec.target.operators(graph).into_iter().map(|operator| operator.id).collect();
+        Arc::clone(known.entry(model).or_insert_with(found))
     }
 
     pub fn target(&self) -> &Target {

@@ -53,6 +53,9 @@ pub struct TargetError {
     pub reason: String,
 }
 
+/// The longest text of a target. A pattern costs its length for each character of each name.
+const MOST_TEXT: usize = 1024;
+
 impl Target {
     /// The operators of a graph that are meant, in the order of execution. All of them for [`Target::First`].
     pub fn operators<'a>(&self, graph: &'a Graph) -> Vec<&'a Operator> {
@@ -100,6 +103,10 @@ impl FromStr for Target {
             pattern => Pattern::parse(pattern).map_err(|error| wrong(error.reason)),
         };
         let text = text.trim();
+        if text.len() > MOST_TEXT {
+            let reason = format!("it is longer than {MOST_TEXT} bytes");
+            return Err(TargetError { text: text.chars().take(40).chain("...".chars()).collect(), reason });
+        }
         if let Some(index) = text.strip_prefix('#') {
             let index = index.parse().map_err(|_| wrong("'#' is followed by an operator's index, as in #12".into()))?;
             return Ok(Target::Index(index));

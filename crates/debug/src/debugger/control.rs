@@ -11,8 +11,8 @@ use crate::queues::Generation;
 use crate::run::Run;
 use crate::table::Table;
 use crate::{
-    AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, DebugError,
-    EventKind, EventName, EventSet, Fate, LoadedModel, ModelId, RunState, Sequence,
+    AttachOptions, BreakpointId, BreakpointInfo, BreakpointLocation, DebugError, EventKind, EventName, EventSet, Fate,
+    LoadedModel, ModelId, RunState, Sequence,
 };
 
 /// What the program does, and what the client wants.
@@ -41,7 +41,7 @@ struct Model {
 const PLANS: usize = 16;
 
 /// How many breakpoints there can be.
-const BREAKPOINTS: usize = 10_000;
+const BREAKPOINTS: usize = 1000;
 
 impl Control {
     /// The number of a model. One that is new is told; the caller has to wait at that event.
@@ -157,44 +157,29 @@ impl Control {
         self.pause_next = false;
     }
 
-    pub fn add_breakpoint(&mut self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
+    /// Sets a breakpoint and gives it its number.
+    ///
+    /// # Errors
+    /// When there are as many as there can be.
+    pub fn add_breakpoint(&mut self, mut breakpoint: Breakpoint) -> Result<BreakpointInfo, DebugError> {
         if self.breakpoints.len() >= BREAKPOINTS {
             return Err(DebugError::TooManyBreakpoints(BREAKPOINTS));
         }
-        let id = BreakpointId(self.last_breakpoint + 1);
-        let breakpoint = Arc::new(Breakpoint::new(id, spec)?);
-        let graphs: Vec<_> = self.models.iter().filter_map(|model| model.graph.upgrade()).collect();
-        if !graphs.is_empty() && graphs.iter().all(|graph| breakpoint.target().operators(graph).is_empty()) {
-            let target = breakpoint.target().to_string();
-            let nearest = graphs.iter().find_map(|graph| {
-                Some(graph.nearest_operator(&breakpoint.target().pattern()?.to_string())?.name.clone())
-            });
-            return Err(DebugError::NoSuchOperator { target, nearest });
-        }
-        self.last_breakpoint = id.0;
-        self.breakpoints.insert(id, Arc::clone(&breakpoint));
-        self.steer();
-        Ok(self.info(&breakpoint))
+        self.last_breakpoint += 1;
+        breakpoint.id = BreakpointId(self.last_breakpoint);
+        Ok(self.set_breakpoint(breakpoint))
     }
 
-    pub fn change_breakpoint(
-        &mut self,
-        id: BreakpointId,
-        change: BreakpointChange,
-    ) -> Result<BreakpointInfo, DebugError> {
-        let earlier = self.breakpoints.get(&id).ok_or(DebugError::NoSuchBreakpoint(id))?;
-        let now = earlier.spec();
-        let spec = BreakpointSpec {
-            enabled: change.enabled.unwrap_or(now.enabled),
-            ignore: change.ignore.unwrap_or(now.ignore),
-            condition: change.condition.or(now.condition),
-            one_shot: change.one_shot.unwrap_or(now.one_shot),
-            ..now
-        };
-        let breakpoint = Arc::new(Breakpoint::new(id, spec)?.with_counts_of(earlier));
-        self.breakpoints.insert(id, Arc::clone(&breakpoint));
+    /// Sets a breakpoint in the place of the one of its number.
+    pub fn set_breakpoint(&mut self, breakpoint: Breakpoint) -> BreakpointInfo {
+        let breakpoint = Arc::new(breakpoint);
+        self.breakpoints.insert(breakpoint.id, Arc::clone(&breakpoint));
         self.steer();
-        Ok(self.info(&breakpoint))
+        self.info(&breakpoint)
+    }
+
+    pub fn breakpoint(&self, id: BreakpointId) -> Result<Arc<Breakpoint>, DebugError> {
+        self.breakpoints.get(&id).cloned().ok_or(DebugError::NoSuchBreakpoint(id))
     }
 
     pub fn remove_breakpoint(&mut self, id: BreakpointId) -> Result<(), DebugError> {
@@ -217,12 +202,12 @@ impl Control {
         let mut locations = Vec::new();
         for model in &self.models {
             let Some(graph) = model.graph.upgrade() else { continue };
-            for operator in breakpoint.target().operators(&graph).into_iter().take(LOCATIONS) {
-                let fate = model.plans.last().map_or(Fate::Pending, |plan| plan.fate(operator.id));
+            for &operator in breakpoint.operators(model.id, &graph).iter().take(LOCATIONS) {
+                let fate = model.plans.last().map_or(Fate::Pending, |plan| plan.fate(operator));
                 locations.push(BreakpointLocation {
                     model: model.id,
-                    operator: operator.id.index() as u32,
-                    name: operator.name.clone(),
+                    operator: operator.index() as u32,
+                    name: graph.operator(operator).name.clone(),
                     fate,
                 });
             }
@@ -261,8 +246,8 @@ impl Control {
         self.models.iter().find(|model| model.id == id)?.graph.upgrade()
     }
 
-    pub fn graphs(&self) -> Vec<Arc<Graph>> {
-        self.models.iter().filter_map(|model| model.graph.upgrade()).collect()
+    pub fn graphs(&self) -> Vec<(ModelId, Arc<Graph>)> {
+        self.models.iter().filter_map(|model| Some((model.id, model.graph.upgrade()?))).collect()
     }
 
     /// The kernels of a model's newest plan.

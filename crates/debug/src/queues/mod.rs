@@ -16,7 +16,7 @@ use opscope_clock::Timestamp;
 
 use crate::doorbell::Doorbell;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait_until};
-use crate::{Account, DebugError, Event, EventKind, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
+use crate::{Account, DebugError, Event, EventKind, EventName, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
 use backlog::Backlog;
 use parked::Parking;
 
@@ -351,9 +351,14 @@ impl<J> Queues<J> {
         }
     }
 
+    /// The kind of an event that a thread waits at.
+    pub fn kind_of(&self, sequence: Sequence) -> Option<EventName> {
+        lock(&self.state).parking.get(sequence).map(|parked| parked.kind)
+    }
+
     /// The system's number of the thread that waits at an event.
     pub fn thread_of(&self, sequence: Sequence) -> Option<u32> {
-        lock(&self.state).parking.get_mut(sequence).map(|parked| parked.thread)
+        lock(&self.state).parking.get(sequence).map(|parked| parked.thread)
     }
 
     /// Whether this debugger is attached.

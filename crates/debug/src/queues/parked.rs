@@ -21,7 +21,7 @@ pub(super) struct Parked<J> {
     pub jobs: VecDeque<J>,
     /// Wakes it.
     pub signal: Arc<Condvar>,
-    kind: EventName,
+    pub kind: EventName,
     place: Option<Place>,
 }
 

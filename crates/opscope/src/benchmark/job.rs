@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use opscope_clock::{Calibration, ClockPair};
 use opscope_dump::{DumpError, Estimate, Request};
 use opscope_model::Fidelity;
+use opscope_onnx::Graph;
 use opscope_profile::{Format, ProfileError, ProfilerOptions};
 use opscope_tensor::Tensor;
 
@@ -156,6 +157,21 @@ pub enum JobError {
     },
 }
 
+impl InputWish {
+    /// The inputs that are meant, for a model.
+    ///
+    /// # Errors
+    /// When they do not fit the model.
+    pub fn find(&self, graph: &Graph, shapes: &ShapeWish) -> Result<Inputs, InputError> {
+        match self {
+            InputWish::Generated(data) => {
+                Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?))
+            }
+            InputWish::Files { paths, join } => Ok(Inputs::Files(InputFiles::find(graph, paths, shapes, *join)?)),
+        }
+    }
+}
+
 fn where_kept(directory: &Option<PathBuf>) -> String {
     directory
         .as_ref()
@@ -261,13 +277,7 @@ impl Job {
     }
 
     fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
-        let graph = session.graph();
-        match &self.inputs {
-            InputWish::Generated(data) => {
-                Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?))
-            }
-            InputWish::Files { paths, join } => Ok(Inputs::Files(InputFiles::find(graph, paths, shapes, *join)?)),
-        }
+        self.inputs.find(session.graph(), shapes)
     }
 
     fn measure(

@@ -1,0 +1,99 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
+
+use crate::options::{FeedArguments, truth};
+
+/// The arguments of `opscope debug`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+pub struct DebugArguments {
+    /// The ONNX file
+    #[arg(value_name = "MODEL", required_unless_present = "attach")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    pub fed: FeedArguments,
+    /// Debug a program that runs with --debug-server, by its process number or the path of its socket
+    #[arg(long, value_name = "PID|PATH", conflicts_with = "model")]
+    pub attach: Option<String>,
+    /// How faithfully the file is followed
+    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
+    pub fidelity: FidelityName,
+    /// Threads within one operator; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub engine_threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub script: Script,
+    /// Run the commands of -ex and -x, then end; the first command that fails ends it with exit code 1
+    #[arg(long)]
+    pub batch: bool,
+    /// Print one JSON object a line
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    pub json: Option<bool>,
+    /// Print no messages but errors
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    pub quiet: Option<bool>,
+}
+
+/// How a model is run, as it is written on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FidelityName {
+    /// Every operator as it stands in the file
+    Exact,
+    /// Fused and fast; an operator may be a part of a step of the engine, or none at all
+    Optimised,
+}
+
+/// The commands that are run before the prompt comes, in the order of the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Script(pub Vec<Part>);
+
+/// Commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// One.
+    Command(String),
+    /// Those of a file.
+    File(PathBuf),
+}
+
+impl Args for Script {
+    fn augment_args(command: Command) -> Command {
+        let command_arg = Arg::new("ex")
+            .long("ex")
+            .value_name("COMMAND")
+            .allow_hyphen_values(true)
+            .help("Run this command before the prompt comes [also: -ex]; repeatable");
+        let file_arg = Arg::new("x")
+            .short('x')
+            .value_name("FILE")
+            .allow_hyphen_values(true)
+            .help("Run the commands of this file before the prompt comes; repeatable");
+        command.arg(command_arg.action(ArgAction::Append)).arg(file_arg.action(ArgAction::Append))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Script {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut parts: Vec<(usize, Part)> = Vec::new();
+        for (id, part) in [("ex", Part::Command as fn(String) -> Part), ("x", |file| Part::File(file.into()))] {
+            if matches.value_source(id) == Some(ValueSource::CommandLine) {
+                let values = matches.get_many::<String>(id).into_iter().flatten().cloned().map(part);
+                parts.extend(matches.indices_of(id).into_iter().flatten().zip(values));
+            }
+        }
+        parts.sort_by_key(|(index, _)| *index);
+        Ok(Self(parts.into_iter().map(|(_, part)| part).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! The elements of an array as words of the same width.
+
+use half::{bf16, f16};
+use opscope::tensor::{DType, Element};
+
+/// Digits behind the point, at most.
+const PRECISION: usize = 8;
+
+/// The elements as text; of the same width unless there is only one and it stands alone.
+pub fn texts(dtype: DType, elements: &[Element], alone: bool) -> Vec<String> {
+    let floats: Vec<Float> = elements.iter().filter_map(|element| Float::of(dtype, *element)).collect();
+    if !floats.is_empty() && floats.len() == elements.len() {
+        return if alone { floats.iter().map(Float::alone).collect() } else { aligned(&floats) };
+    }
+    let words = elements.iter().map(|element| match element {
+        Element::Bool(true) => "True".to_owned(),
+        Element::Bool(false) => "False".to_owned(),
+        other => other.to_string(),
+    });
+    let words: Vec<String> = words.collect();
+    let width = if alone { 0 } else { words.iter().map(String::len).max().unwrap_or(0) };
+    words.into_iter().map(|word| format!("{word:>width$}")).collect()
+}
+
+/// A float with the decimal number that stands for it in its own type.
+struct Float {
+    exact: f64,
+    /// The shortest decimal number that is read back as the same float of the tensor's type.
+    short: f64,
+}
+
+impl Float {
+    fn of(dtype: DType, element: Element) -> Option<Self> {
+        match element {
+            Element::F64(value) => Some(Self { exact: value, short: value }),
+            Element::F32(value) => {
+                let short = match dtype {
+                    DType::F16 => shortest(value, |near| f16::from_f32(near).to_f32() == value),
+                    DType::Bf16 => shortest(value, |near| bf16::from_f32(near).to_f32() == value),
+                    _ => format!("{value}").parse().unwrap_or(f64::from(value)),
+                };
+                Some(Self { exact: f64::from(value), short })
+            }
+            _ => None,
+        }
+    }
+
+    fn alone(&self) -> String {
+        if self.exact.is_finite() && self.short.abs() < 1e16 && (self.short == 0.0 || self.short.abs() >= 1e-4) {
+            return format!("{:?}", self.short);
+        }
+        match self.exact.is_finite() {
+            true => self.scientific().join(),
+            false => self.infinite(),
+        }
+    }
+
+    fn infinite(&self) -> String {
+        match self.exact {
+            nan if nan.is_nan() => "nan".to_owned(),
+            positive if positive > 0.0 => "inf".to_owned(),
+            _ => "-inf".to_owned(),
+        }
+    }
+
+    fn positional(&self) -> Decimal {
+        let short = format!("{}", self.short);
+        let digits = short.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        let text = if digits > PRECISION { format!("{:.PRECISION$}", self.exact) } else { short };
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        Decimal { whole: whole.to_owned(), fraction: fraction.to_owned(), exponent: String::new() }
+    }
+
+    fn scientific(&self) -> Decimal {
+        let short = format!("{:e}", self.short);
+        let digits = short.split_once('e').and_then(|(digits, _)| digits.split_once('.')).map_or(0, |(_, it)| it.len());
+        let text = if digits > PRECISION { format!("{:.PRECISION$e}", self.exact) } else { short };
+        let (number, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        let fraction = fraction.trim_end_matches('0').to_owned();
+        Decimal { whole: whole.to_owned(), fraction, exponent: format!("{sign}{digits:0>2}") }
+    }
+}
+
+/// The parts of a number's text.
+struct Decimal {
+    whole: String,
+    fraction: String,
+    /// With its sign; empty where there is none.
+    exponent: String,
+}
+
+impl Decimal {
+    fn join(&self) -> String {
+        format!("{}.{}e{}", self.whole, self.fraction, self.exponent)
+    }
+}
+
+fn shortest(value: f32, is_same: impl Fn(f32) -> bool) -> f64 {
+    let texts = (0..PRECISION).map(|digits| format!("{value:.digits$e}"));
+    let mut same = texts.filter(|text| text.parse().is_ok_and(&is_same));
+    same.next().and_then(|text| text.parse().ok()).unwrap_or(f64::from(value))
+}
+
+/// With an exponent where the numbers are of very different size, very large or very small.
+fn aligned(floats: &[Float]) -> Vec<String> {
+    let finite = || floats.iter().filter(|float| float.exact.is_finite());
+    let sizes = || finite().map(|float| float.exact.abs()).filter(|size| *size != 0.0);
+    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    let scientific = most >= 1e8 || most > 0.0 && (least < 1e-4 || most / least > 1000.0);
+    let decimals: Vec<Decimal> =
+        finite().map(|float| if scientific { float.scientific() } else { float.positional() }).collect();
+    let widest = |part: fn(&Decimal) -> usize| decimals.iter().map(part).max().unwrap_or(0);
+    let fraction = widest(|decimal| decimal.fraction.len());
+    let exponent = widest(|decimal| decimal.exponent.len());
+    let behind = 1 + fraction + if scientific { 1 + exponent } else { 0 };
+    let infinite = floats.iter().filter(|float| !float.exact.is_finite()).map(|float| float.infinite().len());
+    let width = infinite.max().unwrap_or(0).max(widest(|decimal| decimal.whole.len()) + behind);
+    let mut decimals = decimals.into_iter();
+    let mut word = |float: &Float| {
+        if !float.exact.is_finite() {
+            return float.infinite();
+        }
+        let decimal = decimals.next().expect("there is one for every finite number");
+        if scientific {
+            let (sign, digits) = decimal.exponent.split_at(1);
+            let digits = format!("{digits:0>width$}", width = exponent - 1);
+            format!("{}.{:0<fraction$}e{sign}{digits}", decimal.whole, decimal.fraction)
+        } else {
+            format!("{}.{:<fraction$}", decimal.whole, decimal.fraction)
+        }
+    };
+    floats.iter().map(|float| format!("{:>width$}", word(float))).collect()
+}

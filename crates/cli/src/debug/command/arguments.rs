@@ -1,0 +1,183 @@
+//! The pieces that commands' arguments are made of.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, anyhow, bail};
+use opscope::debug::expression::{TensorPart, TensorRef};
+use opscope::debug::{BreakpointId, BreakpointSpec, EventName, EventSet, Moment, Target};
+use opscope::tensor::Slice;
+
+use super::Number;
+
+/// A number, or this where nothing is written.
+pub fn number<T: FromStr>(text: &str, otherwise: T, what: &str) -> Result<T> {
+    match text {
+        "" => Ok(otherwise),
+        text => text.parse().map_err(|_| anyhow!("'{text}' is not {what}")),
+    }
+}
+
+/// A number in every element of a tensor.
+pub fn element(text: &str) -> Option<Number> {
+    if let Ok(number) = text.parse() {
+        return Some(Number::Int(number));
+    }
+    // Not every text that is read as a float is meant as one: `infinity.npy` is not, `inf` is.
+    text.parse().ok().map(Number::Float)
+}
+
+/// Numbers of breakpoints, and ranges of them such as `2-4`.
+pub fn breakpoints(text: &str) -> Result<Vec<BreakpointId>> {
+    let wrong = |word: &str| anyhow!("'{word}' is no breakpoint's number; `info breakpoints` lists them");
+    let mut ids = Vec::new();
+    for word in text.split_whitespace() {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        let (first, last): (u32, u32) = first.parse().ok().zip(last.parse().ok()).ok_or_else(|| wrong(word))?;
+        if first > last || last - first > 10_000 {
+            return Err(wrong(word));
+        }
+        ids.extend((first..=last).map(BreakpointId));
+    }
+    Ok(ids)
+}
+
+/// The number of a breakpoint and what follows it.
+pub fn breakpoint(text: &str) -> Result<(BreakpointId, &str)> {
+    let (number, rest) = first(text);
+    let id =
+        number.parse().map_err(|_| anyhow!("'{number}' is no breakpoint's number; `info breakpoints` lists them"))?;
+    Ok((BreakpointId(id), rest))
+}
+
+/// A place, and what else is said of a breakpoint there.
+pub fn spec(text: &str) -> Result<BreakpointSpec> {
+    let (mut place, condition) = match split_word(text, "if") {
+        Some((place, "")) => bail!("'if' is followed by a condition, as in `break {place} if nan`"),
+        Some((place, condition)) => (place, Some(condition.to_owned())),
+        None => (text.trim(), None),
+    };
+    let (mut moment, mut run) = (None, None);
+    loop {
+        let (front, word) = last(place);
+        let (before, last_but_one) = last(front);
+        match word {
+            "before" if !front.is_empty() => (place, moment) = (front, Some(Moment::Before)),
+            "after" if !front.is_empty() => (place, moment) = (front, Some(Moment::After)),
+            number if last_but_one == "run" && !before.is_empty() && number.parse::<u64>().is_ok() => {
+                (place, run) = (before, number.parse().ok());
+            }
+            _ => break,
+        }
+    }
+    Ok(BreakpointSpec { moment, condition, run, ..BreakpointSpec::at(target(place)?) })
+}
+
+/// Operators of a model. Quotation marks keep names with spaces together.
+pub fn target(text: &str) -> Result<Target> {
+    Ok(unquoted(text.trim()).parse()?)
+}
+
+/// A tensor or a part of it. What begins with none of the words for tensors is the name of a value.
+pub fn part(text: &str) -> Result<TensorPart> {
+    let text = text.trim();
+    let word: String =
+        text.chars().take_while(|letter| letter.is_alphanumeric() || "_/.:-".contains(*letter)).collect();
+    if text.is_empty() || ["input", "output", "weight", "value"].contains(&word.as_str()) {
+        return Ok(text.parse()?);
+    }
+    match text.parse::<TensorPart>() {
+        Ok(part) => Ok(part),
+        Err(_) => {
+            let (name, slice) = text.find('[').map_or((text, ""), |at| text.split_at(at));
+            let slice = (!slice.is_empty()).then(|| slice.parse::<Slice>()).transpose()?;
+            Ok(TensorPart { tensor: TensorRef::Value(unquoted(name).to_owned()), slice })
+        }
+    }
+}
+
+/// The names of events, with these meanings: `all`, `default`, `none`.
+pub fn events(text: &str) -> Result<EventSet> {
+    let mut names: Vec<EventName> = Vec::new();
+    for word in text.split_whitespace() {
+        match word {
+            "all" => names.extend(EventName::ALL),
+            "default" => names.extend(EventSet::default().iter()),
+            "none" => names.extend(EventSet::ALWAYS.iter()),
+            name => names.push(name.parse().map_err(|error: String| anyhow!(error))?),
+        }
+    }
+    Ok(names.into_iter().collect())
+}
+
+/// A path; quotation marks keep spaces together.
+pub fn path(text: &str) -> Result<PathBuf> {
+    match unquoted(text.trim()) {
+        "" => bail!("the name of a file is missing"),
+        path => Ok(PathBuf::from(path)),
+    }
+}
+
+/// Paths with spaces between them.
+pub fn paths(mut text: &str) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    while !text.trim().is_empty() {
+        let (word, rest) = first(text);
+        paths.push(path(word)?);
+        text = rest;
+    }
+    Ok(paths)
+}
+
+/// What stands before and after the first `=` outside of brackets and quotation marks.
+pub fn assignment(text: &str) -> Result<(&str, &str)> {
+    let (mut depth, mut quoted) = (0usize, false);
+    let sign = text.char_indices().find(|(_, letter)| {
+        match letter {
+            '"' => quoted = !quoted,
+            '[' | '(' if !quoted => depth += 1,
+            ']' | ')' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *letter == '=' && depth == 0 && !quoted
+    });
+    let at =
+        sign.context("write what is changed and with what, as in `set output[0] = 0` or `set input[1] = x.npy`")?.0;
+    Ok((text[..at].trim(), text[at + 1..].trim()))
+}
+
+/// The first word and the rest; quotation marks keep a word together.
+pub fn first(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = match text.strip_prefix('"').and_then(|inner| inner.find('"')) {
+        Some(inner) => inner + 2,
+        None => text.find(char::is_whitespace).unwrap_or(text.len()),
+    };
+    (&text[..end], text[end..].trim_start())
+}
+
+/// What stands before the last word, and that word; quotation marks keep a word together.
+pub fn last(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let start = match text.strip_suffix('"').and_then(|inner| inner.rfind('"')) {
+        Some(inner) => inner,
+        None => text.rfind(char::is_whitespace).map_or(0, |at| at + 1),
+    };
+    (text[..start].trim_end(), &text[start..])
+}
+
+/// What stands around the first such word, which is not the first of all.
+fn split_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
+    let mut places = text.match_indices(word);
+    let at = places.find(|(at, _)| {
+        let (front, behind) = (&text[..*at], &text[*at + word.len()..]);
+        !front.trim().is_empty()
+            && front.ends_with(char::is_whitespace)
+            && (behind.is_empty() || behind.starts_with(char::is_whitespace))
+    })?;
+    Some((text[..at.0].trim(), text[at.0 + word.len()..].trim()))
+}
+
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}

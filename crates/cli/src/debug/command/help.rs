@@ -1,0 +1,35 @@
+//! The texts of `help`.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use super::verbs::{VERBS, find};
+
+/// What is said of one command, or of all where none is named.
+pub fn help(word: &str) -> Result<String> {
+    if !word.is_empty() {
+        let verb = find(word)?;
+        let mut text = format!("{} {}", verb.name, verb.takes).trim_end().to_owned();
+        if !verb.short.is_empty() {
+            let _ = write!(text, "    (also: {})", verb.short.join(", "));
+        }
+        let _ = write!(text, "\n{}.", verb.does);
+        if !verb.more.is_empty() {
+            let _ = write!(text, "\n{}", verb.more);
+        }
+        return Ok(text);
+    }
+    let calls = VERBS.iter().map(|verb| {
+        let names: Vec<&str> = std::iter::once(verb.name).chain(verb.short.first().copied()).collect();
+        (format!("{} {}", names.join(", "), verb.takes), verb.does)
+    });
+    let calls: Vec<_> = calls.collect();
+    let width = calls.iter().map(|(call, _)| call.len()).filter(|length| *length <= 36).max().unwrap_or(0);
+    let mut text = String::new();
+    for (call, does) in calls {
+        let _ = writeln!(text, "{:<width$}  {does}", call.trim_end());
+    }
+    text.push_str("An empty line repeats step, continue or list. `help COMMAND` says more.");
+    Ok(text)
+}

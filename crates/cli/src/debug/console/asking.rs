@@ -1,0 +1,299 @@
+//! What is there: places, runs, operators, models.
+
+use anyhow::{Context, Result, bail};
+use opscope::debug::protocol::{OperatorRow, ValueInfo};
+use opscope::debug::{Location, ModelId, Target};
+use serde_json::json;
+
+use super::Console;
+use super::going::run_of;
+use crate::debug::command::Info;
+use crate::debug::show;
+
+/// Lines of a listing at once.
+const LINES: usize = 10;
+/// Frames of a backtrace.
+const FRAMES: usize = 64;
+
+impl Console {
+    pub(super) fn info(&self, info: Info) -> Result<()> {
+        match info {
+            Info::Breakpoints => self.list_breakpoints(),
+            Info::Operators(pattern) => self.operators(pattern.as_deref()),
+            Info::Operator(target) => self.operator(&target),
+            Info::Runs => self.runs(),
+            Info::Inputs => self.side("inputs", |location| location.inputs.clone()),
+            Info::Outputs => self.side("outputs", |location| location.outputs.clone()),
+            Info::Weights => self.side("weights", |location| location.weights.clone()),
+            Info::Attributes => self.attributes(),
+            Info::Events => self.counts(),
+            Info::Status => self.status(),
+            Info::Model => self.models(),
+        }
+    }
+
+    /// Where the run is; with the operators that led there, too.
+    pub(super) fn location(&self, chain: bool) -> Result<()> {
+        let stop = self.stop()?;
+        if chain {
+            let frames = self.client.backtrace(stop.sequence, FRAMES)?;
+            let rows = frames.iter().map(|frame| {
+                let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
+                [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
+            });
+            let text = show::table(rows);
+            self.output.tell("backtrace", json!({ "frames": frames }), text);
+            return Ok(());
+        }
+        let location = self.client.location(stop.sequence)?;
+        let place = &location.place;
+        let text = format!(
+            "{} #{} {} ({}), run {}, thread {}\nstep {} of {}: {} '{}'\n{}",
+            place.moment,
+            place.operator,
+            place.name,
+            place.op_type,
+            place.run.0,
+            stop.thread,
+            place.kernel,
+            location.kernels,
+            location.kernel.op,
+            location.kernel.name,
+            show::inputs_and_outputs(&location),
+        );
+        self.output.tell("location", json!({ "location": location }), text);
+        Ok(())
+    }
+
+    /// The operators around one.
+    pub(super) fn list(&mut self, around: Option<&Target>) -> Result<()> {
+        let stop = self.stop().ok().and_then(|stop| self.client.location(stop.sequence).ok());
+        let (model, first) = match (around, &stop, self.listing) {
+            (Some(target), ..) => {
+                let model = self.model()?;
+                (model, self.first_of(model, target)?.index as usize + 1)
+            }
+            (None, _, Some((model, next))) => (model, next + LINES / 2),
+            (None, Some(location), None) => (location.model, location.place.operator as usize + 1),
+            (None, None, None) => (self.model()?, 1),
+        };
+        let first = first.saturating_sub(LINES / 2).max(1);
+        let source = self.client.source(model, first, LINES)?;
+        if source.lines == 0 {
+            bail!("the listing has {} lines, and all were shown; `list PLACE` shows others", source.total);
+        }
+        self.listing = Some((model, first + source.lines as usize));
+        let here = stop.filter(|location| location.model == model).map(|location| location.place.operator as usize);
+        let lines = source.text.lines().enumerate().map(|(number, line)| {
+            let mark = if here == Some(first - 1 + number) { "=>" } else { "  " };
+            format!("{mark} #{:<4} {line}", first - 1 + number)
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let lines: Vec<&str> = source.text.lines().collect();
+        let fields = json!({
+            "model": model, "line": first, "total": source.total, "lines": lines, "current": here.map(|here| here + 1),
+        });
+        self.output.tell("listing", fields, text);
+        Ok(())
+    }
+
+    /// Chooses the stopped run that commands mean, or tells which one it is.
+    pub(super) fn thread(&mut self, run: Option<u64>) -> Result<()> {
+        let stop = match run {
+            None => self.stop()?,
+            Some(run) => {
+                let stops = self.board.stops();
+                let found = stops.into_iter().find(|stop| run_of(stop).is_some_and(|of| of.0 == run));
+                found.with_context(|| format!("run {run} is not stopped; `info runs` lists those that are"))?
+            }
+        };
+        self.current = Some(stop.sequence);
+        self.listing = None;
+        let location = self.client.location(stop.sequence).ok();
+        self.output.tell(
+            "thread",
+            json!({ "event": stop, "location": location }),
+            show::stopped(&stop, location.as_ref()),
+        );
+        Ok(())
+    }
+
+    /// Chooses the model that commands mean where nothing is stopped.
+    pub(super) fn choose_model(&mut self, number: Option<u32>) -> Result<()> {
+        if let Some(number) = number {
+            let models = self.client.models()?;
+            if !models.iter().any(|model| model.model == ModelId(number)) {
+                bail!("there is no model {number}; `info model` lists them");
+            }
+            self.model = Some(ModelId(number));
+        }
+        self.models()
+    }
+
+    fn side(&self, kind: &str, side: impl Fn(&Location) -> Vec<opscope::debug::TensorInfo>) -> Result<()> {
+        let location = self.client.location(self.stop()?.sequence)?;
+        let tensors = side(&location);
+        let text = match tensors.is_empty() {
+            true => format!("The operator has no {kind}."),
+            false => show::tensors(&tensors, location.place.moment),
+        };
+        self.output.tell(kind, json!({ "tensors": tensors }), text);
+        Ok(())
+    }
+
+    fn attributes(&self) -> Result<()> {
+        let location = self.client.location(self.stop()?.sequence)?;
+        let text = match location.attributes.is_empty() {
+            true => "The operator has no attributes.".to_owned(),
+            false => show::table(location.attributes.iter().map(|(name, value)| [format!("  {name}"), value.clone()])),
+        };
+        self.output.tell("attributes", json!({ "attributes": location.attributes }), text);
+        Ok(())
+    }
+
+    fn runs(&self) -> Result<()> {
+        let status = self.client.status()?;
+        let current = self.stop().ok().map(|stop| stop.sequence);
+        let rows = status.runs.iter().map(|run| {
+            let stop = run.stopped.and_then(|event| self.board.stop(event));
+            let place = match (&stop, run.stopped) {
+                (Some(stop), _) => stop.kind.place().map_or("stopped".to_owned(), |place| {
+                    format!("{} #{} {} ({})", place.moment, place.operator, place.name, place.op_type)
+                }),
+                (None, Some(_)) => "stopped".to_owned(),
+                (None, None) => "runs".to_owned(),
+            };
+            let mark = if run.stopped.is_some() && run.stopped == current { "*" } else { "" };
+            let thread = if run.thread == 0 { "-".to_owned() } else { format!("thread {}", run.thread) };
+            [mark.to_owned(), format!("run {}", run.run.0), format!("model {}", run.model), thread, place]
+        });
+        let text = match status.runs.is_empty() {
+            true => "No run is going on.".to_owned(),
+            false => show::table(rows),
+        };
+        self.output.tell("runs", json!({ "runs": status.runs, "current": current }), text);
+        Ok(())
+    }
+
+    fn operators(&self, pattern: Option<&str>) -> Result<()> {
+        let model = self.model()?;
+        let pattern = pattern.unwrap_or("*");
+        let mut rows = Vec::new();
+        loop {
+            let page = self.client.operators(model, pattern, rows.len(), usize::MAX)?;
+            let total = page.total as usize;
+            let done = page.operators.is_empty();
+            rows.extend(page.operators);
+            if done || rows.len() >= total {
+                break;
+            }
+        }
+        if rows.is_empty() {
+            let target: Target = pattern.parse()?;
+            return Err(self.with_nearest(&target, anyhow::anyhow!("no operator is called '{pattern}'")));
+        }
+        let lines = rows
+            .iter()
+            .map(|row| [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]);
+        let text = show::table(lines);
+        self.output.tell("operators", json!({ "model": model, "operators": rows }), text);
+        Ok(())
+    }
+
+    fn operator(&self, target: &Target) -> Result<()> {
+        let model = self.model()?;
+        let row = self.first_of(model, target)?;
+        let operator = self.client.operator(model, row.index)?;
+        let mut text =
+            format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
+        let value = |value: &ValueInfo| {
+            let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
+            format!("{} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))
+        };
+        for (kind, values) in [("input", &operator.inputs), ("output", &operator.outputs)] {
+            for (slot, one) in values.iter().enumerate() {
+                let one = one.as_ref().map_or("left out".to_owned(), value);
+                text.push_str(&format!("\n  {kind}[{slot}]  {one}"));
+            }
+        }
+        for (name, value) in &operator.attributes {
+            text.push_str(&format!("\n  {name} = {value}"));
+        }
+        self.output.tell("operator", json!({ "model": model, "operator": operator }), text);
+        Ok(())
+    }
+
+    /// The first operator that is meant.
+    fn first_of(&self, model: ModelId, target: &Target) -> Result<OperatorRow> {
+        let rows = self.client.operators(model, &target.to_string(), 0, 1)?;
+        match rows.operators.into_iter().next() {
+            Some(row) => Ok(row),
+            None => Err(self.with_nearest(target, anyhow::anyhow!("no operator is called '{target}'"))),
+        }
+    }
+
+    fn models(&self) -> Result<()> {
+        let models = self.client.models()?;
+        let current = self.model().ok();
+        let mut infos = Vec::new();
+        let mut text = Vec::new();
+        for model in &models {
+            let info = self.client.model(model.model)?;
+            let mark = if current == Some(model.model) && models.len() > 1 { "* " } else { "" };
+            text.push(format!(
+                "{mark}Model {}: {} ({}), {} operators, {}",
+                model.model, info.name, info.path, info.operators, model.fidelity
+            ));
+            for (kind, values) in [("input", &info.inputs), ("output", &info.outputs)] {
+                text.extend(values.iter().map(|value| {
+                    let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
+                    format!("  {kind:<6}  {} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))
+                }));
+            }
+            infos.push(info);
+        }
+        if models.is_empty() {
+            text.push("The program has no model loaded.".to_owned());
+        }
+        self.output.tell("models", json!({ "models": infos, "current": current }), text.join("\n"));
+        Ok(())
+    }
+
+    fn counts(&self) -> Result<()> {
+        let status = self.client.status()?;
+        let row = |name: &str, account: &opscope::debug::Account| {
+            [
+                format!("  {name}"),
+                format!("{} raised", account.raised),
+                format!("{} read", account.delivered),
+                format!("{} folded into others", account.coalesced),
+                format!("{} wait", account.waiting),
+            ]
+        };
+        let mut text = show::table([row("sync", &status.sync), row("async", &status.asynchronous)]);
+        for release in &status.released {
+            text.push_str(&format!("\n  event {} ({}) was let go without an answer", release.event, release.kind));
+        }
+        let told: Vec<&str> = self.told.iter().map(|name| name.as_str()).collect();
+        let fields = json!({
+            "told": told, "sync": status.sync, "async": status.asynchronous, "released": status.released,
+        });
+        self.output.tell("accounts", fields, format!("told: {}\n{text}", told.join(", ")));
+        Ok(())
+    }
+
+    fn status(&self) -> Result<()> {
+        let status = self.client.status()?;
+        let hello = self.client.hello();
+        let text = format!(
+            "process {}: {}\n{} models, {} runs, {} threads stopped",
+            hello.pid,
+            hello.program.join(" "),
+            status.models.len(),
+            status.runs.len(),
+            status.stopped.len()
+        );
+        self.output.tell("status", json!({ "program": hello, "status": status }), text);
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Breakpoints.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, EventSet, Target};
+use opscope::onnx::Pattern;
+use opscope::spelling::did_you_mean;
+use serde_json::json;
+
+use super::Console;
+use crate::debug::show;
+
+impl Console {
+    pub(super) fn add_breakpoint(&mut self, spec: BreakpointSpec) -> Result<()> {
+        let target = spec.target.clone();
+        let info = self.client.add_breakpoint(spec).map_err(|error| match error.code() {
+            "no_such_operator" => self.with_nearest(&target, error.into()),
+            _ => error.into(),
+        })?;
+        self.tell_breakpoint(&info);
+        Ok(())
+    }
+
+    /// A run that fails is held where it failed, so that one can look.
+    pub(super) fn catch_errors(&mut self) -> Result<()> {
+        self.board.hold_failures.store(true, Ordering::Relaxed);
+        self.output.tell("caught", json!({ "what": "error" }), "Runs that fail stop where they failed.");
+        Ok(())
+    }
+
+    pub(super) fn set_condition(&mut self, breakpoint: BreakpointId, condition: String) -> Result<()> {
+        let change = BreakpointChange { condition: Some(condition), ..BreakpointChange::default() };
+        let info = self.client.change_breakpoint(breakpoint, change)?;
+        self.tell_breakpoint(&info);
+        Ok(())
+    }
+
+    pub(super) fn ignore(&mut self, breakpoint: BreakpointId, hits: u64) -> Result<()> {
+        let change = BreakpointChange { ignore: Some(hits), ..BreakpointChange::default() };
+        let info = self.client.change_breakpoint(breakpoint, change)?;
+        self.tell_breakpoint(&info);
+        Ok(())
+    }
+
+    pub(super) fn enable(&mut self, breakpoints: Vec<BreakpointId>, enabled: bool) -> Result<()> {
+        for breakpoint in self.or_all(breakpoints)? {
+            let change = BreakpointChange { enabled: Some(enabled), ..BreakpointChange::default() };
+            let info = self.client.change_breakpoint(breakpoint, change)?;
+            self.tell_breakpoint(&info);
+        }
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, breakpoints: Vec<BreakpointId>) -> Result<()> {
+        for breakpoint in self.or_all(breakpoints)? {
+            self.client.remove_breakpoint(breakpoint)?;
+            self.output.tell(
+                "deleted",
+                json!({ "breakpoint": breakpoint }),
+                format!("Breakpoint {breakpoint} is gone"),
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn list_breakpoints(&self) -> Result<()> {
+        let breakpoints = self.client.breakpoints()?;
+        let lines = breakpoints.iter().map(|info| {
+            let hits = match (info.hits, info.spec.ignore) {
+                (0, 0) => String::new(),
+                (hits, 0) => format!("{hits} hits"),
+                (hits, ignore) => format!("{hits} hits, {ignore} more pass"),
+            };
+            let state = match (info.spec.enabled, info.spec.one_shot) {
+                (false, _) => "off",
+                (true, true) => "once",
+                (true, false) => "on",
+            };
+            let trouble = info.trouble.as_ref().map(|trouble| format!("! {trouble}")).unwrap_or_default();
+            [info.id.to_string(), state.to_owned(), show::breakpoint(info), hits, trouble]
+        });
+        let text = match breakpoints.is_empty() {
+            true => "There are no breakpoints.".to_owned(),
+            false => show::table(lines),
+        };
+        self.output.tell("breakpoints", json!({ "breakpoints": breakpoints }), text);
+        Ok(())
+    }
+
+    /// Which events are told; those that were there are shown where none are given.
+    pub(super) fn events(&mut self, events: Option<EventSet>) -> Result<()> {
+        if let Some(events) = events {
+            self.client.subscribe(super::super::subscribed(events, self.debuggee.is_some()))?;
+            self.told = events;
+        }
+        let names: Vec<&str> =
+            self.told.iter().filter(|name| !EventSet::ALWAYS.contains(*name)).map(|name| name.as_str()).collect();
+        let text = match names.is_empty() {
+            true => "Only stops are told.".to_owned(),
+            false => format!("Told are stops and {}", names.join(", ")),
+        };
+        self.output.tell("events", json!({ "events": names }), text);
+        Ok(())
+    }
+
+    fn or_all(&self, breakpoints: Vec<BreakpointId>) -> Result<Vec<BreakpointId>> {
+        if breakpoints.is_empty() {
+            return Ok(self.client.breakpoints()?.iter().map(|info| info.id).collect());
+        }
+        Ok(breakpoints)
+    }
+
+    fn tell_breakpoint(&self, info: &BreakpointInfo) {
+        let state = if info.spec.enabled { "" } else { " (off)" };
+        let text = format!("Breakpoint {}{state} {}", info.id, show::breakpoint(info));
+        self.output.tell("breakpoint", json!({ "breakpoint": info }), text);
+    }
+
+    /// A refusal that names what was probably meant.
+    pub(super) fn with_nearest(&self, target: &Target, error: anyhow::Error) -> anyhow::Error {
+        let (Target::Name(Pattern::Exact(name))
+        | Target::Type(Pattern::Exact(name))
+        | Target::NameOrType(Pattern::Exact(name))) = target
+        else {
+            return error;
+        };
+        let Ok(model) = self.model() else { return error };
+        let rows = self.client.operators(model, "*", 0, usize::MAX).map(|rows| rows.operators).unwrap_or_default();
+        let words = rows.iter().flat_map(|row| [row.name.as_str(), row.op_type.as_str()]);
+        match did_you_mean(name, words) {
+            Some(near) if !error.to_string().contains("there is") => {
+                anyhow::anyhow!("{error}; did you mean '{near}'?")
+            }
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Starting runs, letting them go on, and waiting until one stops.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use opscope::debug::{BreakpointChange, Event, EventKind, EventName, EventSet, Place, Resume, Sequence, Target};
+use opscope::model::RunId;
+use serde_json::json;
+
+use super::{Console, Over};
+use crate::debug::attendant::News;
+use crate::debug::show;
+
+/// A second Ctrl-C within this time leaves.
+const TWICE: Duration = Duration::from_secs(1);
+
+impl Console {
+    pub(super) fn run(&mut self, runs: u64, threads: usize) -> Result<()> {
+        let Some(debuggee) = &self.debuggee else {
+            bail!("the program that was attached to starts its runs itself; `wait` waits until one stops");
+        };
+        debuggee.start(runs, threads, &self.board).context("no thread could be started for the run")?;
+        self.wait(None).map(drop)
+    }
+
+    pub(super) fn step(&mut self, steps: u64) -> Result<()> {
+        for _ in 0..steps {
+            let stop = self.stop()?;
+            let run = run_of(&stop);
+            let next = self.go(&stop, Resume::Step, run)?;
+            let stepped = next.is_some_and(|next| next.kind.name() == EventName::StepComplete && run_of(&next) == run);
+            if !stepped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let stop = self.stop()?;
+        self.go(&stop, Resume::Finish, run_of(&stop)).map(drop)
+    }
+
+    pub(super) fn until(&mut self, target: Target) -> Result<()> {
+        let stop = self.stop()?;
+        self.go(&stop, Resume::Until(target), run_of(&stop)).map(drop)
+    }
+
+    pub(super) fn go_on(&mut self, pass: u64) -> Result<()> {
+        let Ok(stop) = self.stop() else {
+            return if self.runs_go_on() { self.wait(None).map(drop) } else { self.stop().map(drop) };
+        };
+        if pass > 0 {
+            let (EventKind::Breakpoint { breakpoints, .. }
+            | EventKind::Exception { exception: opscope::debug::Exception::NonFinite { breakpoints, .. }, .. }) =
+                &stop.kind
+            else {
+                bail!("the run is not stopped at a breakpoint, whose hits could pass; `continue` alone goes on");
+            };
+            for &breakpoint in breakpoints {
+                let change = BreakpointChange { ignore: Some(pass), ..BreakpointChange::default() };
+                match self.client.change_breakpoint(breakpoint, change) {
+                    // A breakpoint for one stop is gone by now.
+                    Err(error) if error.code() != "no_such_breakpoint" => return Err(error.into()),
+                    _ => {}
+                }
+            }
+        }
+        self.go(&stop, Resume::Continue, None).map(drop)
+    }
+
+    pub(super) fn go_on_all(&mut self) -> Result<()> {
+        self.stop()?;
+        for stop in self.board.stops() {
+            self.let_go(stop.sequence, Resume::Continue)?;
+        }
+        self.wait(None).map(drop)
+    }
+
+    pub(super) fn abort(&mut self, reason: String) -> Result<()> {
+        let stop = self.stop()?;
+        self.aborted.extend(run_of(&stop).map(|run| run.0));
+        let reason = if reason.is_empty() { "the debugger ended it".to_owned() } else { reason };
+        self.go(&stop, Resume::Abort(reason), run_of(&stop)).map(drop)
+    }
+
+    pub(super) fn pause(&mut self) -> Result<()> {
+        if !self.runs_go_on() {
+            bail!("no run is going on; `run` starts one");
+        }
+        self.client.pause(None)?;
+        self.wait(None).map(drop)
+    }
+
+    pub(super) fn detach(&mut self) -> Result<()> {
+        self.client.detach()?;
+        for stop in self.board.stops() {
+            self.board.forget(stop.sequence);
+        }
+        if self.debuggee.is_some() {
+            self.wait(None)?;
+        }
+        self.over.get_or_insert(Over::Left);
+        Ok(())
+    }
+
+    /// Lets a stopped run go on, and waits until something stops. `only` is the run whose end ends the waiting, too.
+    pub(super) fn go(&mut self, stop: &Event, resume: Resume, only: Option<RunId>) -> Result<Option<Event>> {
+        self.let_go(stop.sequence, resume)?;
+        self.wait(only)
+    }
+
+    fn let_go(&mut self, event: Sequence, resume: Resume) -> Result<()> {
+        let acknowledged = self.client.acknowledge(event, resume);
+        let gone_on = matches!(&acknowledged, Err(error) if error.code() == "gone_on");
+        if acknowledged.is_ok() || gone_on {
+            self.board.forget(event);
+            if self.current == Some(event) {
+                self.current = None;
+            }
+        }
+        Ok(acknowledged?)
+    }
+
+    /// Waits until a run stops, which it returns, or nothing is left that could.
+    pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
+        self.board.forget_interrupts();
+        let mut interrupted: Option<Instant> = None;
+        loop {
+            // In this order: what ends the last run is on the board before the run is counted as over.
+            let nothing_runs = !self.runs_go_on();
+            let news = match self.board.take() {
+                Some(news) => news,
+                None if nothing_runs => {
+                    self.tell_what_is_stopped();
+                    return Ok(None);
+                }
+                None => self.board.wait(),
+            };
+            match news {
+                News::Interrupted => {
+                    if interrupted.is_some_and(|before| before.elapsed() < TWICE) {
+                        self.over = Some(Over::Interrupted);
+                        return Ok(None);
+                    }
+                    interrupted = Some(Instant::now());
+                    if self.client.pause(None)? == 0 {
+                        self.output.note("No run is going on; the next one stops. Ctrl-C again leaves.");
+                    }
+                }
+                News::Told(event) => {
+                    let ended = match &event.kind {
+                        EventKind::RunPopped { run, .. } if self.debuggee.is_none() => only == Some(*run),
+                        _ => false,
+                    };
+                    self.tell_event(&event, ended);
+                    if ended {
+                        return Ok(None);
+                    }
+                }
+                News::Stopped(event) => {
+                    self.current = Some(event.sequence);
+                    self.listing = None;
+                    self.tell_stop(&event);
+                    return Ok(Some(event));
+                }
+                other => self.tell(other),
+            }
+            if self.over.is_some() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Tells what there was before the debugger came.
+    pub fn greet(&mut self) {
+        while self.over.is_none() {
+            match self.board.wait() {
+                News::Told(event) if event.kind.name() == EventName::AttachComplete => break,
+                news => self.tell(news),
+            }
+        }
+    }
+
+    /// Tells what has happened in the meantime.
+    pub fn tell_news(&mut self) {
+        while let Some(news) = self.board.take() {
+            self.tell(news);
+        }
+    }
+
+    fn tell(&mut self, news: News) {
+        match news {
+            News::Told(event) => self.tell_event(&event, false),
+            News::Stopped(event) => self.tell_stop(&event),
+            News::RunEnded(end) => {
+                let aborted = self.aborted.remove(&end.run.0);
+                self.run_failed |= end.outcome.is_err() && !aborted;
+                let state = match (&end.outcome, aborted) {
+                    (Ok(_), _) => "done",
+                    (Err(_), true) => "aborted",
+                    (Err(_), false) => "failed",
+                };
+                let (outputs, error) = (end.outcome.as_ref().ok(), end.outcome.as_ref().err());
+                let fields = json!({ "run": end.run.0, "outcome": state, "outputs": outputs, "error": error });
+                self.output.tell("run_ended", fields, show::ended(&end, aborted));
+            }
+            News::ThreadDone | News::Interrupted => {}
+            News::Gone(reason) => {
+                self.output.tell("gone", json!({ "reason": reason }), format!("The program is gone: {reason}"));
+                self.over.get_or_insert(Over::Left);
+            }
+        }
+    }
+
+    fn tell_stop(&self, event: &Event) {
+        let location = self.client.location(event.sequence).ok();
+        let text = show::stopped(event, location.as_ref());
+        self.output.tell("stopped", json!({ "event": event, "location": location }), text);
+    }
+
+    fn tell_event(&self, event: &Event, anyway: bool) {
+        let name = event.kind.name();
+        let wanted = self.told.contains(name) && !EventSet::ALWAYS.contains(name);
+        // How a run of our own failed is told when it is over.
+        let told_later = self.debuggee.is_some() && name == EventName::Exception;
+        if (wanted && !told_later) || anyway {
+            self.output.tell("event", json!({ "event": event }), show::told(event));
+        }
+    }
+
+    /// Says which run commands mean now, where others are still stopped.
+    fn tell_what_is_stopped(&mut self) {
+        if let Some(stop) = self.board.stops().first()
+            && self.current.is_none()
+        {
+            self.current = Some(stop.sequence);
+            self.tell_stop(&stop.clone());
+        }
+    }
+
+    /// Whether there are runs that are not stopped, or may be.
+    fn runs_go_on(&self) -> bool {
+        match &self.debuggee {
+            Some(debuggee) => debuggee.threads() > self.board.stops().len(),
+            None => self.over.is_none(),
+        }
+    }
+}
+
+/// The run that an event is about.
+pub fn run_of(event: &Event) -> Option<RunId> {
+    match &event.kind {
+        EventKind::Exception { run, .. } => Some(*run),
+        kind => kind.place().map(|place: &Place| place.run),
+    }
+}

@@ -1,0 +1,223 @@
+//! What commands do.
+
+mod asking;
+mod breaking;
+mod changing;
+mod going;
+mod looking;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use opscope::debug::client::Client;
+use opscope::debug::{Event, EventSet, ModelId, Sequence};
+use serde_json::json;
+
+use super::attendant::Board;
+use super::command::{self, Command};
+use super::debuggee::Debuggee;
+use super::output::Output;
+
+/// The state of a session.
+pub struct Console {
+    client: Arc<Client>,
+    board: Arc<Board>,
+    /// The model that runs in this process; none of a program that was attached to.
+    debuggee: Option<Debuggee>,
+    pub output: Output,
+    /// The stopped run that commands mean.
+    current: Option<Sequence>,
+    /// The model that commands mean where nothing is stopped.
+    model: Option<ModelId>,
+    /// What the person wants to be told.
+    told: EventSet,
+    /// What an empty line repeats.
+    repeat: Option<Command>,
+    /// The line of the listing that comes next.
+    listing: Option<(ModelId, usize)>,
+    /// Runs that were ended by a command.
+    aborted: BTreeSet<u64>,
+    /// Whether a run failed that was not ended by a command.
+    pub run_failed: bool,
+    /// Files within files.
+    depth: usize,
+    /// Why the session is over, if it is.
+    pub over: Option<Over>,
+}
+
+/// Why a session is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// A command said so, or there is nothing more to debug.
+    Left,
+    /// Ctrl-C, twice.
+    Interrupted,
+}
+
+/// Files may run files, but not forever.
+const DEEPEST: usize = 16;
+
+impl Console {
+    /// A session with a program, or with a model of our own.
+    pub fn new(client: Arc<Client>, board: Arc<Board>, debuggee: Option<Debuggee>, output: Output) -> Self {
+        Self {
+            client,
+            board,
+            debuggee,
+            output,
+            current: None,
+            model: None,
+            told: EventSet::default(),
+            repeat: None,
+            listing: None,
+            aborted: BTreeSet::new(),
+            run_failed: false,
+            depth: 0,
+            over: None,
+        }
+    }
+
+    /// Runs a line as it was typed. Says on its own what went wrong, and returns whether nothing did.
+    pub fn line(&mut self, line: &str, place: Option<&str>) -> bool {
+        let outcome = self.try_line(line);
+        if let Err(error) = &outcome {
+            self.output.error(place, error);
+        }
+        if self.output.json {
+            self.output.tell("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
+        }
+        outcome.is_ok()
+    }
+
+    fn try_line(&mut self, line: &str) -> Result<()> {
+        let line = line.trim();
+        let command = match (line, &self.repeat) {
+            ("", None) => return Ok(()),
+            ("", Some(command)) => command.clone(),
+            (line, _) => command::parse(line)?,
+        };
+        self.repeat = match &command {
+            Command::Step(_) | Command::Continue { .. } => Some(command.clone()),
+            Command::List(_) => Some(Command::List(None)),
+            _ => None,
+        };
+        self.execute(command)
+    }
+
+    /// Runs the commands of a file. Lines that begin with `#` are comments; the first command that fails ends it, unless
+    /// its line begins with `-`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a command failed; that one was told already.
+    pub fn source(&mut self, path: &Path) -> Result<()> {
+        if self.depth == DEEPEST {
+            bail!("{} is the {DEEPEST}th file within files; does one run itself?", path.display());
+        }
+        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        self.depth += 1;
+        let outcome = self.lines(path, &text);
+        self.depth -= 1;
+        outcome
+    }
+
+    fn lines(&mut self, path: &Path, text: &str) -> Result<()> {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let place = format!("{}:{}", path.display(), number + 1);
+            let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
+            if !self.line(line, Some(&place)) && !may_fail {
+                bail!("{} ended at line {}", path.display(), number + 1);
+            }
+            if self.over.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Run { runs, threads } => self.run(runs, threads),
+            Command::Break(spec) => self.add_breakpoint(*spec),
+            Command::CatchErrors => self.catch_errors(),
+            Command::Condition { breakpoint, condition } => self.set_condition(breakpoint, condition),
+            Command::Ignore { breakpoint, hits } => self.ignore(breakpoint, hits),
+            Command::Enable { breakpoints, enabled } => self.enable(breakpoints, enabled),
+            Command::Delete(breakpoints) => self.delete(breakpoints),
+            Command::Info(info) => self.info(info),
+            Command::Print(part) => self.print(&part),
+            Command::Statistics(part) => self.statistics(&part),
+            Command::Histogram(part) => self.histogram(&part),
+            Command::TopK { tensor, count, by_magnitude } => self.top_k(&tensor, count, by_magnitude),
+            Command::Save { tensor, path } => self.save(&tensor, &path),
+            Command::Set { tensor, with } => self.set(&tensor, &with),
+            Command::List(around) => self.list(around.as_ref()),
+            Command::Where { chain } => self.location(chain),
+            Command::Thread(run) => self.thread(run),
+            Command::Model(number) => self.choose_model(number),
+            Command::Step(steps) => self.step(steps),
+            Command::Finish => self.finish(),
+            Command::Until(target) => self.until(target),
+            Command::Continue { pass } => self.go_on(pass),
+            Command::ContinueAll => self.go_on_all(),
+            Command::Skip(skip) => self.skip(&skip),
+            Command::Abort(reason) => self.abort(reason),
+            Command::Pause => self.pause(),
+            Command::Wait => self.wait(None).map(drop),
+            Command::Events(events) => self.events(events),
+            Command::Source(path) => self.source(&path),
+            Command::Echo(text) => {
+                self.output.tell("echo", json!({ "text": text }), &text);
+                Ok(())
+            }
+            Command::Help(word) => {
+                let text = command::help(&word)?;
+                self.output.tell("help", json!({ "text": text }), &text);
+                Ok(())
+            }
+            Command::Detach => self.detach(),
+            Command::Quit => {
+                self.over = Some(Over::Left);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets no run of our own begin any more.
+    pub fn close(&self) {
+        if let Some(debuggee) = &self.debuggee {
+            debuggee.cancel();
+        }
+    }
+
+    /// The stopped run that commands mean: the chosen one, or the one that stopped first.
+    fn stop(&self) -> Result<Event> {
+        let chosen = self.current.and_then(|event| self.board.stop(event));
+        match chosen.or_else(|| self.board.stops().into_iter().next()) {
+            Some(stop) => Ok(stop),
+            None if self.debuggee.is_some() => {
+                bail!("no run is stopped; `break` says where runs stop, and `run` starts one")
+            }
+            None => bail!("no run is stopped; `break` and `wait` stop one, and so does `pause`"),
+        }
+    }
+
+    /// The model that commands mean.
+    fn model(&self) -> Result<ModelId> {
+        if let Ok(stop) = self.stop()
+            && let Ok(location) = self.client.location(stop.sequence)
+        {
+            return Ok(location.model);
+        }
+        let models = self.client.models()?;
+        let chosen = self.model.filter(|chosen| models.iter().any(|model| model.model == *chosen));
+        let newest = models.last().map(|model| model.model);
+        chosen.or(newest).context("the program has no model loaded")
+    }
+}

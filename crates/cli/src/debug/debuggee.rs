@@ -1,0 +1,162 @@
+//! The model that `opscope debug MODEL` runs, in this process, on threads of its own.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use opscope::Session;
+use opscope::benchmark::InputWish;
+use opscope::debug::server::{Listen, Server, ServerOptions};
+use opscope::debug::{Debugger, LoadedModelHandle};
+use opscope::inputs::{Inputs, ShapeWish};
+use opscope::model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
+
+use super::attendant::{Board, News};
+use crate::exit::Failure;
+
+/// A loaded model with a debugger.
+pub struct Debuggee {
+    model: Arc<Loaded>,
+    server: Server,
+    /// Threads that start runs.
+    threads: Arc<AtomicUsize>,
+}
+
+struct Loaded {
+    session: Session,
+    inputs: Inputs,
+    debugger: Debugger,
+    /// Dropping it tells that the model is gone.
+    _handle: LoadedModelHandle,
+    next_run: AtomicU64,
+    cancel: AtomicBool,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct RunEnd {
+    /// Its number.
+    pub run: RunId,
+    /// Its outputs, or why there are none.
+    pub outcome: Result<Vec<Output>, String>,
+}
+
+/// An output of the model.
+#[derive(Debug, serde::Serialize)]
+pub struct Output {
+    name: String,
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+impl Debuggee {
+    /// Loads a model and makes its plan.
+    ///
+    /// # Errors
+    /// When the model or its inputs cannot be used, or the debugger finds no place.
+    pub fn load(
+        path: &Path,
+        inputs: &InputWish,
+        shapes: &ShapeWish,
+        fidelity: Fidelity,
+        threads: NonZeroUsize,
+    ) -> Result<Self, Failure> {
+        let session = Session::load(path, fidelity, threads).map_err(Failure::wrong_use)?;
+        let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
+        let debugger = Debugger::new().map_err(Failure::failed)?;
+        let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;
+        let handle = debugger.load(session.graph(), fidelity);
+        let (next_run, cancel) = (AtomicU64::new(0), AtomicBool::new(false));
+        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancel };
+        // So that places of breakpoints are known before the first run, and what is wrong with inputs is said now.
+        let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
+        let plan = loaded.session.model().plan(&batch.tensors).map_err(Failure::wrong_use)?;
+        loaded.debugger.planned(loaded.session.graph(), fidelity, plan.kernels());
+        Ok(Self { model: Arc::new(loaded), server, threads: Arc::default() })
+    }
+
+    /// A connection to the debugger.
+    ///
+    /// # Errors
+    /// When the system has none.
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        self.server.connect()
+    }
+
+    /// Starts runs: so many one after the other on each of so many threads. The board is told how each ends.
+    ///
+    /// # Errors
+    /// When the system has no more threads.
+    pub fn start(&self, runs: u64, threads: usize, board: &Arc<Board>) -> io::Result<()> {
+        for _ in 0..threads {
+            let (model, board, counter) = (Arc::clone(&self.model), Arc::clone(board), Arc::clone(&self.threads));
+            let work = move || {
+                for _ in 0..runs {
+                    if model.cancel.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let run = RunId(model.next_run.fetch_add(1, Ordering::Relaxed));
+                    let outcome = model.run(run).map_err(|error| error.to_string());
+                    board.post(News::RunEnded(RunEnd { run, outcome }));
+                }
+                counter.fetch_sub(1, Ordering::Release);
+                board.post(News::ThreadDone);
+            };
+            self.threads.fetch_add(1, Ordering::Relaxed);
+            if let Err(error) = thread::Builder::new().name("runs".into()).spawn(work) {
+                self.threads.fetch_sub(1, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads that start runs, stopped ones among them.
+    pub fn threads(&self) -> usize {
+        self.threads.load(Ordering::Acquire)
+    }
+
+    /// Lets no further run begin.
+    pub fn cancel(&self) {
+        self.model.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Loaded {
+    fn run(&self, run: RunId) -> Result<Vec<Output>, RunError> {
+        let graph = self.session.graph();
+        let batch = self.inputs.batch(graph, (run.0 % self.inputs.len() as u64) as usize)?;
+        let plan = self.session.model().plan(&batch.tensors)?;
+        let fidelity = self.session.model().fidelity();
+        self.debugger.planned(graph, fidelity, plan.kernels());
+        let resident = plan.upload(&batch.tensors)?;
+        let info = RunInfo { id: run, graph, kernels: plan.kernels(), fidelity };
+        let observer = self.debugger.observe(&info);
+        let outputs = plan.run(run, &*resident, &*observer)?;
+        let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
+            let view = outputs.view(slot);
+            let (dtype, shape) = (view.dtype().to_string(), view.shape().to_vec());
+            Output { name: graph.value(id).name.clone(), dtype, shape }
+        };
+        Ok(graph.outputs.iter().enumerate().map(output).collect())
+    }
+}
+
+/// Why a run gave no outputs.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Input(#[from] opscope::inputs::InputError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {:?}", self.name, self.dtype, self.shape)
+    }
+}

@@ -1,0 +1,165 @@
+//! `opscope debug`: stop a running model, look, and go on.
+//!
+//! The command speaks to a [`Client`] always: with a model it is the program, too, and starts runs on threads of its own.
+
+mod arguments;
+mod array;
+mod attendant;
+mod command;
+mod console;
+mod debuggee;
+mod output;
+mod prompt;
+mod show;
+
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use opscope::debug::client::Client;
+use opscope::debug::{AttachOptions, EventName, EventSet};
+use opscope::model::Fidelity;
+use serde_json::json;
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+
+use crate::exit::{Exit, Failure};
+use crate::options::FeedArguments;
+pub use arguments::DebugArguments;
+use arguments::{FidelityName, Part};
+use attendant::{Attendant, Board, News};
+use console::{Console, Over};
+use debuggee::Debuggee;
+use output::Output;
+use prompt::{Prompt, Typed};
+
+/// How long a stopped run waits for a debugger that says nothing.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Debugs.
+pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
+    if arguments.batch && arguments.script.0.is_empty() {
+        return Err(Failure::wrong_use("--batch needs commands to run: -ex COMMAND or -x FILE"));
+    }
+    let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
+    let (client, debuggee) = open(arguments)?;
+    let client = Arc::new(client);
+    let board = Arc::new(Board::default());
+    watch_for_interrupts(&board)?;
+    let own = debuggee.is_some();
+    let events = subscribed(EventSet::default(), own);
+    let options = AttachOptions { name: "opscope debug".into(), events, lease: LEASE, ..AttachOptions::default() };
+    client.attach(options).map_err(Failure::failed)?;
+    let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
+    greet(&client, output);
+    let mut console = Console::new(Arc::clone(&client), board, debuggee, output);
+    console.greet();
+    let failed = session(&mut console, arguments, &client);
+    console.close();
+    let (over, run_failed) = (console.over, console.run_failed);
+    if own {
+        // Threads that are stopped, or far from an end, go with the process.
+        drop(console);
+    } else {
+        attendant.end();
+    }
+    if over == Some(Over::Interrupted) {
+        process::exit(130);
+    }
+    Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
+}
+
+/// What a debugger is told that wants to tell these events: of its own runs also when they are over.
+fn subscribed(told: EventSet, own: bool) -> EventSet {
+    if own { told.with(EventName::RunPopped) } else { told }
+}
+
+fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
+    if let Some(program) = &arguments.attach {
+        if arguments.fed != FeedArguments::default() || arguments.engine_threads.is_some() {
+            return Err(Failure::wrong_use("--attach takes no inputs, shapes or threads: the program has its own"));
+        }
+        let client = match program.parse() {
+            Ok(pid) => Client::connect_pid(pid),
+            Err(_) => Client::connect(Path::new(program)),
+        };
+        return Ok((client.map_err(Failure::failed)?, None));
+    }
+    let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
+    let (inputs, choice) = (arguments.fed.inputs(), arguments.fed.shapes());
+    let (inputs, choice) = (inputs.map_err(Failure::wrong_use)?, choice.map_err(Failure::wrong_use)?);
+    let shapes = match &choice.wishes()[..] {
+        [one] => one.clone(),
+        _ => return Err(Failure::wrong_use("--dym-shape-range asks for many shapes; choose one with --dym-shape")),
+    };
+    let fidelity = match arguments.fidelity {
+        FidelityName::Exact => Fidelity::Exact,
+        FidelityName::Optimised => Fidelity::Optimised,
+    };
+    let threads = arguments.engine_threads.unwrap_or(std::num::NonZeroUsize::MIN);
+    let debuggee = Debuggee::load(model, &inputs.wish(&choice), &shapes, fidelity, threads)?;
+    let stream = debuggee.connect().map_err(Failure::failed)?;
+    Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
+}
+
+fn greet(client: &Client, output: Output) {
+    let hello = client.hello();
+    if output.json {
+        output.tell("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
+    } else if hello.pid != process::id() {
+        output.note(format!("Attached to process {}: {}", hello.pid, hello.program.join(" ")));
+    }
+}
+
+/// Runs the commands of the command line, then those that are typed. Whether one of the former failed.
+fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>) -> bool {
+    let mut failed = false;
+    for part in &arguments.script.0 {
+        let done = match part {
+            Part::Command(line) => {
+                let (line, may_fail) = line.strip_prefix('-').map_or((&**line, false), |line| (line, true));
+                console.line(line, None) || may_fail
+            }
+            Part::File(path) => match console.source(path) {
+                Ok(()) => true,
+                Err(error) => {
+                    console.output.error(None, &error);
+                    false
+                }
+            },
+        };
+        failed |= !done;
+        if console.over.is_some() || (failed && arguments.batch) {
+            return failed;
+        }
+    }
+    if arguments.batch {
+        console.tell_news();
+        return failed;
+    }
+    let mut prompt = Prompt::new(client);
+    while console.over.is_none() {
+        console.tell_news();
+        if console.over.is_some() {
+            break;
+        }
+        match prompt.read() {
+            Typed::Line(line) if line.trim_start().starts_with('#') => {}
+            Typed::Line(line) => drop(console.line(&line, None)),
+            Typed::Cleared => {}
+            Typed::End => break,
+        }
+    }
+    failed
+}
+
+fn watch_for_interrupts(board: &Arc<Board>) -> Result<(), Failure> {
+    let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
+    let mut signals = Signals::new([SIGINT]).map_err(cannot)?;
+    let board = Arc::clone(board);
+    let watch = move || signals.forever().for_each(|_| board.post(News::Interrupted));
+    thread::Builder::new().name("interrupts".into()).spawn(watch).map_err(cannot)?;
+    Ok(())
+}

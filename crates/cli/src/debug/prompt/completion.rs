@@ -1,0 +1,164 @@
+//! What Tab completes: commands, operators, types, values, tensors, files.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope::debug::client::Client;
+use opscope::debug::{EventName, ModelId};
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper, Result};
+
+use crate::debug::command::{TOPICS, VERBS, Words, find};
+
+/// Completes what is typed at the prompt.
+pub struct Completion {
+    client: Arc<Client>,
+    files: FilenameCompleter,
+    /// The names of the models that are loaded.
+    names: Mutex<Names>,
+}
+
+#[derive(Default)]
+struct Names {
+    models: Vec<ModelId>,
+    operators: Vec<String>,
+    types: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Completion {
+    /// With the names of a program's models.
+    pub fn new(client: Arc<Client>) -> Self {
+        Self { client, files: FilenameCompleter::new(), names: Mutex::default() }
+    }
+
+    /// Has the names of the models that are loaded now.
+    fn with_names<R>(&self, work: impl FnOnce(&Names) -> R) -> R {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(models) = self.client.models() {
+            let models: Vec<ModelId> = models.iter().map(|model| model.model).collect();
+            if names.models != models {
+                *names = Names::of(&self.client, models);
+            }
+        }
+        work(&names)
+    }
+
+    fn words(&self, words: Words, line: &str, word: &str) -> Vec<String> {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        match words {
+            Words::Verbs => VERBS.iter().map(|verb| verb.name.to_owned()).collect(),
+            Words::Topics if line.split_whitespace().nth(1).is_some_and(|topic| topic.starts_with("operator")) => {
+                self.targets(word)
+            }
+            Words::Topics => owned(TOPICS),
+            Words::Catch => owned(&["nan", "inf", "nonfinite", "error"]),
+            Words::Events => {
+                let names = EventName::ALL.iter().map(|name| name.as_str());
+                names.chain(["all", "default", "none"]).map(str::to_owned).collect()
+            }
+            Words::Targets => self.targets(word),
+            Words::Tensors | Words::TensorsAndFiles => {
+                let mut words = owned(&["input[0]", "output[0]", "weight[0]", "value(\""]);
+                words.extend(self.with_names(|names| names.values.clone()));
+                words
+            }
+            Words::Nothing | Words::Files => Vec::new(),
+        }
+    }
+
+    /// Operators and types, behind the beginning that was typed.
+    fn targets(&self, word: &str) -> Vec<String> {
+        let prefixed = |prefix: &str, names: &[String]| names.iter().map(|name| format!("{prefix}{name}")).collect();
+        self.with_names(|names| match word.split_once(':') {
+            Some(("name", _)) => prefixed("name:", &names.operators),
+            Some(("type", _)) => prefixed("type:", &names.types),
+            _ => {
+                let mut words = [names.operators.clone(), names.types.clone()].concat();
+                words.extend(["name:", "type:", "first nonfinite", "first nan", "first inf"].map(str::to_owned));
+                words
+            }
+        })
+    }
+}
+
+impl Names {
+    fn of(client: &Client, models: Vec<ModelId>) -> Self {
+        let mut names = Names { models, ..Names::default() };
+        for &model in &names.models {
+            let mut passed = 0;
+            while let Ok(page) = client.operators(model, "*", passed, usize::MAX)
+                && !page.operators.is_empty()
+            {
+                passed += page.operators.len();
+                for row in page.operators {
+                    names.operators.push(row.name);
+                    names.types.push(row.op_type);
+                    names.values.extend(row.inputs.into_iter().chain(row.outputs).flatten());
+                }
+            }
+        }
+        for list in [&mut names.operators, &mut names.types, &mut names.values] {
+            list.sort();
+            list.dedup();
+        }
+        names
+    }
+}
+
+impl Completer for Completion {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, pos: usize, context: &Context<'_>) -> Result<(usize, Vec<Pair>)> {
+        let typed = &line[..pos];
+        let begin = typed.len() - typed.trim_start().len();
+        let Some(end) = typed[begin..].find(char::is_whitespace) else {
+            let names = VERBS.iter().map(|verb| verb.name.to_owned()).collect();
+            return Ok((begin, fitting(names, &typed[begin..])));
+        };
+        let Ok(verb) = find(&typed[begin..begin + end]) else { return Ok((pos, Vec::new())) };
+        let start = typed.rfind([' ', '\t', '"', '(', '=']).map_or(0, |at| at + 1);
+        let word = &typed[start..];
+        let found = fitting(self.words(verb.words, typed, word), word);
+        if found.is_empty() && matches!(verb.words, Words::Files | Words::TensorsAndFiles) {
+            return self.files.complete(line, pos, context);
+        }
+        Ok((start, found))
+    }
+}
+
+/// The words that begin as typed; where there are none, those that hold it.
+fn fitting(words: Vec<String>, typed: &str) -> Vec<Pair> {
+    let pair = |word: &String| Pair { display: word.clone(), replacement: word.clone() };
+    let begun: Vec<Pair> = words.iter().filter(|word| word.starts_with(typed)).map(pair).collect();
+    match begun.is_empty() && typed.len() > 1 {
+        true => words.iter().filter(|word| word.contains(typed)).map(pair).collect(),
+        false => begun,
+    }
+}
+
+impl Hinter for Completion {
+    type Hint = String;
+}
+
+impl Highlighter for Completion {}
+
+impl Validator for Completion {}
+
+impl Helper for Completion {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_name_finds_it_where_none_begins_with_it() {
+        let words = || ["/conv1/Conv", "/conv2/Conv", "/relu1/Relu"].map(str::to_owned).to_vec();
+        let texts = |typed| fitting(words(), typed).into_iter().map(|pair| pair.replacement).collect::<Vec<_>>();
+        assert_eq!(texts("/conv"), ["/conv1/Conv", "/conv2/Conv"]);
+        assert_eq!(texts("relu1"), ["/relu1/Relu"]);
+        assert_eq!(texts("x"), [""; 0]);
+    }
+}

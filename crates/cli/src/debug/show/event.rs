@@ -1,0 +1,104 @@
+use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, Place};
+
+use super::inputs_and_outputs;
+use crate::debug::debuggee::RunEnd;
+
+/// A run that stopped: why and where, and what can be looked at.
+pub fn stopped(event: &Event, location: Option<&Location>) -> String {
+    let mut text = match &event.kind {
+        EventKind::Breakpoint { place, breakpoints } => {
+            let numbers: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
+            let word = if numbers.len() == 1 { "Breakpoint" } else { "Breakpoints" };
+            format!("{word} {}, {}", numbers.join(", "), at(place))
+        }
+        EventKind::Paused { place } => format!("Paused {}", at(place)),
+        EventKind::StepComplete { place } => at(place),
+        EventKind::Exception {
+            place: Some(place), exception: Exception::NonFinite { breakpoints, outputs }, ..
+        } => {
+            let numbers: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
+            format!("Breakpoint {}, {}: {}", numbers.join(", "), at(place), failed_outputs(outputs))
+        }
+        _ => told(event),
+    };
+    if let Some(location) = location {
+        let tensors = inputs_and_outputs(location);
+        if !tensors.is_empty() {
+            text.push('\n');
+            text.push_str(&tensors);
+        }
+    }
+    text
+}
+
+/// Something that happened.
+pub fn told(event: &Event) -> String {
+    let more = match event.coalesced {
+        0 => String::new(),
+        count => format!(" (and {count} more of this kind)"),
+    };
+    let text = match &event.kind {
+        EventKind::ModelLoaded { model, name, path, fidelity, operators } => {
+            format!("Model {model}: {name} ({path}), {operators} operators, {fidelity}")
+        }
+        EventKind::ModelUnloaded { model } => format!("Model {model} is gone"),
+        EventKind::RunCreated { run, model } => format!("Run {} of model {model} was prepared", run.0),
+        EventKind::RunDestroyed { run } => format!("What belonged to run {} is gone", run.0),
+        EventKind::RunPushed { run } => format!("Run {} begins on thread {}", run.0, event.thread),
+        EventKind::RunPopped { run, error: None } => format!("Run {} ended", run.0),
+        EventKind::RunPopped { run, error: Some(error) } => format!("Run {} failed: {error}", run.0),
+        EventKind::OperatorReady { place } => format!("Ready: {}", at(place)),
+        EventKind::OperatorFinished { place, outputs } => {
+            let range = outputs.iter().filter_map(|output| {
+                let statistics = output.statistics.as_ref()?;
+                let (min, max) = statistics.min.zip(statistics.max)?;
+                Some(format!("; output[{}] {min} to {max}", output.slot))
+            });
+            format!("Finished: {}{}", at(place), range.collect::<String>())
+        }
+        EventKind::Exception { run, place, exception } => {
+            let place =
+                place.as_ref().map(|place| format!(" at #{} {} ({})", place.operator, place.name, place.op_type));
+            match exception {
+                Exception::Engine { message } => {
+                    format!("Run {} failed{}: {message}", run.0, place.unwrap_or_default())
+                }
+                Exception::NonFinite { outputs, .. } => {
+                    format!("Run {}{}: {}", run.0, place.unwrap_or_default(), failed_outputs(outputs))
+                }
+                _ => format!("Run {}: something went wrong{}", run.0, place.unwrap_or_default()),
+            }
+        }
+        EventKind::InternalError { message } => format!("The debugger failed in something: {message}"),
+        other => other.name().as_str().replace('_', " "),
+    };
+    text + &more
+}
+
+/// How a run of our own ended.
+pub fn ended(end: &RunEnd, aborted: bool) -> String {
+    let run = end.run.0;
+    match &end.outcome {
+        Ok(outputs) => {
+            let outputs: Vec<String> = outputs.iter().map(ToString::to_string).collect();
+            format!("Run {run} ended: {}", outputs.join(", "))
+        }
+        Err(_) if aborted => format!("Run {run} was ended"),
+        Err(error) => format!("Run {run} failed: {error}"),
+    }
+}
+
+/// Outputs with elements that are not finite.
+fn failed_outputs(outputs: &[NonFinite]) -> String {
+    let output = |output: &NonFinite| {
+        let value = output.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
+        let counts = [(output.nan, "NaN"), (output.infinite, "infinite")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        format!("output[{}]{value} has {}", output.slot, counts.collect::<Vec<_>>().join(" and "))
+    };
+    outputs.iter().map(output).collect::<Vec<_>>().join(", ")
+}
+
+fn at(place: &Place) -> String {
+    format!("{} #{} {} ({}), run {}", place.moment, place.operator, place.name, place.op_type, place.run.0)
+}

@@ -1,0 +1,11 @@
+//! Events, places and numbers as text and as JSON.
+
+mod event;
+mod number;
+mod place;
+mod table;
+
+pub use event::{ended, stopped, told};
+pub use number::{element_json, histogram, statistics, top};
+pub use place::{breakpoint, fate, inputs_and_outputs, tensor_form, tensors};
+pub use table::table;

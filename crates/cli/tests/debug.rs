@@ -1,0 +1,429 @@
+//! `opscope debug`: breakpoints, steps, looking and changing, by scripts in batch mode.
+
+mod process;
+
+use std::fs;
+
+use opscope::tensor::{Tensor, npy};
+use process::tensors::{close, near, numbers, read};
+use process::{Ended, Workplace, end, fixture, model};
+
+/// Runs commands in batch on a model.
+fn batch(place: &Workplace, arguments: &[&str], commands: &[&str]) -> Ended {
+    let commands: Vec<&str> = commands.iter().flat_map(|command| ["-ex", *command]).collect();
+    end(&mut place.command(&[&["debug"], arguments, &["--batch"], &commands].concat()))
+}
+
+/// Runs commands on the digits, whose script must end well.
+fn digits(place: &Workplace, commands: &[&str]) -> String {
+    let (digits, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    let ended = batch(place, &[&digits, "--input", &image], commands);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    ended.stdout
+}
+
+/// The texts stand in this order.
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is not, or not here, in:\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[test]
+fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_goes_on() {
+    let place = Workplace::new();
+    let text = digits(&place, &["break /conv2/Conv", "run", "print input[0][0, 0, :2, :3]", "continue"]);
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1 before /conv2/Conv: #3 /conv2/Conv, step",
+            "Breakpoint 1, before #3 /conv2/Conv (Conv), run 0",
+            "input[0]   /relu1/Relu_output_0",
+            "float32 [8, 8, 8, 8]",
+            "input[0][0, 0, :2, :3]  float32 [2, 3]\n[[",
+            "Run 0 ended: probabilities float32 [8, 10]",
+        ],
+    );
+}
+
+#[test]
+fn what_is_saved_at_a_stop_is_what_the_model_is_known_to_compute() {
+    let place = Workplace::new();
+    let commands =
+        ["break /conv2/Conv after", "run", "save output[0] conv2.npy", "save input[0][3, :, ::2, -1] part.npy"];
+    digits(&place, &commands);
+    let expected = |value: &str| {
+        let index = process::model("expected/digits_cnn/index.json");
+        let index: serde_json::Value = serde_json::from_str(&fs::read_to_string(index).unwrap()).unwrap();
+        let file =
+            index["values"][value]["file"].as_str().unwrap_or_else(|| panic!("{value} is not in {index}")).to_owned();
+        read(model(&format!("expected/digits_cnn/{file}")))
+    };
+    let found = read(place.path("conv2.npy"));
+    assert!(close(&found, &expected("/conv2/Conv_output_0")));
+    let whole = expected("/relu1/Relu_output_0");
+    let (part, all) = (read(place.path("part.npy")), numbers(&whole));
+    assert_eq!(part.shape(), [8, 4]);
+    let chosen = (0..8).flat_map(|channel| (0..4).map(move |row| ((3 * 8 + channel) * 8 + 2 * row) * 8 + 7));
+    assert!(near(&numbers(&part), &chosen.map(|index| all[index]).collect::<Vec<_>>()));
+}
+
+#[test]
+fn steps_finish_and_until_go_exactly_so_far() {
+    let place = Workplace::new();
+    let text =
+        digits(&place, &["tbreak #0", "run", "step", "step 2", "finish", "next", "until Softmax", "finish", "c"]);
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1, before #0 /conv1/Conv (Conv), run 0",
+            "before #1 /bn1/BatchNormalization (BatchNormalization), run 0",
+            "before #2 /relu1/Relu (Relu), run 0",
+            "before #3 /conv2/Conv (Conv), run 0",
+            "after #3 /conv2/Conv (Conv), run 0",
+            "before #4 /bn2/BatchNormalization (BatchNormalization), run 0",
+            "before #15",
+            "after #15",
+            "Run 0 ended",
+        ],
+    );
+}
+
+#[test]
+fn stepping_over_the_last_operator_ends_with_the_run() {
+    let place = Workplace::new();
+    let text = digits(&place, &["break Softmax", "run", "step 5"]);
+    assert!(text.trim_end().ends_with("Run 0 ended: probabilities float32 [8, 10]"), "{text}");
+}
+
+#[test]
+fn conditions_ignore_counts_and_switches_decide_what_stops() {
+    let place = Workplace::new();
+    let text = digits(
+        &place,
+        &[
+            "break Conv if shape == [8, 32, 4, 4]",
+            "break Relu after if min >= 0 and zeros > 0",
+            "ignore 2 1",
+            "disable 1",
+            "run",
+            "info breakpoints",
+            "condition 2",
+            "enable 1",
+            "delete 2",
+            "continue",
+            "continue",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Breakpoint 1 after Conv if shape == [8, 32, 4, 4]: 3 operators",
+            "Breakpoint 1 (off)",
+            "Breakpoint 2, after #5 /relu2/Relu (Relu), run 0",
+            "2 hits",
+            "Breakpoint 2 is gone",
+            "Breakpoint 1, after #7 /conv3/Conv (Conv), run 0",
+            "Run 0 ended",
+        ],
+    );
+}
+
+#[test]
+fn continue_with_a_number_lets_hits_pass() {
+    let place = Workplace::new();
+    let text = digits(&place, &["break Relu", "run", "continue 2", "continue"]);
+    in_order(&text, &["before #2 /relu1/Relu", "before #9 /relu3/Relu", "before #13 /relu4/Relu"]);
+    assert!(!text.contains("#5 /relu2/Relu"), "{text}");
+}
+
+#[test]
+fn a_tensor_that_is_set_changes_what_the_model_computes() {
+    let place = Workplace::new();
+    let text = digits(
+        &place,
+        &[
+            "break Softmax",
+            "run",
+            "set input[0] = 0",
+            "info inputs",
+            "finish",
+            "save output[0] even.npy",
+            "set output[0][0, 3] = 0.5",
+            "print output[0][0, 3]",
+            "continue",
+        ],
+    );
+    in_order(&text, &["input[0] is replaced", "replaced", "output[0] is replaced", "\n0.5\n", "Run 0 ended"]);
+    // Softmax of zeros.
+    assert!(near(&numbers(&read(place.path("even.npy"))), &[0.1; 80]));
+}
+
+#[test]
+fn a_tensor_from_a_file_takes_the_place_of_another() {
+    let place = Workplace::new();
+    let logits = Tensor::from_f32(vec![8, 10], &[0.0f32; 80].map(|_| 3.0)).unwrap();
+    let mut bytes = Vec::new();
+    npy::write(&logits.view(), &mut bytes).unwrap();
+    place.write("logits of mine.npy", bytes);
+    let commands = ["b Softmax", "r", "set input[0] = \"logits of mine.npy\"", "finish", "save output[0] even.npy"];
+    digits(&place, &commands);
+    assert!(near(&numbers(&read(place.path("even.npy"))), &[0.1; 80]));
+}
+
+#[test]
+fn a_skipped_operator_is_not_executed_and_its_outputs_are_the_given_ones() {
+    let place = Workplace::new();
+    let output = read(model("digits_cnn.output.probabilities.npy"));
+    let mut bytes = Vec::new();
+    npy::write(&output.view(), &mut bytes).unwrap();
+    place.write("given.npy", bytes);
+    let commands = ["b Relu", "b Softmax after", "r", "delete 1", "skip zeros", "topk output[0] 1"];
+    let text = digits(&place, &commands);
+    in_order(&text, &["before #2 /relu1/Relu", "after #15", "  0."]);
+    let commands = ["b Softmax", "r", "skip given.npy"];
+    assert!(digits(&place, &commands).contains("Run 0 ended"));
+    let refused = ["b Softmax", "r", "skip zeros given.npy"];
+    let ended = batch(&place, &[&model("digits_cnn.onnx")], &refused);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+}
+
+#[test]
+fn nan_and_infinity_are_caught_where_they_begin() {
+    let place = Workplace::new();
+    let (nan, x) = (fixture("nan.onnx"), fixture("nan.input.x.npy"));
+    let ended =
+        batch(&place, &[&nan, "--input", &x], &["catch nonfinite", "run", "print output[0]", "where", "c", "c"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(
+        &ended.stdout,
+        &[
+            "after #1 log (Log), run 0: output[0] b has 1 NaN and 1 infinite",
+            "output[0]  float32 [3]\n[      nan      -inf 0.6931472]",
+            "after #3 inverse (Div), run 0: output[0] z has 1 infinite",
+            "Run 0 ended",
+        ],
+    );
+    let ended = batch(&place, &[&nan, "--input", &x], &["catch nan", "run", "c"]);
+    assert!(!ended.stdout.contains("inverse"), "{ended:?}");
+}
+
+#[test]
+fn an_aborted_run_ends_without_outputs_and_is_no_failure() {
+    let place = Workplace::new();
+    let text = digits(&place, &["b /conv2/Conv", "run 2", "abort no more of this", "c"]);
+    in_order(
+        &text,
+        &["run 0", "Run 0 was ended", "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1", "Run 1 ended: prob"],
+    );
+}
+
+#[test]
+fn of_parallel_runs_one_can_be_looked_at_while_others_wait_or_go_on() {
+    let place = Workplace::new();
+    let commands = [
+        "break /conv2/Conv run 1",
+        "run --parallel 3",
+        "info runs",
+        "print input[0][0, 0, 0]",
+        "continue --all",
+        "run 2",
+    ];
+    let text = digits(&place, &commands);
+    in_order(&text, &["Breakpoint 1, before #3 /conv2/Conv (Conv), run 1", "* ", "run 1", "input[0][0, 0, 0]"]);
+    for run in 0..5 {
+        assert!(text.contains(&format!("Run {run} ended")), "{run}: {text}");
+    }
+}
+
+#[test]
+fn each_stopped_run_can_be_chosen() {
+    let place = Workplace::new();
+    let text = digits(
+        &place,
+        &["b /conv2/Conv", "run --parallel 2", "c", "tb Softmax", "c", "thread", "info runs", "c --all", "info runs"],
+    );
+    assert!(text.contains("No run is going on."), "{text}");
+}
+
+#[test]
+fn what_is_there_can_be_asked_for() {
+    let place = Workplace::new();
+    let text = digits(
+        &place,
+        &[
+            "info model",
+            "info operators type:Conv",
+            "info operator /conv1/Conv",
+            "print conv1.bias[:2]",
+            "break /conv2/Conv",
+            "run",
+            "where",
+            "bt",
+            "list",
+            "info weights",
+            "info attributes",
+            "info outputs",
+            "info events",
+            "info status",
+            "topk input[0] 2",
+            "histogram weight[0]",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "Model 1: digits_cnn",
+            "input   image float32 [batch, 1, 8, 8]",
+            "#7  Conv  /conv3/Conv",
+            "kernel_shape = [3, 3]",
+            "value(\"conv1.bias\")[:2]  float32 [2]",
+            "Breakpoint 1, before #3",
+            "before #3 /conv2/Conv (Conv), run 0, thread ",
+            "#2  /relu1/Relu (Relu)",
+            "made /relu1/Relu_output_0",
+            "=> #3    /conv2/Conv: /conv2/Conv_output_0 = Conv(",
+            "float32 [16, 8, 3, 3]",
+            "pads",
+            "output[0]  /conv2/Conv_output_0  float32 [8, 16, 8, 8]",
+            "raised",
+            "1 threads stopped",
+        ],
+    );
+}
+
+#[test]
+fn an_optimised_model_says_what_became_of_its_operators() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let commands = ["info operators BatchNormalization", "break /conv1/Conv", "run", "where", "c"];
+    let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(&ended.stdout, &["/bn1/BatchNormalization", "/conv1/Conv (Conv), run 0", "Run 0 ended"]);
+}
+
+#[test]
+fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for (command, says) in [
+        ("brek Conv", "did you mean 'break'?"),
+        ("break /conv2/Cnov", "there is '/conv2/Conv'"),
+        ("break Conv if nna", "nan"),
+        ("print output[0]", "no run is stopped"),
+        ("continue", "no run is stopped"),
+        ("thread 5", "run 5 is not stopped"),
+        ("delete 7", "there is no breakpoint 7"),
+        ("source nowhere", "nowhere cannot be read"),
+        ("info operators Cnov", "did you mean 'Conv'?"),
+        ("p", "a tensor: input[0]"),
+    ] {
+        let ended = batch(&place, &[&digits], &[command, "echo not reached"]);
+        assert_eq!(ended.code, Some(1), "{command}: {ended:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{command}: {ended:?}");
+        assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+        ended.says(&[says]);
+        assert!(!ended.stdout.contains("not reached"), "{ended:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_at_a_stop_is_refused_and_the_run_goes_on() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let commands = [
+        "break /conv2/Conv",
+        "run",
+        "-print output[0]",
+        "-print input[9]",
+        "-print input[0][99]",
+        "-set output[0] = 1",
+        "-set input[0] = nowhere.npy",
+        "-until Cnov",
+        "-print value(\"nothing\")",
+        "continue",
+    ];
+    let ended = batch(&place, &[&digits], &commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stderr.lines().count(), 7, "{ended:?}");
+    ended.says(&[
+        "error: there is no output[0] here",
+        "input[9]",
+        "outside of axis 0",
+        "nowhere.npy",
+        "Cnov",
+        "nothing",
+    ]);
+    assert!(ended.stdout.contains("Run 0 ended"), "{ended:?}");
+}
+
+#[test]
+fn wrong_use_is_told_before_anything_runs() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let refused = |arguments: &[&str], says: &[&str]| {
+        end(&mut place.command(&[&["debug"], arguments].concat())).refused(2, says);
+    };
+    refused(&[], &["<MODEL>"]);
+    refused(&["nowhere.onnx"], &["nowhere.onnx"]);
+    refused(&[&digits, "--batch"], &["-ex COMMAND or -x FILE"]);
+    refused(&[&digits, "--attach", "1"], &["--attach"]);
+    refused(&["--attach", "1", "--dym-batch", "2"], &["--attach takes no inputs"]);
+    refused(&[&digits, "--input", "nowhere.npy"], &["nowhere.npy"]);
+    refused(&[&digits, "--dym-shape-range", "image:1~3,1,8,8"], &["--dym-shape"]);
+    end(&mut place.command(&["debug", "--attach", "4194304"])).refused(1, &["4194304"]);
+}
+
+#[test]
+fn a_script_runs_line_by_line_with_comments_and_files_within() {
+    let place = Workplace::new();
+    place.write("inner", "# stops\nbreak Softmax\n\n-print nothing at all\nrun\n");
+    place.write("outer", "source inner\nprint input[0][0, 0]\ncontinue\n");
+    let digits = model("digits_cnn.onnx");
+    let ended = end(&mut place.command(&["debug", &digits, "--batch", "-x", "outer", "-ex", "echo the end"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(&ended.stdout, &["Breakpoint 1, before #15", "input[0][0, 0]", "Run 0 ended", "the end"]);
+    ended.says(&["error: inner:4: "]);
+    place.write("bad", "echo one\nnonsense\necho two\n");
+    let ended = end(&mut place.command(&["debug", &digits, "--batch", "-x", "bad"]));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    ended.says(&["error: bad:2: 'nonsense' is no command"]);
+    assert!(!ended.stdout.contains("two"), "{ended:?}");
+}
+
+#[test]
+fn a_run_that_fails_ends_a_batch_with_exit_code_1() {
+    let place = Workplace::new();
+    let commands = ["catch error", "run"];
+    let (reshape, x) = (fixture("runtime_reshape.onnx"), fixture("runtime_reshape.input.x.npy"));
+    let shape = Tensor::from_i64(vec![3], &[7, 7, 7]).unwrap();
+    let mut bytes = Vec::new();
+    npy::write(&shape.view(), &mut bytes).unwrap();
+    place.write("shape.npy", bytes);
+    let inputs = format!("{x},{}", place.path("shape.npy").display());
+    let ended = batch(&place, &[&reshape, "--input", &inputs], &commands);
+    assert!(matches!(ended.code, Some(1 | 2)), "{ended:?}");
+}
+
+#[test]
+fn lines_from_a_pipe_are_commands_and_an_error_does_not_end_them() {
+    let place = Workplace::new();
+    place.write("lines", "break Softmax\nnonsense\nrun\n\np input[0][0, 0]\nstep\n\nquit\necho not reached\n");
+    let mut command = place.command(&["debug", &model("digits_cnn.onnx")]);
+    let ended = end(command.stdin(fs::File::open(place.path("lines")).unwrap()));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(&ended.stdout, &["Breakpoint 1, before #15", "input[0][0, 0]", "Run 0 ended"]);
+    assert!(!ended.stdout.contains("not reached") && !ended.stdout.contains("(opscope)"), "{ended:?}");
+}
+
+#[test]
+fn help_names_every_command() {
+    let place = Workplace::new();
+    let text = digits(&place, &["help", "help break", "help c"]);
+    for command in ["run", "break", "until", "topk", "events", "quit"] {
+        assert!(text.lines().any(|line| line.starts_with(command)), "{command}: {text}");
+    }
+    in_order(&text, &["first nonfinite", "continue [N | --all]"]);
+}
