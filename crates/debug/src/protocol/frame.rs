@@ -99,11 +99,6 @@ impl FrameReader {
         self.limits = limits;
     }
 
-    /// Whether a part of a frame has come.
-    pub fn is_within_frame(&self) -> bool {
-        self.filled > 0
-    }
-
     /// Takes what the stream has: a frame when its last byte is there. None where a stream that does not block has no
     /// more for now, and after some MiB of a long frame, so that a caller with other duties can see to them.
     ///
@@ -172,5 +167,86 @@ fn take(from: &mut impl Read, into: &mut [u8]) -> Result<Taken, FrameError> {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Taken::NoneYet),
             Err(error) => Err(error.into()),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A stream whose bytes come in pieces, with nothing to read between them.
+    struct Pieces(VecDeque<Vec<u8>>, bool);
+
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let Some(mut piece) = self.0.pop_front() else { return Ok(0) };
+            let count = piece.len().min(into.len());
+            into[..count].copy_from_slice(&piece[..count]);
+            if count < piece.len() {
+                self.0.push_front(piece.split_off(count));
+            }
+            Ok(count)
+        }
+    }
+
+    fn bytes(frame: &Frame) -> Vec<u8> {
+        let head = frame_head(frame.json.len(), frame.attachment.len()).unwrap();
+        [&head, &*frame.json, &*frame.attachment].concat()
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_out_as_they_went_in_however_they_are_cut(
+            parts in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..50), 0..700_000usize), 1..5),
+            sizes in prop::collection::vec(1..300_000usize, 1..50),
+        ) {
+            let frames: Vec<Frame> =
+                parts.into_iter().map(|(json, length)| Frame { json, attachment: vec![7; length] }).collect();
+            let mut left = frames.iter().flat_map(bytes).collect::<Vec<u8>>();
+            let mut pieces = VecDeque::new();
+            for size in sizes.into_iter().cycle() {
+                if left.is_empty() {
+                    break;
+                }
+                let rest = left.split_off(size.min(left.len()));
+                pieces.push_back(std::mem::replace(&mut left, rest));
+            }
+            let (mut stream, mut reader, mut read) = (Pieces(pieces, false), FrameReader::new(FrameLimits::REQUEST), vec![]);
+            let end = loop {
+                match reader.read(&mut stream) {
+                    Ok(frame) => read.extend(frame),
+                    Err(end) => break end,
+                }
+            };
+            prop_assert!(matches!(end, FrameError::Closed));
+            prop_assert_eq!(read, frames);
+        }
+    }
+
+    #[test]
+    fn a_stream_that_ends_within_a_frame_says_so() {
+        let whole = bytes(&Frame { json: b"{}".to_vec(), attachment: vec![1; 3] });
+        for end in 1..whole.len() {
+            let mut reader = FrameReader::new(FrameLimits::REQUEST);
+            assert!(matches!(reader.read(&mut &whole[..end]), Err(FrameError::Cut)), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_too_long_is_refused_by_its_head_alone() {
+        let mut reader = FrameReader::new(FrameLimits { json: 10, attachment: 0 });
+        let error = reader.read(&mut &[11, 0, 0, 0, 0, 0, 0, 0][..]).unwrap_err();
+        assert_eq!(error.to_string(), "a frame announces 11 bytes of JSON, and at most 10 are taken");
+        let mut reader = FrameReader::new(FrameLimits { json: 10, attachment: 0 });
+        let error = reader.read(&mut &[2, 0, 0, 0, 1, 0, 0, 0][..]).unwrap_err();
+        assert_eq!(error.to_string(), "a frame announces 1 bytes of raw data, and at most 0 are taken");
     }
 }

@@ -74,8 +74,7 @@ impl Connection {
 
     /// Notes what the debugger calls itself.
     pub fn name(&mut self, name: &str) {
-        let name: String = name.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect();
-        self.peer = format!("{name} ({})", self.process);
+        self.peer = format!("{} ({})", plain(name), self.process);
     }
 
     /// Attaches, or lets go of an earlier attachment.
@@ -143,6 +142,11 @@ impl Connection {
     fn is_sending(&self) -> bool {
         self.sent < self.out.len()
     }
+}
+
+/// A name as it can stand in a line of a log.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect()
 }
 
 /// A message as it is sent.

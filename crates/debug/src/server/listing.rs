@@ -2,9 +2,10 @@ use std::fmt::Write;
 
 use opscope_onnx::{Graph, OperatorId, ValueId};
 
-/// Slots, attributes and characters of an attribute's value that a line has at most.
+/// What a line has at most: slots, attributes, characters of a name, and of an attribute's value.
 const MOST_SLOTS: usize = 64;
 const MOST_ATTRIBUTES: usize = 64;
+const MOST_NAME: usize = 1000;
 const MOST_CHARACTERS: usize = 120;
 
 /// An operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same whenever the same
@@ -12,15 +13,15 @@ const MOST_CHARACTERS: usize = 120;
 pub(super) fn line(graph: &Graph, id: OperatorId) -> String {
     let operator = graph.operator(id);
     let mut line = String::new();
-    push(&mut line, &operator.name, usize::MAX);
+    push(&mut line, &operator.name, MOST_NAME);
     line.push_str(": ");
     slots(&mut line, graph, &operator.outputs);
     line.push_str(" = ");
     if !operator.domain.is_empty() {
-        push(&mut line, &operator.domain, usize::MAX);
+        push(&mut line, &operator.domain, MOST_NAME);
         line.push('.');
     }
-    push(&mut line, &operator.op_type, usize::MAX);
+    push(&mut line, &operator.op_type, MOST_NAME);
     line.push('(');
     slots(&mut line, graph, &operator.inputs);
     line.push(')');
@@ -40,7 +41,7 @@ fn slots(line: &mut String, graph: &Graph, slots: &[Option<ValueId>]) {
             line.push_str(", ");
         }
         match slot {
-            Some(id) => push(line, &graph.value(*id).name, usize::MAX),
+            Some(id) => push(line, &graph.value(*id).name, MOST_NAME),
             None => line.push('_'),
         }
     }

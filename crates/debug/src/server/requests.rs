@@ -1,16 +1,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::connection::{Connection, text};
+use super::connection::{Connection, plain, text};
 use super::{backtrace, graphs, tensors};
 use crate::expression::TensorPart;
 use crate::protocol::{
     Failure, Frame, FrameLimits, Hello, HelloRequest, MOST_EVENTS, PROTOCOL, Request, TensorForm, VERSION,
 };
-use crate::{Attachment, DebugError, Debugger, Queue, Sequence};
+use crate::{AttachOptions, Attachment, DebugError, Debugger, Queue, Sequence};
 
 /// What a request is answered with.
 pub(super) struct Reply {
@@ -42,15 +43,18 @@ const BATCH: usize = 1 << 20;
 /// Events that are taken out of a queue at once.
 const STRIDE: usize = 64;
 
+/// The shortest interval of timeout events: a debugger must not keep the program busy with them.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
+
 /// The longest text of a pattern. Matching takes time for each of its characters.
 const MOST_PATTERN: usize = 4096;
 
 /// Does what a frame asks for, and puts the answer on its way.
 pub(super) fn answer(debugger: &Debugger, connection: &mut Connection, frame: Frame) {
-    let head: Head = match serde_json::from_slice(&frame.json) {
+    let head = match read_head(&frame.json) {
         Ok(head) => head,
-        Err(error) => {
-            let message = format!("this is no request: {error}; right is {{\"id\": 1, \"request\": \"status\"}}");
+        Err(reason) => {
+            let message = format!("this is no request: {reason}; right is {{\"id\": 1, \"request\": \"status\"}}");
             return fail(connection, None, "malformed", &message);
         }
     };
@@ -83,6 +87,14 @@ pub(super) fn answer(debugger: &Debugger, connection: &mut Connection, frame: Fr
     }
 }
 
+fn read_head(json: &[u8]) -> Result<Head, String> {
+    // A list of the fields' values would be read as an object, too.
+    if !json.trim_ascii_start().starts_with(b"{") {
+        return Err("it is no JSON object".to_owned());
+    }
+    serde_json::from_slice(json).map_err(|error| error.to_string())
+}
+
 /// Puts a refusal on its way.
 pub(super) fn fail(connection: &mut Connection, id: Option<u64>, code: &str, message: &str) {
     let failure = Failure { code: code.to_owned(), message: message.to_owned() };
@@ -109,7 +121,8 @@ fn perform(
         return Err(refused("hello_first", message));
     }
     if let Request::Attach(options) = request {
-        let attachment = debugger.attach(options)?;
+        let timeout = options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT));
+        let attachment = debugger.attach(AttachOptions { name: plain(&options.name), timeout, ..options })?;
         connection.hold(attachment);
         return Reply::done();
     }

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use opscope_onnx::OnnxError;
-use opscope_tensor::{Accumulator, Element, Histogram, Region, Slice, Tensor, TensorError, TensorView};
+use opscope_tensor::{Accumulator, Histogram, Region, Slice, Tensor, TensorError, TensorView, TopBy};
 
 use super::graphs;
 use super::requests::refused;
@@ -69,17 +69,12 @@ pub(super) fn top_k(
     k: usize,
     magnitude: bool,
 ) -> Result<Vec<Ranked>, DebugError> {
+    let (by, k) = (if magnitude { TopBy::Magnitude } else { TopBy::Value }, k.min(MOST_RANKED));
     look(attachment, at, part, move |view, region| {
-        let copy = region.copy(view)?;
-        let element = |index| Element::at(copy.dtype(), copy.bytes(), index);
-        let rank = |index| element(index)?.to_f64().map(|value| if magnitude { value.abs() } else { value });
-        let mut top: Vec<(usize, f64)> = (0..copy.elements())
-            .filter_map(|index| Some((index, rank(index)?)))
-            .filter(|(_, rank)| !rank.is_nan())
-            .collect();
-        top.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        top.truncate(k.min(MOST_RANKED));
-        let top: Vec<_> = top.into_iter().filter_map(|(index, _)| Some((index, element(index)?))).collect();
+        let top = match region.contiguous() {
+            Some(range) if range.len() == view.elements() => opscope_tensor::top_k(view, k, by)?,
+            _ => opscope_tensor::top_k(&region.copy(view)?.view(), k, by)?,
+        };
         let ranked = top
             .into_iter()
             .map(|(flat, element)| Ranked { index: unravel(flat, region.shape()), value: element.to_string() });

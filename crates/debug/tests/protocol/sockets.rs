@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope_debug::{AttachOptions, Debugger};
+use opscope_model::Fidelity;
 
 use crate::fake::{Fake, PLAIN};
 use crate::raw::Raw;
@@ -28,9 +29,10 @@ fn child() {
                 Ok(server) => server,
                 Err(error) => return println!("refused: {error}"),
             };
+            let fake = Fake::new();
+            debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
             println!("listening: {}", server.path().unwrap().display());
             let runs = std::thread::spawn(move || {
-                let fake = Fake::new();
                 let mut run = 0;
                 while std::env::var_os(ROLE).is_some() {
                     assert_eq!(fake.run(&debugger, run, PLAIN).unwrap(), Fake::expected(PLAIN));
