@@ -128,9 +128,8 @@ fn tab_lists_what_could_be_meant() {
     terminal.types("info ope\t\t");
     let shown = terminal.until("operators");
     assert!(!shown.contains("events"), "{shown}");
-    // The list, and the line once more.
-    terminal.until(PROMPT);
-    terminal.types(CTRL_C);
+    terminal.types("s\r");
+    terminal.until("#15  Softmax");
     terminal.until(PROMPT);
     terminal.types("q\r");
     assert_eq!(terminal.end().0.code(), Some(0));
