@@ -12,7 +12,8 @@ use crate::run::{Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::{
-    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, StatisticsSummary, Target,
+    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, Sequence, StatisticsSummary,
+    Target,
 };
 
 /// The debugger's part of a run.
@@ -151,6 +152,7 @@ impl Observer {
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
         self.run.stop_at(Some(event));
+        self.shared.count_stopped(&self.run);
         stopped.set_event(event);
         let answer = self.shared.queues.wait(event, |job| {
             if catch_unwind(AssertUnwindSafe(|| job(&mut *stopped))).is_err() {
@@ -162,6 +164,14 @@ impl Observer {
         let resume = self.shared.settle(answer);
         *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| Table::nothing(debugger));
         resume
+    }
+
+    /// Waits at an event of the run that is at no operator.
+    fn wait_at(&self, event: Option<Sequence>) -> Resume {
+        if event.is_some() {
+            self.shared.count_stopped(&self.run);
+        }
+        self.shared.wait_at(event)
     }
 
     /// How the run goes on. A step is one of the debugger that asked for it.
@@ -215,7 +225,7 @@ impl RunObserver for Observer {
         let debugger = self.table();
         let told = self.shared.announce(EventKind::RunPushed { run: self.run.id });
         drop(control);
-        let resume = self.shared.wait_at(told);
+        let resume = self.wait_at(told);
         if let Some(table) = debugger
             && let Next::End(reason) = self.go_on(&table, resume)
         {
@@ -246,7 +256,7 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
-            self.shared.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
+            self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
         }
         self.end(outcome.err().map(ToString::to_string));
     }
@@ -268,7 +278,7 @@ impl Observer {
             }
         }
         drop(control);
-        self.shared.wait_at(told);
+        self.wait_at(told);
     }
 }
 
