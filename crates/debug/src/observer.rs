@@ -12,7 +12,8 @@ use crate::run::{Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::{
-    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, StatisticsSummary, Target,
+    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, Sequence, StatisticsSummary,
+    Target,
 };
 
 /// The debugger's part of a run.
@@ -138,6 +139,7 @@ impl Observer {
     fn stop(&self, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
         let Some(event) = self.shared.queues.announce(kind, thread()) else { return Resume::Continue };
         self.run.stop_at(Some(event));
+        self.shared.count_stopped(&self.run);
         // Wherever a run stops, it has arrived.
         self.run.change(|course| (course.step, course.pause) = (None, false));
         stopped.set_event(event);
@@ -149,6 +151,14 @@ impl Observer {
         });
         self.run.stop_at(None);
         self.shared.settle(answer)
+    }
+
+    /// Waits at an event of the run that is at no operator.
+    fn wait_at(&self, event: Option<Sequence>) {
+        if event.is_some() {
+            self.shared.count_stopped(&self.run);
+        }
+        self.shared.wait_at(event);
     }
 
     fn go_on(&self, resume: Resume) -> Next {
@@ -196,7 +206,7 @@ impl RunObserver for Observer {
         self.run.begin(thread());
         let told = self.shared.announce(EventKind::RunPushed { run: self.run.id });
         drop(control);
-        self.shared.wait_at(told);
+        self.wait_at(told);
         self.run.interest()
     }
 
@@ -222,7 +232,7 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
-            self.shared.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
+            self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
         }
         let control = self.shared.control();
         self.run.end();
@@ -235,7 +245,7 @@ impl RunObserver for Observer {
             None
         };
         drop(control);
-        self.shared.wait_at(told);
+        self.wait_at(told);
     }
 }
 

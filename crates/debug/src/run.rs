@@ -20,6 +20,7 @@ pub(crate) struct Run {
     over: AtomicBool,
     /// The event that it is stopped at, or 0.
     stopped: AtomicU64,
+    was_stopped: AtomicBool,
     course: Mutex<Course>,
 }
 
@@ -53,6 +54,7 @@ impl Run {
             thread: AtomicU32::new(0),
             over: AtomicBool::new(false),
             stopped: AtomicU64::new(0),
+            was_stopped: AtomicBool::new(false),
             course: Mutex::default(),
             plan,
         }
@@ -124,6 +126,11 @@ impl Run {
 
     pub fn stop_at(&self, event: Option<Sequence>) {
         self.stopped.store(event.map_or(0, |event| event.0), Ordering::Relaxed);
+    }
+
+    /// Notes that the run is stopped, and says whether it had not been before.
+    pub fn is_first_stop(&self) -> bool {
+        !self.was_stopped.swap(true, Ordering::Relaxed)
     }
 
     pub fn state(&self) -> RunState {

@@ -12,6 +12,23 @@
 //! # Ok::<(), opscope::benchmark::JobError>(())
 //! ```
 //!
+//! Two lines let a debugger attach to whatever a program runs with it, and cost nothing while none does:
+//!
+//! ```no_run
+//! use opscope::debug::{Debugger, server::ServerOptions};
+//! # use opscope::{Session, model::Fidelity, tensor::Tensor};
+//! # let session = Session::load("resnet50.onnx".as_ref(), Fidelity::Exact, std::num::NonZeroUsize::MIN)?;
+//! # let inputs: Vec<Tensor> = Vec::new();
+//!
+//! let debugger = Debugger::new()?;
+//! let _server = debugger.serve(ServerOptions::default())?; // opscope debug --attach PID
+//!
+//! let outputs = session.run(&inputs, &[&debugger])?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [job](benchmark::Job) takes the debugger in its field `debugger`, beside a profiler or a dumper.
+//!
 //! A program marks what it does itself with [`range`]; the marks stand in the profile beside the model's operators.
 
 #![forbid(unsafe_code)]

@@ -1,11 +1,15 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
-use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, Model};
+use opscope_model::{Engine, EngineError, Fidelity, Instrument, LoadOptions, Model, RunId, RunInfo};
 use opscope_onnx::{Graph, OnnxError};
+use opscope_tensor::Tensor;
+
+use crate::Chain;
 
 /// A model that is loaded and can run.
 pub struct Session {
@@ -13,6 +17,8 @@ pub struct Session {
     model: Arc<dyn Model>,
     threads: NonZeroUsize,
     loading: (Ticks, Ticks),
+    /// The number of the next run.
+    next_run: AtomicU64,
 }
 
 /// Why a model could not be loaded.
@@ -49,7 +55,28 @@ impl Session {
     fn begun(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize, start: Ticks) -> Result<Self, SessionError> {
         let engine: Arc<dyn Engine> = Arc::new(TractEngine);
         let model = engine.load(graph, &LoadOptions { fidelity, threads })?;
-        Ok(Self { engine, model, threads, loading: (start, Ticks::now()) })
+        Ok(Self { engine, model, threads, loading: (start, Ticks::now()), next_run: AtomicU64::new(0) })
+    }
+
+    /// Runs once, on the calling thread, and gives copies of the outputs. The instruments watch in this order: what the
+    /// first replaces is what those behind it see. May be called from several threads at once.
+    ///
+    /// A program that runs a model often, or on tensors that are large, plans and uploads for itself:
+    /// see [`Model::plan`].
+    ///
+    /// # Errors
+    /// When the inputs do not fit, the engine fails, an instrument stopped the run, or an output has no form as bytes.
+    pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
+        let plan = self.model.plan(inputs)?;
+        let resident = plan.upload(inputs)?;
+        let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
+        let (graph, fidelity) = (self.graph(), self.model.fidelity());
+        let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
+        let observers = Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)));
+        let outputs = plan.run(id, &*resident, &observers)?;
+        let copy = |slot| outputs.view(slot).to_tensor();
+        let copies: Result<_, _> = (0..outputs.len()).map(copy).collect();
+        copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
     }
 
     /// The engine.

@@ -1,5 +1,6 @@
 //! `opscope benchmark`.
 
+mod attachable;
 mod dump;
 mod job;
 mod text;
@@ -13,6 +14,7 @@ use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::{Session, SessionError};
 
+use self::attachable::Attachable;
 use crate::exit::{Exit, Failure};
 use crate::options::{
     self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
@@ -50,6 +52,14 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         progress.finish();
         return print(text::estimates(&estimates, request.reporting.json)).map(|()| Exit::Done);
     }
+    let _server = match &request.debug_server {
+        None => None,
+        Some(wish) => {
+            let (debugger, server) = Attachable::start(wish, messages)?;
+            job.debugger = Some(debugger);
+            Some(server)
+        }
+    };
     let outcome = match &request.instrument {
         InstrumentChoice::AclJson { path, check_only, memory } => {
             let config = read_acl_json(path, messages)?;
@@ -71,6 +81,10 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     progress.finish();
     let report = outcome.map_err(failure)?;
     show(&report, &job, &request)?;
+    if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
+        let stopped = debugger.stopped_runs;
+        messages.warning(format!("a debugger stopped {stopped} of the runs: the times hold its pauses, too"));
+    }
     for reason in &report.incomplete_because {
         messages.warning(format!("incomplete: {reason}"));
     }

@@ -37,6 +37,10 @@ pub fn render(report: &Report, job: &Job) -> String {
         let _ = writeln!(text, "\ndump      {}", dump.directory.display());
         let _ = writeln!(text, "          {} tensors, {mebibytes:.1} MiB, {} missing", dump.tensors, dump.missing);
     }
+    if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
+        let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
+        let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
+    }
     if let Some((directory, _)) = &job.output {
         let run = directory.join(&job.run_name);
         let _ = writeln!(text, "outputs   {}", run.display());

@@ -8,7 +8,7 @@ use super::request::{OutputFormat, Percent};
 
 pub(super) const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
-const INSTRUMENTS: &str = "Profile and dump";
+const INSTRUMENTS: &str = "Profile, dump and debug";
 const OUTPUT: &str = "Output";
 const NOTED: &str = "Accepted for scripts of other tools, with a note";
 const REFUSED: &str = "Known and refused, with the reason";
@@ -77,6 +77,10 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub check: Option<bool>,
+    /// Let a debugger attach while the model runs, with `opscope debug --attach`; at this socket, or at one that the number
+    /// of the process leads to
+    #[arg(long, num_args = 0..=1, require_equals = true, value_name = "SOCKET", help_heading = INSTRUMENTS)]
+    pub debug_server: Option<Option<PathBuf>>,
     /// The directory of results [also: -o]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,

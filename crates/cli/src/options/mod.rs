@@ -21,7 +21,7 @@ pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
 pub use feed::FeedArguments;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
-pub use request::{BenchmarkRequest, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
+pub use request::{BenchmarkRequest, DebugServer, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::resolve;
 pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;

@@ -23,8 +23,10 @@ pub struct BenchmarkRequest {
     pub repetition: Repetition,
     /// Where results go; they are only printed when there is none.
     pub output: Option<Output>,
-    /// What watches the runs.
+    /// What captures the runs.
     pub instrument: InstrumentChoice,
+    /// Whether a debugger can attach.
+    pub debug_server: Option<DebugServer>,
     /// What is printed.
     pub reporting: Reporting,
 }
@@ -94,7 +96,7 @@ pub enum OutputFormat {
     Txt,
 }
 
-/// What watches the runs: one thing at most.
+/// What captures the runs: one thing at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstrumentChoice {
     /// Nothing: the times are as undisturbed as they can be.
@@ -123,6 +125,13 @@ pub struct Profiler {
     pub memory: RecordMemory,
     /// Whether only the raw recording is written, without the timeline and the tables.
     pub raw_only: bool,
+}
+
+/// A place where a debugger can attach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DebugServer {
+    /// The socket; where there is none, the one that the number of the process leads to.
+    pub path: Option<PathBuf>,
 }
 
 /// What is printed.

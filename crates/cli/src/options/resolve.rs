@@ -6,7 +6,7 @@ use super::environment::Environment;
 use super::profiler::{ProfilerSwitches, RecordMemory};
 use super::refusal::Refusal;
 use super::request::{
-    BenchmarkRequest, InstrumentChoice, Note, NoteKind, Output, Profiler, Repetition, Reporting, Resolved,
+    BenchmarkRequest, DebugServer, InstrumentChoice, Note, NoteKind, Output, Profiler, Repetition, Reporting, Resolved,
 };
 
 /// Checks the rules between the options and says what they mean together.
@@ -37,6 +37,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         },
         output,
         instrument,
+        debug_server: debug_server(&arguments)?,
         reporting: Reporting { json: is(arguments.json), quiet: is(arguments.quiet), debug: is(arguments.debug) },
     };
     Ok(Resolved { request, notes: notes.0 })
@@ -199,6 +200,16 @@ fn instrument(
         return Ok(InstrumentChoice::Dump(Box::new(arguments.dumped.clone())));
     }
     Ok(InstrumentChoice::None)
+}
+
+fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServer>, Refusal> {
+    let Some(path) = &arguments.debug_server else { return Ok(None) };
+    let without_runs = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
+    if let Some((second, _)) = without_runs.into_iter().find(|(_, given)| is(*given)) {
+        let reason = "nothing runs then to which a debugger could attach";
+        return Err(Refusal::Excludes { first: "--debug-server", second, reason });
+    }
+    Ok(Some(DebugServer { path: path.clone() }))
 }
 
 fn note_dump_npy(arguments: &BenchmarkArguments, notes: &mut Notes) {

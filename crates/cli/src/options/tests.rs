@@ -122,6 +122,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "m.onnx -acl a",
         Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { check_only: true, .. })),
     ),
+    ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServer { path: None }))),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
     ("debug", "1", "m.onnx", Works(|r| r.reporting.debug)),
@@ -157,7 +158,10 @@ fn every_option_in_every_spelling_works_or_is_noted_or_is_refused_with_a_reason(
         names.extend(others.iter().filter(|o| o.starts_with("--")).map(|o| format!("--{}", o[2..].replace('-', "_"))));
         let mut lines: Vec<_> = names
             .iter()
-            .flat_map(|name| [format!("{name} {value} {rest}"), format!("{rest} {name}={value}")])
+            .flat_map(|name| match *value {
+                "" => [format!("{name} {rest}"), format!("{rest} {name}")],
+                value => [format!("{name} {value} {rest}"), format!("{rest} {name}={value}")],
+            })
             .collect();
         if spelling.is_some_and(|spelling| spelling.boolean) {
             lines.extend(names.iter().flat_map(|name| [format!("{name} {rest}"), format!("{rest} {name}")]));
@@ -379,4 +383,15 @@ fn likely_word() -> BoxedStrategy<String> {
     let name = prop::sample::select(names);
     let value = prop_oneof![prop::sample::select(values), "[0-9a-z~,;:-]{0,12}", any::<String>()];
     prop_oneof![name.clone(), value.clone(), (name, value).prop_map(|(name, value)| format!("{name}={value}"))].boxed()
+}
+
+#[test]
+fn the_debug_server_takes_a_path_only_behind_its_equals_sign_and_only_where_something_runs() {
+    let server = |line| request(line).debug_server;
+    assert_eq!(server("m.onnx"), None);
+    assert_eq!(server("--debug-server=/tmp/a.sock m.onnx").unwrap().path.unwrap().to_str(), Some("/tmp/a.sock"));
+    assert_eq!(server("--debug-server m.onnx"), Some(DebugServer { path: None }));
+    for line in ["m.onnx --debug-server -acl a --check", "m.onnx --debug-server --dump --dump-estimate"] {
+        assert!(refusal(line).contains("nothing runs then"), "{}", refusal(line));
+    }
 }

@@ -3,9 +3,9 @@
 mod control;
 mod loaded;
 
-use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     control: Mutex<Control>,
     /// The kinds of events that the client wants to be told of; none while there is no client.
     wanted: AtomicU32,
+    /// How many runs have been stopped so far.
+    stopped_runs: AtomicU64,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -57,6 +59,7 @@ impl Debugger {
             queues: Queues::new()?,
             control: Mutex::default(),
             wanted: AtomicU32::new(0),
+            stopped_runs: AtomicU64::new(0),
             log: Box::new(log),
         })))
     }
@@ -71,6 +74,11 @@ impl Debugger {
     pub fn planned(&self, graph: &Arc<Graph>, fidelity: Fidelity, kernels: &Arc<[Kernel]>) {
         let told = self.0.control().plan(&self.0, graph, fidelity, kernels).1;
         self.0.wait_at(told);
+    }
+
+    /// How many runs have been stopped so far, whoever was attached. The time that such a run took is not its model's.
+    pub fn stopped_runs(&self) -> u64 {
+        self.0.stopped_runs.load(Ordering::Relaxed)
     }
 
     /// Lets a client in. It is told of the models and runs that there are, and then that it is attached.
@@ -92,6 +100,13 @@ impl Debugger {
         control.steer();
         drop(control);
         Ok(Attachment::new(Arc::clone(&self.0), generation, &options))
+    }
+}
+
+impl fmt::Debug for Debugger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let client = self.0.control().attached.as_ref().map(|(_, options)| options.name.clone());
+        f.debug_struct("Debugger").field("client", &client).finish_non_exhaustive()
     }
 }
 
@@ -139,6 +154,13 @@ impl Shared {
     pub fn announce(&self, kind: EventKind) -> Option<crate::Sequence> {
         let wanted = self.wants(kind.name());
         wanted.then(|| self.queues.announce(kind, thread())).flatten()
+    }
+
+    /// Counts a run that waits for its client, at its first stop.
+    pub fn count_stopped(&self, run: &Run) {
+        if run.is_first_stop() {
+            self.stopped_runs.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Waits at an event of a moment that has no tensors.

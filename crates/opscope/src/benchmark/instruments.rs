@@ -1,28 +1,44 @@
-//! The instrument of a job: made before the first run, closed after the last.
+//! The instruments of a job: made before the first run, closed after the last.
 
 use std::path::Path;
 
+use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{About, Contents, DirectorySink, Dumper, Sink};
-use opscope_model::Instrument;
 use opscope_profile::{Call, Format, Profiler, Recording, Subject};
 
 use super::job::{DumpForm, Instrumentation, Job, JobError, Surroundings};
 use super::place::Place;
-use super::report::{DumpSummary, ProfileSummary};
-use super::watch::Watch;
+use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
+use super::watch::{Capture, Watch};
 use crate::Session;
 
-/// The instrument of a job, as it is created and finished.
-pub(super) enum Instruments {
+/// The instruments of a job.
+pub(super) struct Instruments {
+    debugging: Option<Debugging>,
+    captures: Captures,
+}
+
+/// What captures the runs, as it is created and finished.
+enum Captures {
     None,
     Profiler(Box<Profiler>, Vec<Format>),
     Dumper(Box<Dumper>),
 }
 
-/// What an instrument left.
+/// A debugger that outlives the job.
+struct Debugging {
+    debugger: Debugger,
+    /// How many runs it had stopped before.
+    stopped_runs: u64,
+    /// Says that the model is loaded, and when this goes that it is not.
+    _model: LoadedModelHandle,
+}
+
+/// What the instruments left.
 #[derive(Default)]
 pub(super) struct Finished {
+    pub debugger: Option<DebuggerSummary>,
     pub profile: Option<ProfileSummary>,
     pub dump: Option<DumpSummary>,
     pub incomplete_because: Vec<String>,
@@ -30,6 +46,58 @@ pub(super) struct Finished {
 
 impl Instruments {
     pub fn create(job: &Job, session: &Session, place: Option<&Place>) -> Result<Self, JobError> {
+        let captures = Captures::create(job, session, place)?;
+        let debugging = job.debugger.as_ref().map(|debugger| Debugging {
+            stopped_runs: debugger.stopped_runs(),
+            _model: debugger.load(session.graph(), session.model().fidelity()),
+            debugger: debugger.clone(),
+        });
+        Ok(Self { debugging, captures })
+    }
+
+    pub fn watch(&self) -> Watch<'_> {
+        let capture = match &self.captures {
+            Captures::None => Capture::Nothing,
+            Captures::Profiler(profiler, _) => Capture::Profiler(profiler),
+            Captures::Dumper(dumper) => Capture::Dumper(dumper),
+        };
+        Watch { debugger: self.debugging.as_ref().map(|debugging| &debugging.debugger), capture }
+    }
+
+    pub fn check(&self, session: &Session) -> Result<(), JobError> {
+        for instrument in self.watch().instruments() {
+            let missing = instrument.requires().missing_in(session.engine().capabilities());
+            if !missing.is_empty() {
+                return Err(JobError::Capability {
+                    instrument: instrument.name().to_owned(),
+                    engine: session.engine().name().to_owned(),
+                    missing: missing.join(", "),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes what was captured and gives it its name. What the runs fell short of stands in its manifest.
+    pub fn finish(
+        self,
+        place: Option<Place>,
+        shortfalls: &[String],
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Finished, JobError> {
+        let debugger = self.debugging.map(|debugging| DebuggerSummary {
+            stopped_runs: debugging.debugger.stopped_runs() - debugging.stopped_runs,
+        });
+        let finished = match place {
+            None => Finished::default(),
+            Some(place) => self.captures.finish(place, shortfalls, surroundings)?,
+        };
+        Ok(Finished { debugger, ..finished })
+    }
+}
+
+impl Captures {
+    fn create(job: &Job, session: &Session, place: Option<&Place>) -> Result<Self, JobError> {
         let directory = place.map_or(Path::new("."), Place::partial);
         let engine = session.engine();
         match &job.instrumentation {
@@ -63,35 +131,12 @@ impl Instruments {
         }
     }
 
-    pub fn watch(&self) -> Watch<'_> {
-        match self {
-            Self::None => Watch::Nothing,
-            Self::Profiler(profiler, _) => Watch::Profiler(profiler),
-            Self::Dumper(dumper) => Watch::Dumper(dumper),
-        }
-    }
-
-    pub fn check(&self, session: &Session) -> Result<(), JobError> {
-        let Some(instrument): Option<&dyn Instrument> = self.watch().instrument() else { return Ok(()) };
-        let missing = instrument.requires().missing_in(session.engine().capabilities());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(JobError::Capability {
-            instrument: instrument.name().to_owned(),
-            engine: session.engine().name().to_owned(),
-            missing: missing.join(", "),
-        })
-    }
-
-    /// Closes what the instrument wrote and gives it its name. What the runs fell short of stands in its manifest.
-    pub fn finish(
+    fn finish(
         self,
-        place: Option<Place>,
+        mut place: Place,
         shortfalls: &[String],
         surroundings: &Surroundings<'_>,
     ) -> Result<Finished, JobError> {
-        let Some(mut place) = place else { return Ok(Finished::default()) };
         place.keep();
         let mut finished = Finished::default();
         match self {

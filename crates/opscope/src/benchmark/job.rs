@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use opscope_clock::{Calibration, ClockPair};
+use opscope_debug::Debugger;
 use opscope_dump::{DumpError, Estimate, Request};
 use opscope_model::Fidelity;
 use opscope_onnx::Graph;
@@ -43,8 +44,10 @@ pub struct Job {
     pub output_batch_axis: usize,
     /// The run's name.
     pub run_name: PathBuf,
-    /// What watches the runs.
+    /// What captures the runs.
     pub instrumentation: Instrumentation,
+    /// A debugger, to which a client may attach while they go on.
+    pub debugger: Option<Debugger>,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
 }
@@ -63,7 +66,7 @@ pub enum InputWish {
     },
 }
 
-/// What watches the runs.
+/// What captures the runs.
 #[derive(Debug, Clone)]
 pub enum Instrumentation {
     /// Nothing.
@@ -200,6 +203,7 @@ impl Job {
             output_batch_axis: 0,
             run_name: PathBuf::from(run_name()),
             instrumentation: Instrumentation::None,
+            debugger: None,
             arguments: Vec::new(),
         }
     }
@@ -388,6 +392,7 @@ impl Job {
             first: Some(first),
             profile: finished.profile,
             dump: finished.dump,
+            debugger: finished.debugger,
         };
         if let Some(outputs) = outputs {
             outputs.commit()?;

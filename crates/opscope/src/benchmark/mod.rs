@@ -17,5 +17,7 @@ pub use latency::{Latency, median_interval};
 pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
 pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
 pub use place::{Place, PlaceError, run_name};
-pub use report::{DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report};
-pub use watch::Watch;
+pub use report::{
+    DebuggerSummary, DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
+};
+pub use watch::{Capture, Watch};

@@ -52,6 +52,9 @@ pub struct Report {
     /// The dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dump: Option<DumpSummary>,
+    /// What the debugger did, where one could attach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debugger: Option<DebuggerSummary>,
 }
 
 /// The model of a report.
@@ -152,6 +155,14 @@ pub struct DumpSummary {
     pub bytes: u64,
     /// How many were selected and are not there.
     pub missing: u64,
+}
+
+/// The debugger of a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct DebuggerSummary {
+    /// How many runs it stopped, warm-ups among them. What they waited is a part of their times, so these are not the
+    /// model's.
+    pub stopped_runs: u64,
 }
 
 impl Measured {

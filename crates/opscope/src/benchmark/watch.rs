@@ -1,15 +1,26 @@
 use std::sync::atomic::AtomicBool;
 
 use opscope_clock::Ticks;
+use opscope_debug::Debugger;
 use opscope_dump::Dumper;
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Call, Profiler};
 
 use super::interruptible::Interruptible;
+use crate::Chain;
 
-/// What watches the runs of a benchmark. One at a time: a dump lengthens the times that a profile shows.
+/// What watches the runs of a benchmark.
 #[derive(Clone, Copy, Default)]
-pub enum Watch<'a> {
+pub struct Watch<'a> {
+    /// A debugger. It comes first: what it replaces is what is captured.
+    pub debugger: Option<&'a Debugger>,
+    /// What captures the runs.
+    pub capture: Capture<'a>,
+}
+
+/// What captures runs. One at a time: a dump lengthens the times that a profile shows.
+#[derive(Clone, Copy, Default)]
+pub enum Capture<'a> {
     /// Nothing. The times are as undisturbed as they can be.
     #[default]
     Nothing,
@@ -20,18 +31,20 @@ pub enum Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// The instrument, where there is one.
-    pub fn instrument(&self) -> Option<&'a dyn Instrument> {
-        match *self {
-            Watch::Nothing => None,
-            Watch::Profiler(profiler) => Some(profiler),
-            Watch::Dumper(dumper) => Some(dumper),
-        }
+    /// The instruments, in the order in which they are called.
+    pub fn instruments(&self) -> impl Iterator<Item = &'a dyn Instrument> + use<'a> {
+        let captures: Option<&'a dyn Instrument> = match self.capture {
+            Capture::Nothing => None,
+            Capture::Profiler(profiler) => Some(profiler),
+            Capture::Dumper(dumper) => Some(dumper),
+        };
+        let debugger: Option<&'a dyn Instrument> = self.debugger.map(|debugger| debugger as _);
+        debugger.into_iter().chain(captures)
     }
 
     /// Says whether the runs that follow only warm up.
     pub(super) fn set_warm_up(&self, warm_up: bool) {
-        if let Watch::Profiler(profiler) = self {
+        if let Capture::Profiler(profiler) = self.capture {
             profiler.set_warm_up(warm_up);
         }
     }
@@ -44,29 +57,38 @@ impl<'a> Watch<'a> {
         start: Ticks,
         end: Ticks,
     ) -> Result<(), opscope_dump::DumpError> {
-        match self {
-            Watch::Nothing => Ok(()),
-            Watch::Profiler(profiler) => {
+        if let Some(debugger) = self.debugger {
+            debugger.planned(model.graph(), model.fidelity(), plan.kernels());
+        }
+        match self.capture {
+            Capture::Nothing => Ok(()),
+            Capture::Profiler(profiler) => {
                 profiler.called(Call::Plan, None, start, end);
                 Ok(())
             }
-            Watch::Dumper(dumper) => dumper.add_plan(model, plan),
+            Capture::Dumper(dumper) => dumper.add_plan(model, plan),
         }
     }
 
     /// The observer of a run. A run that is dumped ends between two operators when `cancel` is set; one that is profiled
     /// is let go on to its end, for half a run says nothing.
     pub(super) fn observe(&self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Option<Box<dyn RunObserver + 'a>> {
-        match *self {
-            Watch::Nothing => None,
-            Watch::Profiler(profiler) => Some(profiler.observe(run)),
-            Watch::Dumper(dumper) => Some(Box::new(Interruptible { inner: dumper.observe(run), cancel })),
-        }
+        let captures: Option<Box<dyn RunObserver + 'a>> = match self.capture {
+            Capture::Nothing => None,
+            Capture::Profiler(profiler) => Some(profiler.observe(run)),
+            Capture::Dumper(dumper) => Some(Box::new(Interruptible { inner: dumper.observe(run), cancel })),
+        };
+        let Some(debugger) = self.debugger else { return captures };
+        let debugs = debugger.observe(run);
+        Some(match captures {
+            None => debugs,
+            Some(captures) => Box::new(Chain::new([debugs, captures])),
+        })
     }
 
     /// A run is over: when its upload began, and when upload, inference and download ended.
     pub(super) fn ran(&self, run: RunId, [upload, start, end, download]: [Ticks; 4], bytes_in: u64, bytes_out: u64) {
-        if let Watch::Profiler(profiler) = self {
+        if let Capture::Profiler(profiler) = self.capture {
             profiler.copied_in(run, bytes_in, upload, start);
             profiler.called(Call::Run, Some(run), start, end);
             profiler.copied_out(run, bytes_out, end, download);

@@ -1,0 +1,63 @@
+//! `--debug-server`: runs to which a debugger can attach.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use opscope::debug::Debugger;
+use opscope::debug::server::{Listen, Server, ServerOptions};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use crate::exit::Failure;
+use crate::options::DebugServer;
+use crate::terminal::Messages;
+
+/// A debug server, until this is dropped or the command is interrupted: a run that is stopped then goes on, so that the
+/// command comes to its end.
+pub struct Attachable {
+    server: Arc<Mutex<Option<Server>>>,
+    signals: Handle,
+    waiting: Option<JoinHandle<()>>,
+}
+
+impl Attachable {
+    /// Starts a server, and says how to attach.
+    pub fn start(wish: &DebugServer, messages: Messages) -> Result<(Debugger, Self), Failure> {
+        let log = move |message: &str| messages.warning(message);
+        let failed = |error: std::io::Error| Failure::failed(format!("no debugger can be let in: {error}"));
+        let debugger = Debugger::with_log(log).map_err(failed)?;
+        let listen = wish.path.clone().map_or(Listen::ByProcess, Listen::At);
+        let server = debugger.serve(ServerOptions { listen }).map_err(Failure::failed)?;
+        let address = match &wish.path {
+            None => std::process::id().to_string(),
+            Some(path) => path.display().to_string(),
+        };
+        messages.note(format!("attach with: opscope debug --attach {address}"));
+
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let handle = signals.handle();
+        let server = Arc::new(Mutex::new(Some(server)));
+        let theirs = Arc::clone(&server);
+        let waiting = thread::Builder::new().name("opscope-interrupt".into()).spawn(move || {
+            if signals.forever().next().is_some() {
+                close(&theirs);
+            }
+        });
+        let waiting = Some(waiting.map_err(failed)?);
+        Ok((debugger, Self { server, signals: handle, waiting }))
+    }
+}
+
+impl Drop for Attachable {
+    fn drop(&mut self) {
+        self.signals.close();
+        if let Some(waiting) = self.waiting.take() {
+            let _ = waiting.join();
+        }
+        close(&self.server);
+    }
+}
+
+fn close(server: &Mutex<Option<Server>>) {
+    drop(server.lock().unwrap_or_else(PoisonError::into_inner).take());
+}

@@ -1,0 +1,140 @@
+//! `opscope benchmark --debug-server`: a debugger attaches to a run that is going on.
+
+mod process;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::Duration;
+
+use opscope::debug::client::Client;
+use opscope::debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
+use process::{Ended, Workplace, model};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A benchmark that would take days.
+struct Running {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What it said first.
+    said: String,
+}
+
+impl Running {
+    /// Starts it, and waits until it says how to attach.
+    fn start(place: &Workplace, arguments: &[&str]) -> Self {
+        let model = model("digits_cnn.onnx");
+        let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
+        let mut command = place.command(&[&fixed, arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        stderr.read_line(&mut said).unwrap();
+        Self { child, stderr, said }
+    }
+
+    fn interrupt(mut self) -> Ended {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        let (mut stdout, mut stderr) = (String::new(), self.said);
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
+        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
+    }
+}
+
+/// Attaches, and waits until a run is stopped before a convolution.
+fn stop_at_a_convolution(client: &Client) -> Event {
+    client.attach(AttachOptions { name: "the test".into(), ..AttachOptions::default() }).unwrap();
+    let mut is_set = false;
+    loop {
+        assert!(client.wait(Duration::from_secs(60)), "no event comes: {:?}", client.status());
+        for event in client.next_events(Queue::Sync, 16).unwrap() {
+            match event.kind.name() {
+                EventName::Breakpoint => return event,
+                EventName::AttachComplete if !is_set => {
+                    let at = "type:Conv".parse().unwrap();
+                    client.add_breakpoint(BreakpointSpec { one_shot: true, ..BreakpointSpec::at(at) }).unwrap();
+                    is_set = true;
+                }
+                _ => {}
+            }
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_debugger_attaches_by_path_and_by_process_looks_and_leaves_and_the_report_says_so() {
+    for by_path in [true, false] {
+        let place = Workplace::new();
+        let socket = place.path("socket");
+        let option = format!("--debug-server={}", socket.display());
+        let running = Running::start(&place, &[if by_path { &option } else { "--debug-server" }]);
+        let process = running.child.id().to_string();
+        let address = if by_path { socket.to_str().unwrap() } else { &process };
+        assert_eq!(running.said, format!("note: attach with: opscope debug --attach {address}\n"));
+
+        let client = if by_path { Client::connect(&socket) } else { Client::connect_pid(running.child.id()) };
+        let client = client.unwrap();
+        let event = stop_at_a_convolution(&client);
+        let image = client.whole_tensor(event.sequence, "input[0]").unwrap();
+        assert_eq!(image.shape(), [1, 1, 8, 8]);
+        client.acknowledge(event.sequence, Resume::Continue).unwrap();
+        client.detach().unwrap();
+
+        let ended = running.interrupt();
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        ended.says(&["warning: a debugger stopped 1 of the runs", "incomplete: it was interrupted"]);
+        let report = ended.json();
+        assert_eq!(
+            (&report["debugger"]["stopped_runs"], &report["engine"]["fidelity"]),
+            (&1.into(), &"optimised".into())
+        );
+        assert!(!socket.exists(), "the socket goes with its program");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_goes_on_when_the_command_is_interrupted_and_the_event_is_named() {
+    let place = Workplace::new();
+    let running = Running::start(&place, &["--debug-server=socket"]);
+    let client = Client::connect(place.path("socket")).unwrap();
+    let event = stop_at_a_convolution(&client);
+    let ended = running.interrupt();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged", "was interrupted"]);
+    assert!(client.status().is_err(), "it is gone");
+}
+
+#[test]
+fn a_debugger_that_hangs_up_frees_the_run_and_the_next_one_can_attach() {
+    let place = Workplace::new();
+    let running = Running::start(&place, &["--debug-server=socket", "--threads", "2"]);
+    for _ in 0..3 {
+        // The program may need a moment to notice that the one before is gone.
+        let client = loop {
+            let client = Client::connect(place.path("socket")).unwrap();
+            if !client.status().is_ok_and(|status| !status.stopped.is_empty()) {
+                break client;
+            }
+        };
+        stop_at_a_convolution(&client);
+    }
+    let ended = running.interrupt();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(ended.stderr.matches("was not acknowledged").count(), 3, "{ended:?}");
+    // A run may come to more than one of the convolutions.
+    assert!((1..=3).contains(&ended.json()["debugger"]["stopped_runs"].as_u64().unwrap()), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_nobody_uses_changes_nothing_and_a_place_that_is_taken_is_refused() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let ended = place.benchmark_well(&[&digits, "--debug-server=socket", "--json"]);
+    assert_eq!(ended.json()["debugger"]["stopped_runs"], 0);
+    assert_eq!(ended.stderr, "note: attach with: opscope debug --attach socket\n");
+    assert_eq!(place.benchmark_well(&[&digits, "--json"]).json()["debugger"], serde_json::Value::Null);
+    place.write("file", "not a socket");
+    place.benchmark(&[&digits, "--debug-server=file"]).refused(1, &["file"]);
+    assert_eq!(place.text("file"), "not a socket");
+}

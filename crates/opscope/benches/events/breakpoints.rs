@@ -1,0 +1,89 @@
+//! Breakpoints that never stop anything.
+
+use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger};
+use opscope::model::{Fidelity, Instrument, NoObserver};
+use opscope_clock::Calibration;
+
+use super::detached::{info, run};
+use crate::support::{Case, Ready, median, models, nanos, pairs, ready, smallest};
+
+const PAIRS: usize = 120;
+const RUNS: usize = 200;
+const BREAKPOINTS: usize = 100;
+
+/// What 100 breakpoints cost each dispatch of a run that they do not stop: on operators that it does not have, on its
+/// operators but for another run, and on its operators with a condition that does not hold.
+pub fn that_do_not_match(calibration: &Calibration) {
+    let ready = ready(&smallest(), Fidelity::Exact);
+    let other = crate::support::ready(&models().join("tiny_transformer.onnx"), Fidelity::Exact);
+    let at = |ready: &Ready, index: usize| {
+        let operator = format!("#{}", index % ready.session.graph().operators.len());
+        BreakpointSpec::at(operator.parse().expect("it is a place"))
+    };
+    let name_of = |index: usize| {
+        let operators = &other.session.graph().operators;
+        format!("name:{}", operators[index % operators.len()].name)
+    };
+    case("100 breakpoints on another model's operators", true, &ready, &other, calibration, &|attachment, index| {
+        let spec = BreakpointSpec::at(name_of(index).parse().expect("it is a place"));
+        attachment.add_breakpoint(spec).expect("it is set");
+    });
+    case("100 breakpoints for another run", false, &ready, &other, calibration, &|attachment, index| {
+        let spec = BreakpointSpec { run: Some(u64::MAX), ..at(&ready, index) };
+        attachment.add_breakpoint(spec).expect("it is set");
+    });
+    case("100 breakpoints with a false condition", false, &ready, &other, calibration, &|attachment, index| {
+        attachment.add_breakpoint(at(&ready, index).when("rank == 9")).expect("it is set");
+    });
+}
+
+fn case(
+    name: &str,
+    is_goal: bool,
+    ready: &Ready,
+    other: &Ready,
+    calibration: &Calibration,
+    add: &dyn Fn(&Attachment, usize),
+) {
+    let debugger = Debugger::new().expect("there are descriptors");
+    let loaded = [ready, other].map(|ready| debugger.load(ready.session.graph(), Fidelity::Exact));
+    for ready in [ready, other] {
+        debugger.planned(ready.session.graph(), Fidelity::Exact, ready.plan.kernels());
+    }
+    let attachment = debugger.attach(AttachOptions::default()).expect("nobody else is attached");
+    (0..BREAKPOINTS).for_each(|index| add(&attachment, index));
+    let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
+    let measured = pairs(
+        PAIRS,
+        || each(&|| run(ready, &NoObserver)),
+        || {
+            each(&|| {
+                let info = info(ready);
+                run(ready, &*debugger.observe(&info));
+            })
+        },
+    );
+    let dispatches = ready.plan.kernels().len() as f64;
+    let (value, interval) = measured.difference();
+    Case {
+        bench: "events",
+        case: format!("{name}, per dispatch"),
+        value: value / dispatches,
+        interval: Some((interval.0 / dispatches, interval.1 / dispatches)),
+        unit: "ns",
+        peer: "run without a debugger, us".to_owned(),
+        peer_value: median(&measured.first) / 1e3,
+        floor: Some(0.0),
+        goal: if is_goal {
+            "<= 100 ns".to_owned()
+        } else {
+            "informative; <= 100 ns where they are elsewhere".to_owned()
+        },
+        met: !is_goal || value / dispatches <= 100.0,
+    }
+    .print();
+    let stopped: u64 = attachment.breakpoints().expect("it is attached").iter().map(|point| point.hits).sum();
+    assert_eq!(stopped, 0, "nothing matches");
+    drop(attachment);
+    drop(loaded);
+}

@@ -1,0 +1,109 @@
+//! A debugger to which nobody is attached.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use opscope::debug::Debugger;
+use opscope::model::{Dispatch, Fidelity, Instrument, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver};
+use opscope_clock::Calibration;
+
+use crate::support::{Case, Ready, light, median, nanos, not_measured, pairs, ready, smallest};
+
+const PAIRS: usize = 120;
+
+/// The debugger's observer against one that does nothing, called as an engine calls them.
+pub fn per_dispatch(calibration: &Calibration) {
+    const ROUNDS: usize = 2_000;
+    let ready = ready(&smallest(), Fidelity::Exact);
+    let debugger = Debugger::new().expect("there are descriptors");
+    let info = info(&ready);
+    let attachable = debugger.observe(&info);
+    // An engine asks, too.
+    black_box(attachable.interest());
+    let dispatches: Vec<Dispatch<'_>> = ready
+        .plan
+        .kernels()
+        .iter()
+        .map(|kernel| Dispatch { run: RunId(0), kernel, graph: info.graph, inputs: &[], live: &NoLiveValues })
+        .collect();
+    let call = |observer: &dyn RunObserver| {
+        let time = nanos(calibration, || {
+            for _ in 0..ROUNDS {
+                for dispatch in &dispatches {
+                    black_box(observer.before(black_box(dispatch), &[]));
+                    black_box(observer.after(black_box(dispatch), &[]));
+                }
+            }
+        });
+        time / (ROUNDS * dispatches.len()) as f64
+    };
+    let bare: &dyn RunObserver = black_box(&NoObserver);
+    let measured = pairs(PAIRS, || call(bare), || call(black_box(&*attachable)));
+    let (value, interval) = measured.difference();
+    Case {
+        bench: "events",
+        case: "detached, per dispatch".to_owned(),
+        value,
+        interval: Some(interval),
+        unit: "ns",
+        peer: "an observer that does nothing, ns".to_owned(),
+        peer_value: median(&measured.first),
+        floor: Some(0.0),
+        goal: "<= 1 ns more".to_owned(),
+        met: value <= 1.0,
+    }
+    .print();
+}
+
+/// Whole runs with the debugger and without, in turns, and without against without.
+pub fn whole_runs(calibration: &Calibration) {
+    match light("squeezenet") {
+        Some(path) => whole_run("squeezenet", &path, 1, calibration),
+        None => not_measured("events", "detached run, squeezenet", "within the noise"),
+    }
+    whole_run("tiny_transformer", &crate::support::models().join("tiny_transformer.onnx"), 20, calibration);
+    whole_run("digits_cnn", &smallest(), 200, calibration);
+}
+
+fn whole_run(name: &str, path: &Path, runs: usize, calibration: &Calibration) {
+    let ready = ready(path, Fidelity::Optimised);
+    let debugger = Debugger::new().expect("there are descriptors");
+    let plain = || each(runs, calibration, || run(&ready, &NoObserver));
+    let attachable = || {
+        each(runs, calibration, || {
+            let info = info(&ready);
+            run(&ready, &*debugger.observe(&info));
+        })
+    };
+    let (_, noise) = pairs(PAIRS, plain, plain).ratio();
+    let measured = pairs(PAIRS, plain, attachable);
+    let (value, interval) = measured.ratio();
+    Case {
+        bench: "events",
+        case: format!("detached run, {name}"),
+        value,
+        interval: Some(interval),
+        unit: "x",
+        peer: "without a debugger, us".to_owned(),
+        peer_value: median(&measured.first) / 1e3,
+        floor: Some(1.0),
+        goal: format!("within the noise of the same against itself, {:.4} to {:.4}", noise.0, noise.1),
+        met: interval.0 <= noise.1,
+    }
+    .print();
+}
+
+fn each(runs: usize, calibration: &Calibration, mut run: impl FnMut()) -> f64 {
+    nanos(calibration, || (0..runs).for_each(|_| run())) / runs as f64
+}
+
+/// A run of a model as its observers see it.
+pub fn info(ready: &Ready) -> RunInfo<'_> {
+    let fidelity = ready.session.model().fidelity();
+    RunInfo { id: RunId(0), graph: ready.session.graph(), kernels: ready.plan.kernels(), fidelity }
+}
+
+/// Runs once.
+pub fn run(ready: &Ready, observer: &dyn RunObserver) {
+    black_box(ready.plan.run(RunId(0), &*ready.resident, observer).expect("it runs"));
+}

@@ -1,0 +1,118 @@
+//! How soon a debugger in another process is told of a stop, and how soon the run goes on when it answers.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::sync::Mutex;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use opscope::debug::Debugger;
+use opscope::debug::server::{Listen, ServerOptions};
+use opscope::model::{Action, Dispatch, EngineError, Fidelity, Instrument, Interest, RunObserver};
+use opscope::tensor::TensorView;
+use opscope_clock::{Calibration, Ticks};
+
+use super::child::{MESSAGE, Other};
+use super::detached::{info, run};
+use crate::support::{Case, median, ready, smallest};
+
+const STOPS: usize = 2_000;
+
+/// Between two of them, so that everybody has gone to sleep.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Stops a run again and again.
+pub fn and_go(calibration: &Calibration) {
+    let trip = round_trip();
+    let directory = tempfile::tempdir().expect("there is a temporary directory");
+    let socket = directory.path().join("socket");
+    let debugger = Debugger::new().expect("there are descriptors");
+    let server = debugger.serve(ServerOptions { listen: Listen::At(socket.clone()) }).expect("it listens");
+    let ready = ready(&smallest(), Fidelity::Exact);
+    let _loaded = debugger.load(ready.session.graph(), Fidelity::Exact);
+    debugger.planned(ready.session.graph(), Fidelity::Exact, ready.plan.kernels());
+    let mut other = Other::start("stops", &socket, STOPS as u64);
+    other.wait_until_attached();
+    let mut ours = Vec::new();
+    for _ in 0..STOPS {
+        sleep(PAUSE);
+        let info = info(&ready);
+        let stopwatch = Stopwatch { inner: debugger.observe(&info), stop: Mutex::new(None) };
+        run(&ready, &stopwatch);
+        ours.push(stopwatch.stop.into_inner().expect("nobody panics").expect("the run was stopped"));
+    }
+    let theirs = other.numbers();
+    drop(server);
+    assert_eq!(theirs.len(), ours.len());
+    let nanos = |from: u64, to: u64| to.saturating_sub(from) as f64 * calibration.nanos_per_tick();
+    let both = ours.iter().zip(&theirs);
+    let told: Vec<f64> = both.clone().map(|((came, _), theirs)| nanos(came.as_raw(), theirs[0])).collect();
+    let gone: Vec<f64> = both.map(|((_, went), theirs)| nanos(theirs[1], went.as_raw())).collect();
+    case("stop to notification in another process", &told, trip);
+    case("acknowledge to running again", &gone, trip);
+}
+
+fn case(name: &str, times: &[f64], trip: f64) {
+    let value = median(times) / 1e3;
+    let (low, high) = opscope::benchmark::median_interval(times).expect("there are enough");
+    Case {
+        bench: "events",
+        case: name.to_owned(),
+        value,
+        interval: Some((low / 1e3, high / 1e3)),
+        unit: "us",
+        peer: "round trip over a Unix socket, us".to_owned(),
+        peer_value: trip,
+        floor: Some(trip),
+        goal: format!("<= 3 x a round trip over a Unix socket = {:.1} us", 3.0 * trip),
+        met: value <= 3.0 * trip,
+    }
+    .print();
+}
+
+/// Microseconds in which another process, which sleeps, answers a message.
+fn round_trip() -> f64 {
+    let directory = tempfile::tempdir().expect("there is a temporary directory");
+    let socket = directory.path().join("socket");
+    let listener = UnixListener::bind(&socket).expect("it can be listened at");
+    let other = Other::start("echo", &socket, STOPS as u64);
+    let (mut stream, _) = listener.accept().expect("it connects");
+    let mut message = [7; MESSAGE];
+    let mut times = Vec::new();
+    for _ in 0..STOPS {
+        sleep(PAUSE);
+        let start = Instant::now();
+        stream.write_all(&message).expect("it goes there");
+        stream.read_exact(&mut message).expect("it comes back");
+        times.push(start.elapsed().as_nanos() as f64 / 1e3);
+    }
+    other.numbers();
+    median(&times)
+}
+
+/// Notes when a run came to its debugger and when it went on from there.
+struct Stopwatch<'a> {
+    inner: Box<dyn RunObserver + 'a>,
+    stop: Mutex<Option<(Ticks, Ticks)>>,
+}
+
+impl RunObserver for Stopwatch<'_> {
+    fn interest(&self) -> Interest {
+        self.inner.interest()
+    }
+
+    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        let came = Ticks::now();
+        let action = self.inner.before(dispatch, inputs);
+        *self.stop.lock().expect("nobody panics") = Some((came, Ticks::now()));
+        action
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        self.inner.after(dispatch, outputs)
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        self.inner.finished(outcome);
+    }
+}
