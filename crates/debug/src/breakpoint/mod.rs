@@ -71,6 +71,7 @@ pub struct BreakpointLocation {
     /// Its name in the file.
     pub name: String,
     /// What the engine made of it.
+    #[serde(flatten)]
     pub fate: Fate,
 }
 

@@ -29,8 +29,14 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Calls {
     last: u64,
-    waiting: HashMap<u64, SyncSender<Frame>>,
+    waiting: HashMap<u64, Call>,
     gone: Option<DebugError>,
+}
+
+/// A call that waits.
+struct Call {
+    answer: SyncSender<Frame>,
+    takes_events: bool,
 }
 
 /// What comes from the program. An answer is read by the thread that asked.
@@ -109,13 +115,9 @@ impl Link {
             if let Some(gone) = &calls.gone {
                 return Err(gone.clone());
             }
-            if let Request::NextEvents { .. } = request {
-                // Before they are asked for: what comes later is told of anew.
-                self.news.silence();
-            }
             calls.last += 1;
             let id = calls.last;
-            calls.waiting.insert(id, answer);
+            calls.waiting.insert(id, Call { answer, takes_events: matches!(request, Request::NextEvents { .. }) });
             id
         };
         match self.send(id, request, attachment)? {
@@ -196,7 +198,11 @@ impl Link {
             .map_err(|error| DebugError::Connection(format!("a message of the program is not understood: {error}")))?;
         if let Some(id) = incoming.id {
             if let Some(call) = lock(&self.calls).waiting.remove(&id) {
-                let _ = call.try_send(frame);
+                if call.takes_events {
+                    // What comes behind this answer is told of anew.
+                    self.news.silence();
+                }
+                let _ = call.answer.try_send(frame);
             }
         } else if incoming.notify.is_some() {
             self.news.tell();

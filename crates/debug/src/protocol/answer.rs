@@ -44,7 +44,7 @@ pub struct Next {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Pushed {
-    /// Events wait. Not said again before some of them were taken.
+    /// Events wait. Not said again before an answer to `next_events`.
     Notify {},
     /// The program closes the connection.
     Bye(Bye),

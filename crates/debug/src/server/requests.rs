@@ -51,10 +51,10 @@ const MOST_PATTERN: usize = 4096;
 
 /// Does what a frame asks for, and puts the answer on its way.
 pub(super) fn answer(debugger: &Debugger, connection: &mut Connection, frame: Frame) {
-    let head: Head = match serde_json::from_slice(&frame.json) {
+    let head = match read_head(&frame.json) {
         Ok(head) => head,
-        Err(error) => {
-            let message = format!("this is no request: {error}; right is {{\"id\": 1, \"request\": \"status\"}}");
+        Err(reason) => {
+            let message = format!("this is no request: {reason}; right is {{\"id\": 1, \"request\": \"status\"}}");
             return fail(connection, None, "malformed", &message);
         }
     };
@@ -85,6 +85,14 @@ pub(super) fn answer(debugger: &Debugger, connection: &mut Connection, frame: Fr
             connection.answer(&text(&Failed { id, error: &failure }), &[]);
         }
     }
+}
+
+fn read_head(json: &[u8]) -> Result<Head, String> {
+    // A list of the fields' values would be read as an object, too.
+    if !json.trim_ascii_start().starts_with(b"{") {
+        return Err("it is no JSON object".to_owned());
+    }
+    serde_json::from_slice(json).map_err(|error| error.to_string())
 }
 
 /// Puts a refusal on its way.

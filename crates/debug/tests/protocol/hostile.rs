@@ -46,11 +46,13 @@ fn what_is_no_request_gets_an_error_and_the_connection_stays() {
     let program = Program::new();
     let mut raw = Raw::attached(program.server.connect().unwrap());
     let deep = "[".repeat(100_000);
+    let nested = format!("{{\"id\": 1, \"request\": \"status\", \"x\": {deep}{}}}", "]".repeat(deep.len()));
     for (text, id, code, says) in [
-        ("", json!(null), "malformed", "EOF"),
+        ("", json!(null), "malformed", "no JSON object"),
         ("{", json!(null), "malformed", "EOF"),
-        (&deep, json!(null), "malformed", "this is no request"),
-        ("\"hello\"", json!(null), "malformed", "invalid type"),
+        (&deep, json!(null), "malformed", "no JSON object"),
+        (&nested, json!(1), "bad_request", "recursion limit"),
+        ("[1, \"status\"]", json!(null), "malformed", "no JSON object"),
         ("{\"request\": \"status\"}", json!(null), "malformed", "missing field `id`"),
         ("{\"id\": \"x\", \"request\": \"status\"}", json!(null), "malformed", "invalid type"),
         ("{\"id\": 5}", json!(5), "bad_request", "missing field `request`"),
@@ -64,8 +66,8 @@ fn what_is_no_request_gets_an_error_and_the_connection_stays() {
         raw.send(text.as_bytes(), &[]).unwrap();
         let answer = raw.answer();
         let found = (&answer["id"], answer["error"]["code"].as_str(), answer["error"]["message"].as_str().unwrap());
-        assert_eq!((found.0, found.1), (&id, Some(code)), "{text}: {answer}");
-        assert!(found.2.contains(says), "{text}: {answer}");
+        assert_eq!((found.0, found.1), (&id, Some(code)), "{text:.99}: {answer}");
+        assert!(found.2.contains(says), "{text:.99}: {answer}");
     }
     raw.send(b"\xff\xfe{}", &[]).unwrap();
     assert_eq!(raw.answer()["error"]["code"], "malformed");
@@ -253,4 +255,15 @@ fn a_stop_survives_what_was_refused() {
     }
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+}
+
+#[test]
+fn the_page_describes_every_request() {
+    let page = include_str!("../../../../docs/debug-protocol.md");
+    let unknown = serde_json::from_value::<Request>(json!({"request": "?"})).unwrap_err().to_string();
+    let names: Vec<_> = unknown.split('`').skip(3).step_by(2).collect();
+    assert!(names.len() > 20, "{unknown}");
+    for name in names.into_iter().filter(|name| *name != "hello") {
+        assert!(page.contains(&format!("**`{name}`**")), "{name} is not described");
+    }
 }
