@@ -7,11 +7,11 @@ use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::breakpoint::Breakpoint;
-use crate::debugger::{Shared, thread};
+use crate::debugger::Shared;
 use crate::expression::TensorRef;
 use crate::notifier::Notifier;
 use crate::queues::Generation;
-use crate::recursion::{Rule, allow_events, allow_nothing};
+use crate::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
 use crate::stopped::Stopped;
 use crate::{
     AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventName,
@@ -104,6 +104,8 @@ impl Attachment {
                 *notifier = Some(started);
             }
         }
+        // The thread may have taken note already, when there was nobody to be called, or somebody else.
+        self.shared.queues.tell_again(self.generation);
         Ok(())
     }
 
@@ -158,7 +160,7 @@ impl Attachment {
             one_shot: change.one_shot.unwrap_or(now.one_shot),
             ..now
         };
-        Ok(control.set_breakpoint(Breakpoint::new(spec)?.with_counts_of(&earlier)))
+        Ok(control.set_breakpoint(Breakpoint::new(spec)?.with_counts_of(&earlier, change.ignore)))
     }
 
     /// Removes a breakpoint.
@@ -195,7 +197,7 @@ impl Attachment {
     }
 
     /// Has a function look at a stopped run. It is called on the thread of the run, where the engine's tensors are, and
-    /// starts the lease of the event anew.
+    /// starts the lease of the event anew. From inside of such a function nothing can be looked at.
     ///
     /// # Errors
     /// When no thread waits at this event, it is not at an operator, or the run went on before it came to looking.
@@ -213,23 +215,20 @@ impl Attachment {
         event: Sequence,
         look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
     ) -> Result<R, DebugError> {
-        if self.shared.queues.thread_of(event) == Some(thread()) {
-            // The thread would wait for itself.
-            return Err(DebugError::RecursiveCall);
-        }
-        let (answer, result) = sync_channel(1);
-        let job = Box::new(move |stopped: Option<&mut Stopped<'_>>| {
-            let _ = answer.send(stopped.map(look));
-        });
-        self.shared.queues.submit(self.generation, event, job)?;
-        match result.recv() {
-            Ok(Some(result)) => Ok(result),
-            Ok(None) => Err(DebugError::NoSuchTensor {
+        // A thread that looks is stopped: it would wait for itself, or for one that waits for it.
+        not_while_looking()?;
+        if let Some((_, false)) = self.shared.queues.kind_of(event) {
+            return Err(DebugError::NoSuchTensor {
                 reference: format!("tensor at event {event}"),
                 reason: "it is not at an operator".to_owned(),
-            }),
-            Err(_) => Err(DebugError::GoneOn(event, "while it was being looked at".to_owned())),
+            });
         }
+        let (answer, result) = sync_channel(1);
+        let job = Box::new(move |stopped: &mut Stopped<'_>| {
+            let _ = answer.send(looking(|| look(stopped)));
+        });
+        self.shared.queues.submit(self.generation, event, job)?;
+        result.recv().map_err(|_| DebugError::GoneOn(event, "while it was being looked at".to_owned()))
     }
 
     /// Puts another tensor in the place of an input before an operator, or of an output after it.
@@ -332,14 +331,11 @@ impl Attachment {
 
     /// Whether a run is stopped at this event that has a way before it: at an operator, or as it begins.
     fn check_course(&self, event: Sequence) -> Result<(), DebugError> {
-        if self.shared.queues.kind_of(event) == Some(EventName::RunPushed) {
-            return Ok(());
-        }
-        match self.look_anyway(event, |_| ()) {
-            Err(DebugError::NoSuchTensor { .. }) => Err(DebugError::Resume(format!(
+        match self.shared.queues.kind_of(event) {
+            Some((kind, false)) if kind != EventName::RunPushed => Err(DebugError::Resume(format!(
                 "event {event} is not in the middle of a run; 'continue' is the only way on from it"
             ))),
-            outcome => outcome,
+            _ => Ok(()),
         }
     }
 }

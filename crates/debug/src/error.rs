@@ -15,8 +15,11 @@ pub enum DebugError {
     /// This debugger is not attached, or no longer.
     #[error("the debugger is not attached{}", because(.0))]
     NotAttached(Option<String>),
-    /// A call from inside of the notification callback.
-    #[error("this call cannot be made from inside of the notification callback; make it from another thread")]
+    /// A call from inside of the notification callback, or a look from inside of a look.
+    #[error(
+        "this call cannot be made from inside of the notification callback, nor of a look at a stopped run; make it from \
+         another thread"
+    )]
     RecursiveCall,
     /// An event that stopped no thread.
     #[error("no thread waits at event {0}: it was never told, or stopped nothing")]

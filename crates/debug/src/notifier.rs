@@ -14,9 +14,14 @@ pub(crate) struct Notifier {
     thread: JoinHandle<()>,
     callback: Arc<Mutex<Option<Callback>>>,
     stopped: Arc<AtomicBool>,
+    /// A child process that was forked has no such thread.
+    process: u32,
 }
 
 type Callback = Box<dyn FnMut() + Send>;
+
+/// Timeout events come no faster than this.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Notifier {
     pub fn start(shared: &Arc<Shared>, generation: Generation, rule: Rule, interval: Option<Duration>) -> Self {
@@ -29,12 +34,14 @@ impl Notifier {
                 .spawn(move || notify(&shared, generation, rule, interval, &callback, &stopped))
                 .expect("the system has a thread for the notification")
         };
-        Self { thread, callback, stopped }
+        Self { thread, callback, stopped, process: std::process::id() }
     }
 
     /// Sets the callback. Waits for a call that is going on.
     pub fn set(&self, callback: Option<Callback>) {
-        *self.callback.lock().unwrap_or_else(PoisonError::into_inner) = callback;
+        let earlier = std::mem::replace(&mut *self.callback.lock().unwrap_or_else(PoisonError::into_inner), callback);
+        // What it owns may want to be called, too, as it goes.
+        drop(earlier);
     }
 
     /// Ends the thread.
@@ -42,7 +49,7 @@ impl Notifier {
         self.stopped.store(true, Ordering::Relaxed);
         shared.queues.nudge();
         // A callback that owns the last hold on its client cannot wait for itself.
-        if self.thread.thread().id() != thread::current().id() {
+        if self.process == std::process::id() && self.thread.thread().id() != thread::current().id() {
             let _ = self.thread.join();
         }
     }
@@ -56,23 +63,27 @@ fn notify(
     callback: &Mutex<Option<Callback>>,
     stopped: &AtomicBool,
 ) {
-    let next = |from: Instant| interval.and_then(|interval| from.checked_add(interval));
+    let next = |from: Instant| interval.and_then(|interval| from.checked_add(interval.max(SHORTEST_INTERVAL)));
     let mut due = next(Instant::now());
     loop {
         match shared.queues.wait_for_news(generation, due, || !stopped.load(Ordering::Relaxed)) {
             News::Over => return,
             News::Due => {
-                due = due.and_then(next);
-                shared.queues.raise(EventKind::Timeout, 0);
+                due = next(Instant::now());
+                shared.queues.raise_at_once(generation, EventKind::Timeout);
             }
             News::Events => {
-                let mut callback = callback.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(callback) = callback.as_mut() else { continue };
+                let mut current = callback.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(callback) = current.as_mut() else { continue };
                 let mut outcome = Ok(());
                 inside(rule, || outcome = catch_unwind(AssertUnwindSafe(callback)));
                 if outcome.is_err() {
-                    let message = "the notification callback panicked".to_owned();
-                    shared.queues.raise(EventKind::InternalError { message }, 0);
+                    // The event that tells of it would have it called again, and again.
+                    let failed = current.take();
+                    drop(current);
+                    drop(failed);
+                    let message = "the notification callback panicked, and is not called any more".to_owned();
+                    shared.queues.raise_at_once(generation, EventKind::InternalError { message });
                 }
             }
         }

@@ -36,19 +36,22 @@ impl Observer {
 
     #[cold]
     fn stop_before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        let Some(table) = self.run.course().table.clone() else { return Action::Continue };
+        if let Some(reason) = self.run.course().abort.take() {
+            return Action::Stop(reason);
+        }
+        let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::Before);
         let mut stopped = Stopped::before(&self.run.plan, dispatch, place.clone(), inputs);
         let mut resume = Resume::Continue;
         if table.ready {
-            resume = self.stop(EventKind::OperatorReady { place: place.clone() }, &mut stopped);
+            resume = self.stop(&mut table, EventKind::OperatorReady { place: place.clone() }, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
             && let Some(reason) = self.reason(&table, &stopped)
         {
-            resume = self.stop_for(reason, place, &mut stopped);
+            resume = self.stop_for(&mut table, reason, place, &mut stopped);
         }
-        match self.go_on(resume) {
+        match self.go_on(&table, resume) {
             Next::GoOn => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
             Next::Skip(outputs) => Action::Skip(outputs),
             Next::End(reason) => Action::Stop(reason),
@@ -57,27 +60,33 @@ impl Observer {
 
     #[cold]
     fn stop_after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
-        let Some(table) = self.run.course().table.clone() else { return Action::Continue };
+        let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::After);
         if table.finished {
             let outputs = if table.statistics { summaries(outputs) } else { Vec::new() };
-            self.shared.queues.raise(EventKind::OperatorFinished { place: place.clone(), outputs }, thread());
+            let kind = EventKind::OperatorFinished { place: place.clone(), outputs };
+            self.shared.queues.raise(table.debugger, kind, thread());
         }
         let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
         let mut resume = Resume::Continue;
         if let Some(exception) = self.non_finite(&table, dispatch, outputs) {
             let kind = EventKind::Exception { run: self.run.id, place: Some(place.clone()), exception };
-            resume = self.stop(kind, &mut stopped);
+            resume = self.stop(&mut table, kind, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
             && let Some(reason) = self.reason(&table, &stopped)
         {
-            resume = self.stop_for(reason, place, &mut stopped);
+            resume = self.stop_for(&mut table, reason, place, &mut stopped);
         }
-        match self.go_on(resume) {
+        match self.go_on(&table, resume) {
             Next::GoOn | Next::Skip(_) => stopped.into_replacements().map_or(Action::Continue, Action::Replace),
             Next::End(reason) => Action::Stop(reason),
         }
+    }
+
+    /// What the debugger wants of this run now.
+    fn table(&self) -> Option<Arc<Table>> {
+        self.run.course().table.clone()
     }
 
     /// Whether the run stops at this place, and why: breakpoints come before steps.
@@ -126,42 +135,47 @@ impl Observer {
         (!breakpoints.is_empty()).then_some(Exception::NonFinite { breakpoints, outputs: found.outputs })
     }
 
-    fn stop_for(&self, reason: Reason, place: Place, stopped: &mut Stopped<'_>) -> Resume {
+    fn stop_for(&self, table: &mut Arc<Table>, reason: Reason, place: Place, stopped: &mut Stopped<'_>) -> Resume {
         let kind = match reason {
             Reason::Breakpoint(breakpoints) => EventKind::Breakpoint { place, breakpoints },
             Reason::Step => EventKind::StepComplete { place },
             Reason::Pause => EventKind::Paused { place },
         };
-        self.stop(kind, stopped)
+        self.stop(table, kind, stopped)
     }
 
-    /// Raises an event and waits for the answer; until then, what the client wants to know is looked up here.
-    fn stop(&self, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
-        let Some(event) = self.shared.queues.announce(kind, thread()) else { return Resume::Continue };
+    /// Raises an event and waits for the answer; until then, what the client wants to know is looked up here. What it
+    /// wants may be another thing after that.
+    fn stop(&self, table: &mut Arc<Table>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
+        // Wherever a run stops, it has arrived; what is asked of it as soon as the event is read counts from there.
+        self.run.change(|course| (course.step, course.pause) = (None, false));
+        let debugger = table.debugger;
+        let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
         self.run.stop_at(Some(event));
         self.shared.count_stopped(&self.run);
-        // Wherever a run stops, it has arrived.
-        self.run.change(|course| (course.step, course.pause) = (None, false));
         stopped.set_event(event);
         let answer = self.shared.queues.wait(event, |job| {
-            if catch_unwind(AssertUnwindSafe(|| job(Some(&mut *stopped)))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| job(&mut *stopped))).is_err() {
                 let message = format!("what was to be done at event {event} failed");
-                self.shared.queues.raise(EventKind::InternalError { message }, thread());
+                self.shared.queues.raise(debugger, EventKind::InternalError { message }, thread());
             }
         });
         self.run.stop_at(None);
-        self.shared.settle(answer)
+        let resume = self.shared.settle(answer);
+        *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| Table::nothing(debugger));
+        resume
     }
 
     /// Waits at an event of the run that is at no operator.
-    fn wait_at(&self, event: Option<Sequence>) {
+    fn wait_at(&self, event: Option<Sequence>) -> Resume {
         if event.is_some() {
             self.shared.count_stopped(&self.run);
         }
-        self.shared.wait_at(event);
+        self.shared.wait_at(event)
     }
 
-    fn go_on(&self, resume: Resume) -> Next {
+    /// How the run goes on. A step is one of the debugger that asked for it.
+    fn go_on(&self, table: &Table, resume: Resume) -> Next {
         let step = match resume {
             Resume::Continue => return Next::GoOn,
             Resume::Skip(outputs) => return Next::Skip(outputs),
@@ -179,7 +193,11 @@ impl Observer {
                 Step::Until(kernels)
             }
         };
-        self.run.change(|course| course.step = course.table.is_some().then_some(step));
+        self.run.change(|course| {
+            if course.table.as_ref().is_some_and(|now| now.debugger == table.debugger) {
+                course.step = Some(step);
+            }
+        });
         Next::GoOn
     }
 }
@@ -204,9 +222,15 @@ impl RunObserver for Observer {
     fn interest(&self) -> Interest {
         let control = self.shared.control();
         self.run.begin(thread());
+        let debugger = self.table();
         let told = self.shared.announce(EventKind::RunPushed { run: self.run.id });
         drop(control);
-        self.wait_at(told);
+        let resume = self.wait_at(told);
+        if let Some(table) = debugger
+            && let Next::End(reason) = self.go_on(&table, resume)
+        {
+            self.run.change(|course| course.abort = Some(reason));
+        }
         self.run.interest()
     }
 
@@ -234,16 +258,25 @@ impl RunObserver for Observer {
             let place = self.run.plan.place_of_failure(run, error);
             self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
         }
+        self.end(outcome.err().map(ToString::to_string));
+    }
+}
+
+impl Observer {
+    /// Tells that the run is over.
+    fn end(&self, error: Option<String>) {
         let control = self.shared.control();
-        self.run.end();
-        // Whoever steps a run waits for its next stop: that it is over is told in any case.
-        let is_stepped = self.run.course().step.is_some();
-        let told = if is_stepped || self.shared.wants(EventName::RunPopped) {
-            let error = outcome.err().map(ToString::to_string);
-            self.shared.queues.announce(EventKind::RunPopped { run, error }, thread())
-        } else {
-            None
-        };
+        let has_begun = self.run.thread() != 0;
+        let mut told = None;
+        if self.run.end() && has_begun {
+            let course = self.run.course();
+            // Whoever steps or pauses a run waits for its next stop: that it is over is told in any case.
+            if course.step.is_some() || course.pause || self.shared.wants(EventName::RunPopped) {
+                let debugger = course.table.as_ref().and_then(|table| table.debugger);
+                told =
+                    self.shared.queues.announce(debugger, EventKind::RunPopped { run: self.run.id, error }, thread());
+            }
+        }
         drop(control);
         self.wait_at(told);
     }
@@ -251,6 +284,8 @@ impl RunObserver for Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
+        // An engine that failed badly may have told nothing.
+        self.end(Some("the engine left it".to_owned()));
         let mut control = self.shared.control();
         control.end(&self.run);
         let told = self.shared.announce(EventKind::RunDestroyed { run: self.run.id });

@@ -1,4 +1,4 @@
-//! What may be called from inside of a notification callback.
+//! What may be called from inside of a notification callback, and of a function that looks at a stopped run.
 
 use std::cell::Cell;
 
@@ -6,6 +6,7 @@ use crate::DebugError;
 
 thread_local! {
     static INSIDE: Cell<Option<Rule>> = const { Cell::new(None) };
+    static LOOKING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What a callback may call.
@@ -28,6 +29,24 @@ pub(crate) fn inside(rule: Rule, callback: impl FnOnce()) {
     INSIDE.set(Some(rule));
     let _leave = Leave;
     callback();
+}
+
+/// Calls a function that looks at a stopped run.
+pub(crate) fn looking<R>(look: impl FnOnce() -> R) -> R {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            LOOKING.set(false);
+        }
+    }
+    LOOKING.set(true);
+    let _leave = Leave;
+    look()
+}
+
+/// For calls that look at a stopped run.
+pub(crate) fn not_while_looking() -> Result<(), DebugError> {
+    if LOOKING.get() { Err(DebugError::RecursiveCall) } else { Ok(()) }
 }
 
 /// For calls that take or acknowledge events.

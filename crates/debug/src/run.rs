@@ -31,6 +31,8 @@ pub(crate) struct Course {
     pub table: Option<Arc<Table>>,
     pub step: Option<Step>,
     pub pause: bool,
+    /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
+    pub abort: Option<String>,
 }
 
 /// Where a run stops next, breakpoints aside.
@@ -93,9 +95,11 @@ impl Run {
 
     fn switch(&self, course: &Course) {
         let Some(table) = &course.table else {
-            return [&self.before, &self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
+            self.before.set_all(course.abort.is_some());
+            return [&self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
         };
-        let everywhere = course.pause || table.ready || matches!(course.step, Some(Step::Next));
+        let everywhere =
+            course.abort.is_some() || course.pause || table.ready || matches!(course.step, Some(Step::Next));
         let each_end = matches!(course.step, Some(Step::Finish)) || !table.first.is_empty();
         for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
@@ -111,13 +115,18 @@ impl Run {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
-    pub fn end(&self) {
-        self.over.store(true, Ordering::Relaxed);
+    /// Notes that it is over, and says whether it was not before.
+    pub fn end(&self) -> bool {
+        !self.over.swap(true, Ordering::Relaxed)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Whether it has begun and is not over.
     pub fn is_going_on(&self) -> bool {
-        self.thread() != 0 && !self.over.load(Ordering::Relaxed)
+        self.thread() != 0 && !self.is_over()
     }
 
     pub fn thread(&self) -> u32 {

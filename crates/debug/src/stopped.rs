@@ -7,8 +7,8 @@ use crate::expression::{TensorRef, Tensors};
 use crate::plan::PlanInfo;
 use crate::{DebugError, Location, Moment, Place, Sequence, TensorInfo};
 
-/// Work that a stopped thread does for the client; without a [`Stopped`] where the event is not at an operator.
-pub(crate) type Job = Box<dyn FnOnce(Option<&mut Stopped<'_>>) + Send>;
+/// Work that a thread does for the client while it is stopped at an operator.
+pub(crate) type Job = Box<dyn FnOnce(&mut Stopped<'_>) + Send>;
 
 /// A run that is stopped at an operator, seen from its own thread: the tensors are the engine's, borrowed.
 pub struct Stopped<'a> {

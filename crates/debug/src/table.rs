@@ -5,11 +5,14 @@ use opscope_model::KernelId;
 
 use crate::breakpoint::Breakpoint;
 use crate::plan::PlanInfo;
+use crate::queues::Generation;
 use crate::{EventName, EventSet, Moment, Target};
 
 /// What a debugger wants of the runs of one plan. Made anew whenever it wants something else.
 #[derive(Default)]
 pub(crate) struct Table {
+    /// Which debugger this is: what is told because of it is told to no other one.
+    pub debugger: Option<Generation>,
     before: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
     after: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
     /// Breakpoints on the first operator that makes NaN or infinity.
@@ -24,12 +27,14 @@ pub(crate) struct Table {
 
 impl Table {
     pub fn new<'a>(
+        debugger: Generation,
         plan: &PlanInfo,
         breakpoints: impl Iterator<Item = &'a Arc<Breakpoint>>,
         events: EventSet,
         statistics: bool,
     ) -> Self {
         let mut table = Self {
+            debugger: Some(debugger),
             ready: events.contains(EventName::OperatorReady),
             finished: events.contains(EventName::OperatorFinished),
             statistics,
@@ -48,12 +53,17 @@ impl Table {
                 let Some(kernel) = plan.kernel_for(operator, breakpoint.moment) else { continue };
                 let here = points.entry(kernel.id).or_default();
                 // Several operators of a pattern may be one kernel: it is one place.
-                if !here.iter().any(|known| known.id == breakpoint.id) {
+                if here.last().is_none_or(|last| last.id != breakpoint.id) {
                     here.push(Arc::clone(breakpoint));
                 }
             }
         }
         table
+    }
+
+    /// A debugger that wants nothing.
+    pub fn nothing(debugger: Option<Generation>) -> Arc<Self> {
+        Arc::new(Self { debugger, ..Self::default() })
     }
 
     /// The breakpoints at a place.

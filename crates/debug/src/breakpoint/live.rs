@@ -15,13 +15,19 @@ pub(crate) struct Breakpoint {
     pub moment: Moment,
     spec: BreakpointSpec,
     condition: Option<Condition>,
+    counts: Arc<Counts>,
+    /// The operators that are meant, by model: patterns are not looked up again whenever another breakpoint changes.
+    operators: Mutex<BTreeMap<ModelId, Arc<[OperatorId]>>>,
+}
+
+/// What runs leave at a breakpoint. Its forms, before and after a change, have it together.
+#[derive(Default)]
+struct Counts {
     ignore: AtomicU64,
     hits: AtomicU64,
     /// Set by the run that stops at a one-shot breakpoint: no other one does.
     spent: AtomicBool,
     trouble: Mutex<Option<String>>,
-    /// The operators that are meant, by model: patterns are not looked up again whenever another breakpoint changes.
-    operators: Mutex<BTreeMap<ModelId, Arc<[OperatorId]>>>,
 }
 
 impl Breakpoint {
@@ -39,20 +45,21 @@ impl Breakpoint {
             id: BreakpointId(0),
             moment,
             condition,
-            ignore: AtomicU64::new(spec.ignore),
-            hits: AtomicU64::new(0),
-            spent: AtomicBool::new(false),
-            trouble: Mutex::new(None),
+            counts: Arc::new(Counts { ignore: AtomicU64::new(spec.ignore), ..Counts::default() }),
             operators: Mutex::default(),
             spec,
         })
     }
 
-    /// The same with the number and the counts of an earlier form of it, which has the same target.
-    pub fn with_counts_of(self, earlier: &Self) -> Self {
-        self.hits.store(earlier.hits.load(Ordering::Relaxed), Ordering::Relaxed);
+    /// The same with the number and the counts of an earlier form of it, which has the same target; with another ignore
+    /// count, where one is given.
+    pub fn with_counts_of(self, earlier: &Self, ignore: Option<u64>) -> Self {
+        let counts = Arc::clone(&earlier.counts);
+        if let Some(ignore) = ignore {
+            counts.ignore.store(ignore, Ordering::Relaxed);
+        }
         let operators = earlier.operators.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Self { id: earlier.id, operators: Mutex::new(operators), ..self }
+        Self { id: earlier.id, counts, operators: Mutex::new(operators), ..self }
     }
 
     /// The operators of a model that are meant, in the order of execution.
@@ -68,7 +75,7 @@ impl Breakpoint {
 
     /// The spec with the ignore count that is left.
     pub fn spec(&self) -> BreakpointSpec {
-        BreakpointSpec { ignore: self.ignore.load(Ordering::Relaxed), ..self.spec.clone() }
+        BreakpointSpec { ignore: self.counts.ignore.load(Ordering::Relaxed), ..self.spec.clone() }
     }
 
     pub fn is_one_shot(&self) -> bool {
@@ -76,7 +83,7 @@ impl Breakpoint {
     }
 
     pub fn is_enabled(&self) -> bool {
-        self.spec.enabled && !self.spent.load(Ordering::Relaxed)
+        self.spec.enabled && !(self.spec.one_shot && self.counts.spent.load(Ordering::Relaxed))
     }
 
     /// Whether a run that has come here stops.
@@ -89,7 +96,7 @@ impl Breakpoint {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
-                    *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                    *self.counts.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
                     return false;
                 }
             }
@@ -99,9 +106,9 @@ impl Breakpoint {
 
     /// Counts a hit, and says whether the run stops for it.
     pub fn hit(&self) -> bool {
-        self.hits.fetch_add(1, Ordering::Relaxed);
-        let ignored = self.ignore.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        ignored.is_err() && !(self.spec.one_shot && self.spent.swap(true, Ordering::Relaxed))
+        self.counts.hits.fetch_add(1, Ordering::Relaxed);
+        let ignored = self.counts.ignore.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        ignored.is_err() && !(self.spec.one_shot && self.counts.spent.swap(true, Ordering::Relaxed))
     }
 
     pub fn watches(&self, run: RunId) -> bool {
@@ -113,9 +120,9 @@ impl Breakpoint {
             id: self.id,
             spec: self.spec(),
             moment: self.moment,
-            hits: self.hits.load(Ordering::Relaxed),
+            hits: self.counts.hits.load(Ordering::Relaxed),
             locations,
-            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            trouble: self.counts.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 }

@@ -32,9 +32,19 @@ struct Model {
     id: ModelId,
     graph: Weak<Graph>,
     fidelity: Fidelity,
+    /// How many handles there are to it.
+    handles: usize,
     /// The newest plans.
     plans: Vec<Arc<PlanInfo>>,
     told: EventKind,
+}
+
+impl Model {
+    /// Whether nobody has it any more but the plans that are remembered of it.
+    fn is_gone(&self) -> bool {
+        let is_idle = self.plans.iter().all(|plan| Arc::strong_count(plan) == 1);
+        self.handles == 0 && is_idle && self.graph.strong_count() <= self.plans.len()
+    }
 }
 
 /// How many plans of a model are remembered.
@@ -51,10 +61,9 @@ impl Control {
             return (known.id, None);
         }
         // Models that nobody unloaded in words.
-        let gone: Vec<ModelId> =
-            self.models.iter().filter(|model| model.graph.strong_count() == 0).map(|model| model.id).collect();
+        let gone: Vec<ModelId> = self.models.iter().filter(|model| model.is_gone()).map(|model| model.id).collect();
         for model in gone {
-            self.unload(model);
+            self.models.retain(|known| known.id != model);
             if shared.wants(EventName::ModelUnloaded) {
                 shared.queues.post(EventKind::ModelUnloaded { model });
             }
@@ -68,12 +77,31 @@ impl Control {
             fidelity: fidelity.to_string().into(),
             operators: graph.operators.len() as u32,
         };
-        self.models.push(Model { id, graph: Arc::downgrade(graph), fidelity, plans: Vec::new(), told: told.clone() });
+        self.models.push(Model {
+            id,
+            graph: Arc::downgrade(graph),
+            fidelity,
+            handles: 0,
+            plans: Vec::new(),
+            told: told.clone(),
+        });
         (id, shared.announce(told))
     }
 
-    pub fn unload(&mut self, id: ModelId) {
-        self.models.retain(|model| model.id != id);
+    /// There is one more handle to a model.
+    pub fn hold(&mut self, id: ModelId) {
+        self.models.iter_mut().filter(|model| model.id == id).for_each(|model| model.handles += 1);
+    }
+
+    /// There is one handle less to a model. Whether it was the last one, and the model is unloaded.
+    pub fn unload(&mut self, id: ModelId) -> bool {
+        let Some(at) = self.models.iter().position(|model| model.id == id) else { return false };
+        self.models[at].handles -= 1;
+        let is_last = self.models[at].handles == 0;
+        if is_last {
+            self.models.remove(at);
+        }
+        is_last
     }
 
     /// What is known of a plan. A model that is new with it is told; the caller has to wait at that event.
@@ -142,11 +170,12 @@ impl Control {
     }
 
     fn table(&self, plan: &Arc<PlanInfo>, made: &mut Vec<(Arc<PlanInfo>, Arc<Table>)>) -> Option<Arc<Table>> {
-        let (_, options) = self.attached.as_ref()?;
+        let (debugger, options) = self.attached.as_ref()?;
         if let Some((_, table)) = made.iter().find(|(known, _)| Arc::ptr_eq(known, plan)) {
             return Some(Arc::clone(table));
         }
-        let table = Arc::new(Table::new(plan, self.breakpoints.values(), options.events, options.statistics));
+        let table =
+            Arc::new(Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics));
         made.push((Arc::clone(plan), Arc::clone(&table)));
         Some(table)
     }
@@ -215,13 +244,13 @@ impl Control {
         breakpoint.info(locations)
     }
 
-    /// Runs stop at their next operator; where none is going on, the next one to come does. How many were asked.
+    /// Runs stop at their next operator; where there is none, the next one to come does. How many were asked.
     pub fn pause(&mut self, only: Option<RunId>) -> usize {
-        let asked = self.runs.iter().filter(|run| run.is_going_on() && only.is_none_or(|only| run.id == only));
-        let asked = asked.filter(|run| run.state().stopped.is_none());
-        let count = asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count();
-        self.pause_next = count == 0 && only.is_none();
-        count
+        let mut there =
+            self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
+        self.pause_next = there.peek().is_none() && only.is_none();
+        let asked = there.filter(|run| run.state().stopped.is_none());
+        asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count()
     }
 
     pub fn loaded(&self) -> Vec<LoadedModel> {

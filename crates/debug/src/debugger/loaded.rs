@@ -6,7 +6,8 @@ use opscope_onnx::Graph;
 use super::Shared;
 use crate::{EventKind, ModelId};
 
-/// A model that a client of the debugger was told of. When it goes, the client is told that the model is gone.
+/// A model that a client of the debugger was told of. When the last handle to it goes, the client is told that the model
+/// is gone.
 #[must_use = "the model counts as unloaded when this goes"]
 pub struct LoadedModelHandle {
     shared: Arc<Shared>,
@@ -15,7 +16,10 @@ pub struct LoadedModelHandle {
 
 impl LoadedModelHandle {
     pub(super) fn new(shared: &Arc<Shared>, graph: &Arc<Graph>, fidelity: Fidelity) -> Self {
-        let (model, told) = shared.control().model(shared, graph, fidelity);
+        let mut control = shared.control();
+        let (model, told) = control.model(shared, graph, fidelity);
+        control.hold(model);
+        drop(control);
         shared.wait_at(told);
         Self { shared: Arc::clone(shared), model }
     }
@@ -29,8 +33,8 @@ impl LoadedModelHandle {
 impl Drop for LoadedModelHandle {
     fn drop(&mut self) {
         let mut control = self.shared.control();
-        control.unload(self.model);
-        let told = self.shared.announce(EventKind::ModelUnloaded { model: self.model });
+        let is_gone = control.unload(self.model);
+        let told = is_gone.then(|| self.shared.announce(EventKind::ModelUnloaded { model: self.model })).flatten();
         drop(control);
         self.shared.wait_at(told);
     }

@@ -84,9 +84,13 @@ impl Debugger {
     /// Lets a client in. It is told of the models and runs that there are, and then that it is attached.
     ///
     /// # Errors
-    /// When another one is attached.
+    /// When another one is attached, or this is the debugger of the process that this one was forked off from.
     pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
         crate::recursion::allow_nothing()?;
+        if !self.0.queues.is_at_home() {
+            let reason = "it is another process's debugger; make one in the process that was forked off";
+            return Err(DebugError::NotAttached(Some(reason.to_owned())));
+        }
         let mut control = self.0.control();
         if let Some((_, other)) = &control.attached {
             return Err(DebugError::AlreadyAttached { by: other.name.clone() });
@@ -153,7 +157,7 @@ impl Shared {
     /// Raises a sync event if it is wanted; the calling thread has to [wait](Self::wait_at) at it.
     pub fn announce(&self, kind: EventKind) -> Option<crate::Sequence> {
         let wanted = self.wants(kind.name());
-        wanted.then(|| self.queues.announce(kind, thread())).flatten()
+        wanted.then(|| self.queues.announce(None, kind, thread())).flatten()
     }
 
     /// Counts a run that waits for its client, at its first stop.
@@ -163,12 +167,9 @@ impl Shared {
         }
     }
 
-    /// Waits at an event of a moment that has no tensors.
-    pub fn wait_at(&self, event: Option<crate::Sequence>) {
-        if let Some(event) = event {
-            let answer = self.queues.wait(event, |job| job(None));
-            self.settle(answer);
-        }
+    /// Waits at an event of a moment that has no tensors, so that nothing can be asked of the thread meanwhile.
+    pub fn wait_at(&self, event: Option<crate::Sequence>) -> Resume {
+        event.map_or(Resume::Continue, |event| self.settle(self.queues.wait(event, drop)))
     }
 
     /// What the client answered. Where it did not, that is logged.
@@ -177,10 +178,8 @@ impl Shared {
             Answer::Resume(resume) => resume,
             Answer::Expired { release, silent } => {
                 self.log(&release.to_string());
-                if silent {
-                    let generation = self.control().attached.as_ref().map(|(generation, _)| *generation);
-                    let reason = "it did not read its events, and asked for nothing";
-                    generation.inspect(|generation| self.detach(*generation, Some(reason)));
+                if let Some(generation) = silent {
+                    self.detach(generation, Some("it did not read its events, and asked for nothing"));
                 }
                 Resume::Continue
             }
@@ -196,8 +195,9 @@ impl Shared {
         control.forget_wishes();
         control.steer();
         let last = gone.is_none().then_some(EventKind::DetachComplete);
-        let released = self.queues.detach(generation, last);
+        let (released, undone) = self.queues.detach(generation, last);
         drop(control);
+        drop(undone);
         if let Some(reason) = gone {
             let name = if options.name.is_empty() { "the debugger" } else { &options.name };
             self.log(&format!("{name} is detached: {reason}"));

@@ -175,6 +175,12 @@ impl EventKind {
         }
     }
 
+    /// Whether the run that it stops is at an operator, with its tensors. One whose engine failed is not any more.
+    pub(crate) fn is_at_operator(&self) -> bool {
+        let has_failed = matches!(self, EventKind::Exception { exception: Exception::Engine { .. }, .. });
+        self.place().is_some() && !has_failed
+    }
+
     /// Where the run is that it tells of, where it tells of a place in a run.
     pub fn place(&self) -> Option<&Place> {
         match self {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use opscope_clock::Timestamp;
 
 use crate::doorbell::Doorbell;
-use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait_until};
+use crate::sync::{Condvar, Mutex, lock, wait_until};
 use crate::{Account, DebugError, Event, EventKind, EventName, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
 use backlog::Backlog;
 use parked::Parking;
@@ -54,8 +54,8 @@ pub(crate) enum Answer {
     Expired {
         /// What was not acknowledged.
         release: Release,
-        /// Whether the debugger had not even read it, and asked for nothing else in that time: it is dead.
-        silent: bool,
+        /// The debugger, where it had not even read it, and asked for nothing else in that time: it is dead.
+        silent: Option<Generation>,
     },
 }
 
@@ -78,10 +78,11 @@ struct State<J> {
     backlog: Backlog,
     parking: Parking<J>,
     account: [Account; 2],
+    /// When room was last made in the async queue, or there was nothing in it to be read.
     last_read: Instant,
     /// When the debugger last asked for anything.
     last_call: Instant,
-    /// The process that it attached in. A child that was forked off is not debugged.
+    /// The process that the queues are of. A child that was forked off is not debugged: the descriptor is its parent's.
     process: u32,
     /// Whether the bell is rung: exactly while an event waits to be read.
     rung: bool,
@@ -108,12 +109,17 @@ impl<J> Queues<J> {
             account: [Account::default(); 2],
             last_read: Instant::now(),
             last_call: Instant::now(),
-            process: 0,
+            process: std::process::id(),
             rung: false,
             told: false,
             released: VecDeque::new(),
         };
         Ok(Self { state: Mutex::new(state), room: Condvar::new(), news: Condvar::new(), bell: Doorbell::new()? })
+    }
+
+    /// Whether these are the queues of this process, and not of one that it was forked off from.
+    pub fn is_at_home(&self) -> bool {
+        lock(&self.state).process == std::process::id()
     }
 
     /// The descriptor that is readable while an event waits to be read.
@@ -132,25 +138,25 @@ impl<J> Queues<J> {
         state.released.clear();
         state.last_read = Instant::now();
         state.last_call = state.last_read;
-        state.process = std::process::id();
         state.attached = Some((generation, terms));
         for kind in replay {
             let replayed = !matches!(kind, EventKind::AttachComplete);
             let event = state.event(kind, 0, replayed);
             state.push_sync(event);
         }
-        self.notify(state);
+        self.notify(&mut state);
         generation
     }
 
-    /// Lets the debugger go. Threads that wait go on; `last` is the last event that it can read.
-    pub fn detach(&self, generation: Generation, last: Option<EventKind>) -> Vec<Release> {
+    /// Lets the debugger go. Threads that wait go on; `last` is the last event that it can read. What it asked for last
+    /// is not done any more, for nobody would read the answer: it is given back, to be dropped where no lock is held.
+    pub fn detach(&self, generation: Generation, last: Option<EventKind>) -> (Vec<Release>, Vec<J>) {
         let mut state = lock(&self.state);
-        if !state.is(generation) {
-            return Vec::new();
+        if state.reached(Some(generation)).is_none() {
+            return (Vec::new(), Vec::new());
         }
         state.attached = None;
-        let released = state.parking.release_all();
+        let (released, undone) = state.parking.release_all();
         for release in &released {
             state.remember(release.clone());
         }
@@ -165,16 +171,16 @@ impl<J> Queues<J> {
             self.silence(&mut state);
         }
         self.room.notify_all();
-        self.notify(state);
+        self.notify(&mut state);
         self.news.notify_all();
-        released
+        (released, undone)
     }
 
-    /// Raises an async event. Where the queue is full and its reader drains, waits for room; where nobody reads, the
-    /// event is folded into the last one of its kind.
-    pub fn raise(&self, kind: EventKind, thread: u32) {
+    /// Raises an async event for this debugger, or for whichever is attached. Where the queue is full and its reader
+    /// drains, waits for room; where nobody reads, the event is folded into the last one of its kind.
+    pub fn raise(&self, to: Option<Generation>, kind: EventKind, thread: u32) {
         let mut state = lock(&self.state);
-        let Some((generation, terms)) = state.attached else { return };
+        let Some((generation, terms)) = state.reached(to) else { return };
         while state.is(generation) && state.backlog.len() >= terms.capacity {
             let until = state.last_read + terms.patience;
             if Instant::now() >= until {
@@ -182,89 +188,100 @@ impl<J> Queues<J> {
             }
             state = wait_until(&self.room, state, Some(until));
         }
-        if !state.is(generation) {
-            return;
+        if state.is(generation) {
+            self.push(&mut state, kind, thread, terms.capacity);
         }
+    }
+
+    /// Raises an async event for this debugger on the thread that notifies it, and so may be the one that makes room.
+    pub fn raise_at_once(&self, to: Generation, kind: EventKind) {
+        let mut state = lock(&self.state);
+        if let Some((_, terms)) = state.reached(Some(to)) {
+            self.push(&mut state, kind, 0, terms.capacity);
+        }
+    }
+
+    fn push(&self, state: &mut State<J>, kind: EventKind, thread: u32, capacity: usize) {
         state.account[1].raised += 1;
         let event = state.event(kind, thread, false);
-        if state.backlog.push(event, terms.capacity) {
+        if state.backlog.push(event, capacity) {
             self.notify(state);
         } else {
             state.account[1].coalesced += 1;
         }
     }
 
-    /// Raises a sync event, at which the calling thread will [`wait`](Self::wait). None when nobody is attached.
-    pub fn announce(&self, kind: EventKind, thread: u32) -> Option<Sequence> {
+    /// Raises a sync event for this debugger, or for whichever is attached; the calling thread will
+    /// [`wait`](Self::wait) at it. None when it is not attached.
+    pub fn announce(&self, to: Option<Generation>, kind: EventKind, thread: u32) -> Option<Sequence> {
         let mut state = lock(&self.state);
-        let (_, terms) = state.attached.filter(|_| state.process == std::process::id())?;
+        let (_, terms) = state.reached(to)?;
         let event = state.event(kind, thread, false);
         let sequence = event.sequence;
         state.parking.park(&event, terms.lease);
         state.push_sync(event);
-        self.notify(state);
+        self.notify(&mut state);
         Some(sequence)
     }
 
     /// Raises a sync event at which nobody waits.
     pub fn post(&self, kind: EventKind) {
         let mut state = lock(&self.state);
-        if state.attached.is_none() {
-            return;
+        if state.reached(None).is_some() {
+            let event = state.event(kind, 0, false);
+            state.push_sync(event);
+            self.notify(&mut state);
         }
-        let event = state.event(kind, 0, false);
-        state.push_sync(event);
-        self.notify(state);
     }
 
     /// Parks the calling thread at the event that it has announced. What the debugger wants to have done here is given to
-    /// `work`, with the lock open.
+    /// `work`, with the lock open. The lease counts while the thread waits: not while it still waited for another event,
+    /// and not while it works for the debugger.
     pub fn wait(&self, sequence: Sequence, mut work: impl FnMut(J)) -> Answer {
         let mut state = lock(&self.state);
+        state.restart_lease(sequence);
         loop {
             let Some(parked) = state.parking.get_mut(sequence) else {
                 return Answer::Resume(Resume::Continue);
             };
             if let Some(resume) = parked.resume.take() {
-                state.parking.remove(sequence);
+                let gone = state.parking.remove(sequence);
+                // What it was to do besides is dropped with no lock held.
+                drop(state);
+                drop(gone);
                 return Answer::Resume(resume);
             }
             if let Some(job) = parked.jobs.pop_front() {
                 drop(state);
                 work(job);
                 state = lock(&self.state);
+                state.restart_lease(sequence);
                 continue;
             }
             if parked.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return match self.expire_in(&mut state, sequence) {
-                    Some((release, silent)) => Answer::Expired { release, silent },
-                    None => Answer::Resume(Resume::Continue),
-                };
+                return state.expire(sequence);
             }
             let (signal, deadline) = (parked.signal.clone(), parked.deadline);
             state = wait_until(&signal, state, deadline);
         }
     }
 
-    fn expire_in(&self, state: &mut State<J>, sequence: Sequence) -> Option<(Release, bool)> {
-        let parked = state.parking.remove(sequence)?;
-        let release = parked.release(sequence, ReleaseReason::LeaseExpired);
-        state.remember(release.clone());
-        let lease = state.attached.map_or(Duration::ZERO, |(_, terms)| terms.lease);
-        Some((release, !parked.read && state.last_call.elapsed() >= lease))
-    }
-
     /// Takes events out of a queue, in their order.
     pub fn take(&self, generation: Generation, queue: Queue, most: usize) -> Vec<Event> {
         let mut state = lock(&self.state);
-        if state.generations != generation.0 {
+        if !state.is_latest(generation) {
             return Vec::new();
         }
-        state.last_read = Instant::now();
-        state.last_call = state.last_read;
+        state.last_call = Instant::now();
         let lease = state.attached.map_or(Duration::ZERO, |(_, terms)| terms.lease);
         let taken = match queue {
-            Queue::Async => state.backlog.take(most),
+            Queue::Async => {
+                let taken = state.backlog.take(most);
+                if !taken.is_empty() || state.backlog.len() == 0 {
+                    state.last_read = state.last_call;
+                }
+                taken
+            }
             Queue::Sync => {
                 let count = state.sync.len().min(most);
                 let mut taken: Vec<Event> = state.sync.drain(..count).collect();
@@ -296,7 +313,10 @@ impl<J> Queues<J> {
         let mut state = lock(&self.state);
         state.check(generation)?;
         match state.parking.get_mut(sequence) {
-            Some(parked) if parked.resume.is_some() => Ok(()),
+            Some(parked) if parked.resume.is_some() => match resume {
+                Resume::Continue => Ok(()),
+                _ => Err(DebugError::GoneOn(sequence, "it was acknowledged before".to_owned())),
+            },
             Some(parked) if !parked.read => Err(DebugError::NotRead(sequence)),
             Some(parked) => {
                 parked.resume = Some(resume);
@@ -351,19 +371,14 @@ impl<J> Queues<J> {
         }
     }
 
-    /// The kind of an event that a thread waits at.
-    pub fn kind_of(&self, sequence: Sequence) -> Option<EventName> {
-        lock(&self.state).parking.get(sequence).map(|parked| parked.kind)
+    /// The kind of an event that a thread waits at, and whether that thread is at an operator.
+    pub fn kind_of(&self, sequence: Sequence) -> Option<(EventName, bool)> {
+        lock(&self.state).parking.get(sequence).map(|parked| (parked.kind, parked.at_operator))
     }
 
-    /// The system's number of the thread that waits at an event.
-    pub fn thread_of(&self, sequence: Sequence) -> Option<u32> {
-        lock(&self.state).parking.get(sequence).map(|parked| parked.thread)
-    }
-
-    /// Whether this debugger is attached.
+    /// Whether this debugger, which asks, is attached.
     pub fn is_attached(&self, generation: Generation) -> bool {
-        lock(&self.state).is(generation)
+        lock(&self.state).check(generation).is_ok()
     }
 
     /// Accounts of the sync and of the async queue, the threads that wait, and the latest releases.
@@ -379,7 +394,8 @@ impl<J> Queues<J> {
     pub fn wait_for_news(&self, generation: Generation, until: Option<Instant>, wanted: impl Fn() -> bool) -> News {
         let mut state = lock(&self.state);
         loop {
-            if !wanted() {
+            // What comes for a later debugger is not for this one to take note of.
+            if !wanted() || !state.is_latest(generation) {
                 return News::Over;
             }
             if state.rung && !state.told {
@@ -403,8 +419,16 @@ impl<J> Queues<J> {
         drop(state);
     }
 
+    /// Tells of what waits again, because somebody else is to be notified from now on.
+    pub fn tell_again(&self, generation: Generation) {
+        let mut state = lock(&self.state);
+        if state.is_latest(generation) {
+            self.notify(&mut state);
+        }
+    }
+
     /// An event came: rings the bell, and tells the notification's thread.
-    fn notify(&self, mut state: MutexGuard<'_, State<J>>) {
+    fn notify(&self, state: &mut State<J>) {
         state.told = false;
         let waits = !state.sync.is_empty() || state.backlog.len() > 0;
         if waits && !state.rung {
@@ -433,15 +457,39 @@ impl<J> State<J> {
         self.attached.is_some_and(|(attached, _)| attached == generation)
     }
 
+    /// Whether this debugger is the last one that attached: what waits in the queues is its own.
+    fn is_latest(&self, generation: Generation) -> bool {
+        self.generations == generation.0 && self.process == std::process::id()
+    }
+
+    /// This debugger, or whichever is attached. A process that was forked off has none.
+    fn reached(&self, to: Option<Generation>) -> Option<(Generation, Terms)> {
+        let fits = |(attached, _): &(Generation, Terms)| to.is_none_or(|to| to == *attached);
+        self.attached.filter(fits).filter(|_| self.process == std::process::id())
+    }
+
     /// The terms of the debugger that calls, if it is attached.
     fn check(&mut self, generation: Generation) -> Result<Terms, DebugError> {
-        match self.attached {
-            Some((attached, terms)) if attached == generation => {
-                self.last_call = Instant::now();
-                Ok(terms)
-            }
-            _ => Err(DebugError::NotAttached(None)),
+        let (_, terms) = self.reached(Some(generation)).ok_or(DebugError::NotAttached(None))?;
+        self.last_call = Instant::now();
+        Ok(terms)
+    }
+
+    fn restart_lease(&mut self, sequence: Sequence) {
+        if let Some((_, terms)) = self.attached
+            && let Some(parked) = self.parking.get_mut(sequence)
+        {
+            parked.deadline = parked::deadline(terms.lease);
         }
+    }
+
+    /// Ends the wait at an event whose lease has run out. Nothing is left to be done there then.
+    fn expire(&mut self, sequence: Sequence) -> Answer {
+        let Some(parked) = self.parking.remove(sequence) else { return Answer::Resume(Resume::Continue) };
+        let release = parked.release(sequence, ReleaseReason::LeaseExpired);
+        self.remember(release.clone());
+        let silent = self.attached.filter(|(_, terms)| !parked.read && self.last_call.elapsed() >= terms.lease);
+        Answer::Expired { release, silent: silent.map(|(generation, _)| generation) }
     }
 
     /// Each thread waits at its event, so these are few, unless leases run out again and again and nobody reads: then the

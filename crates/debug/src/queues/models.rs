@@ -22,7 +22,7 @@ fn attached(terms: Terms) -> (Arc<Queues<Work>>, Generation) {
 fn stopped(queues: &Arc<Queues<Work>>) -> thread::JoinHandle<Option<Answer>> {
     let queues = Arc::clone(queues);
     thread::spawn(move || {
-        let event = queues.announce(EventKind::AttachComplete, 1)?;
+        let event = queues.announce(None, EventKind::AttachComplete, 1)?;
         Some(queues.wait(event, |work| work()))
     })
 }
@@ -82,7 +82,7 @@ fn an_answer_and_the_end_of_a_lease_never_both_count() {
         clock.join().unwrap();
         match (thread.join().unwrap(), acknowledged) {
             (Some(Answer::Resume(Resume::Step)), Ok(())) => {}
-            (Some(Answer::Expired { release, silent: false }), Err(DebugError::GoneOn(..))) => {
+            (Some(Answer::Expired { release, silent: None }), Err(DebugError::GoneOn(..))) => {
                 assert_eq!(release.because, ReleaseReason::LeaseExpired);
             }
             other => panic!("{other:?}"),
@@ -109,7 +109,7 @@ fn whoever_detaches_leaves_no_thread_behind() {
             // Nobody was attached any more, or it went on.
             assert!(matches!(thread.join().unwrap(), None | Some(Answer::Resume(_))));
         }
-        assert!(queues.announce(EventKind::AttachComplete, 1).is_none());
+        assert!(queues.announce(None, EventKind::AttachComplete, 1).is_none());
         assert!(queues.status().1.is_empty());
     });
 }
@@ -143,7 +143,7 @@ fn async_events_are_delivered_or_counted() {
         let (queues, generation) = attached(TERMS);
         let raiser = {
             let queues = Arc::clone(&queues);
-            thread::spawn(move || (0..3).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+            thread::spawn(move || (0..3).for_each(|_| queues.raise(None, EventKind::Timeout, 1)))
         };
         let mut read = queues.take(generation, Queue::Async, 1);
         raiser.join().unwrap();
@@ -163,7 +163,7 @@ fn nothing_is_folded_while_the_reader_drains() {
         let (queues, generation) = attached(Terms { patience: Duration::from_secs(3600), ..TERMS });
         let raiser = {
             let queues = Arc::clone(&queues);
-            thread::spawn(move || (0..3).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+            thread::spawn(move || (0..3).for_each(|_| queues.raise(None, EventKind::Timeout, 1)))
         };
         let mut read = 0;
         while read < 3 {
@@ -185,7 +185,7 @@ fn a_thread_that_waits_for_room_goes_on_when_the_debugger_goes() {
         let (queues, generation) = attached(Terms { patience: Duration::from_secs(3600), ..TERMS });
         let raiser = {
             let queues = Arc::clone(&queues);
-            thread::spawn(move || (0..2).for_each(|_| queues.raise(EventKind::Timeout, 1)))
+            thread::spawn(move || (0..2).for_each(|_| queues.raise(None, EventKind::Timeout, 1)))
         };
         queues.detach(generation, None);
         raiser.join().unwrap();
@@ -201,7 +201,7 @@ fn no_event_comes_without_a_notification() {
         let (queues, generation) = attached(Terms { capacity: 8, ..TERMS });
         let raisers = [0, 1].map(|_| {
             let queues = Arc::clone(&queues);
-            thread::spawn(move || queues.raise(EventKind::Timeout, 1))
+            thread::spawn(move || queues.raise(None, EventKind::Timeout, 1))
         });
         let mut read = 0;
         while read < 2 {
@@ -209,6 +209,21 @@ fn no_event_comes_without_a_notification() {
             read += queues.take(generation, Queue::Async, usize::MAX).len();
         }
         raisers.into_iter().for_each(|raiser| raiser.join().unwrap());
+    });
+}
+
+#[test]
+fn the_notification_of_a_debugger_that_is_gone_takes_nothing_from_the_next_one() {
+    loom::model(|| {
+        let (queues, first) = attached(TERMS);
+        let earlier = {
+            let queues = Arc::clone(&queues);
+            thread::spawn(move || while queues.wait_for_news(first, None, || true) == News::Events {})
+        };
+        queues.detach(first, None);
+        let second = queues.attach(TERMS, [EventKind::AttachComplete]);
+        assert_eq!(queues.wait_for_news(second, None, || true), News::Events);
+        earlier.join().unwrap();
     });
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Parked<J> {
     /// Wakes it.
     pub signal: Arc<Condvar>,
     pub kind: EventName,
+    /// Whether there are tensors to be looked at.
+    pub at_operator: bool,
     place: Option<Place>,
 }
 
@@ -46,6 +48,7 @@ impl<J> Parking<J> {
             jobs: VecDeque::new(),
             signal: Arc::new(Condvar::new()),
             kind: event.kind.name(),
+            at_operator: event.kind.is_at_operator(),
             place: event.kind.place().cloned(),
         };
         self.0.insert(event.sequence, parked);
@@ -84,19 +87,18 @@ impl<J> Parking<J> {
         count
     }
 
-    /// Lets all go on because the debugger is gone, and says which had not been told how.
-    pub fn release_all(&mut self) -> Vec<Release> {
-        let mut released = Vec::new();
+    /// Lets all go on because the debugger is gone, and says which had not been told how, and what is left undone.
+    pub fn release_all(&mut self) -> (Vec<Release>, Vec<J>) {
+        let (mut released, mut undone) = (Vec::new(), Vec::new());
         for (sequence, parked) in &mut self.0 {
-            // What the debugger asked for last is not done any more: nobody would read the answer.
-            parked.jobs.clear();
+            undone.extend(parked.jobs.drain(..));
             if parked.resume.is_none() {
                 parked.resume = Some(Resume::Continue);
                 parked.signal.notify_all();
                 released.push(parked.release(*sequence, ReleaseReason::DebuggerGone));
             }
         }
-        released
+        (released, undone)
     }
 
     pub fn stops(&self) -> Vec<Stop> {

@@ -5,6 +5,7 @@ mod fake;
 
 mod attaching;
 mod breakpoints;
+mod disorder;
 mod looking;
 mod notification;
 mod queues;
