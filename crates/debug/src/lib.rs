@@ -36,6 +36,7 @@ mod stopped;
 mod summary;
 mod sync;
 mod table;
+mod thread;
 #[cfg(not(loom))]
 mod wire;
 

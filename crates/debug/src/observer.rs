@@ -6,11 +6,12 @@ use opscope_model::{Action, Dispatch, EngineError, Interest, RunObserver};
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
 use crate::breakpoint::Breakpoint;
-use crate::debugger::{Shared, thread};
+use crate::debugger::Shared;
 use crate::first::find_non_finite;
 use crate::run::{Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
+use crate::thread::thread;
 use crate::{
     BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, Sequence, StatisticsSummary,
     Target,
@@ -284,8 +285,10 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        // An engine that failed badly may have told nothing.
-        self.end(Some("the engine left it".to_owned()));
+        if !self.run.is_over() {
+            // An engine that failed badly has told nothing.
+            self.end(Some("the engine left it".to_owned()));
+        }
         let mut control = self.shared.control();
         control.end(&self.run);
         let told = self.shared.announce(EventKind::RunDestroyed { run: self.run.id });

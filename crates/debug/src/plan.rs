@@ -1,8 +1,9 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId};
 use opscope_onnx::{Graph, OperatorId};
 
+use crate::run::Masks;
 use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
 
 /// What the debugger knows of a plan of a model's: its kernels, and the names that events tell.
@@ -14,7 +15,12 @@ pub(crate) struct PlanInfo {
     names: Vec<(Arc<str>, Arc<str>)>,
     /// By kernel: whether its operator begins, and whether it ends, with it.
     bounds: Vec<(bool, bool)>,
+    /// Of runs that are gone, all off: a run costs no memory from the system.
+    spare: Mutex<Vec<Arc<Masks>>>,
 }
+
+/// How many masks are kept for runs to come: as many as run at the same time.
+const SPARE: usize = 64;
 
 impl PlanInfo {
     pub fn new(model: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Self {
@@ -23,7 +29,14 @@ impl PlanInfo {
             (operator.name.as_str().into(), operator.op_type.as_str().into())
         });
         let (names, bounds) = (names.collect(), vec![(false, false); kernels.len()]);
-        let mut plan = Self { model, graph: Arc::clone(graph), names, bounds, kernels: Arc::clone(kernels) };
+        let mut plan = Self {
+            model,
+            graph: Arc::clone(graph),
+            names,
+            bounds,
+            kernels: Arc::clone(kernels),
+            spare: Mutex::default(),
+        };
         for kernel in kernels.iter() {
             let is = |moment| plan.kernel_for(kernel.operator(), moment).is_some_and(|bound| bound.id == kernel.id);
             plan.bounds[kernel.id.index()] = (is(Moment::Before), is(Moment::After));
@@ -38,6 +51,24 @@ impl PlanInfo {
             Moment::Before => begins,
             Moment::After => ends,
         }
+    }
+
+    /// Masks for a run, all off.
+    pub fn masks(&self) -> Arc<Masks> {
+        let spare = self.spare().pop();
+        spare.unwrap_or_else(|| Arc::new(Masks::new(self.kernels.len())))
+    }
+
+    /// Takes the masks of a run that is gone, all off, unless an engine still has them.
+    pub fn give_back(&self, masks: Arc<Masks>) {
+        let mut spare = self.spare();
+        if spare.len() < SPARE && masks.are_free() {
+            spare.push(masks);
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Arc<Masks>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn place(&self, run: RunId, dispatch: &Dispatch<'_>, moment: Moment) -> Place {

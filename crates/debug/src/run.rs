@@ -11,10 +11,7 @@ use crate::{Moment, RunState, Sequence};
 pub(crate) struct Run {
     pub id: RunId,
     pub plan: Arc<PlanInfo>,
-    /// The kernels at which the engine calls. All off while no debugger wants anything.
-    before: Arc<LiveMask>,
-    after: Arc<LiveMask>,
-    keep: Arc<LiveMask>,
+    masks: Arc<Masks>,
     /// The system's number of its thread; 0 before it begins.
     thread: AtomicU32,
     over: AtomicBool,
@@ -22,6 +19,13 @@ pub(crate) struct Run {
     stopped: AtomicU64,
     was_stopped: AtomicBool,
     course: Mutex<Course>,
+}
+
+/// The kernels at which an engine calls. All off while no debugger wants anything.
+pub(crate) struct Masks {
+    before: Arc<LiveMask>,
+    after: Arc<LiveMask>,
+    keep: Arc<LiveMask>,
 }
 
 /// What a debugger wants of a run.
@@ -33,6 +37,8 @@ pub(crate) struct Course {
     pub pause: bool,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
+    /// Whether something may be switched on.
+    is_wanted: bool,
 }
 
 /// Where a run stops next, breakpoints aside.
@@ -45,14 +51,32 @@ pub(crate) enum Step {
     Until(Box<[bool]>),
 }
 
+impl Masks {
+    pub fn new(kernels: usize) -> Self {
+        let mask = || Arc::new(LiveMask::new(kernels));
+        Self { before: mask(), after: mask(), keep: mask() }
+    }
+
+    /// Switches everything off.
+    pub fn clear(&self) {
+        self.all().into_iter().for_each(|mask| mask.set_all(false));
+    }
+
+    /// Whether no engine has them any more.
+    pub fn are_free(&self) -> bool {
+        self.all().into_iter().all(|mask| Arc::strong_count(mask) == 1)
+    }
+
+    fn all(&self) -> [&Arc<LiveMask>; 3] {
+        [&self.before, &self.after, &self.keep]
+    }
+}
+
 impl Run {
     pub fn new(id: RunId, plan: Arc<PlanInfo>) -> Self {
-        let mask = || Arc::new(LiveMask::new(plan.kernels.len()));
         Self {
             id,
-            before: mask(),
-            after: mask(),
-            keep: mask(),
+            masks: plan.masks(),
             thread: AtomicU32::new(0),
             over: AtomicBool::new(false),
             stopped: AtomicU64::new(0),
@@ -64,9 +88,9 @@ impl Run {
 
     pub fn interest(&self) -> Interest {
         Interest {
-            before: Which::Live(Arc::clone(&self.before)),
-            after: Which::Live(Arc::clone(&self.after)),
-            keep_inputs: Which::Live(Arc::clone(&self.keep)),
+            before: Which::Live(Arc::clone(&self.masks.before)),
+            after: Which::Live(Arc::clone(&self.masks.after)),
+            keep_inputs: Which::Live(Arc::clone(&self.masks.keep)),
             times: false,
         }
     }
@@ -75,8 +99,8 @@ impl Run {
     #[inline]
     pub fn is_wanted(&self, kernel: KernelId, moment: Moment) -> bool {
         match moment {
-            Moment::Before => self.before.contains(kernel),
-            Moment::After => self.after.contains(kernel),
+            Moment::Before => self.masks.before.contains(kernel),
+            Moment::After => self.masks.after.contains(kernel),
         }
     }
 
@@ -84,6 +108,7 @@ impl Run {
     pub fn change<R>(&self, change: impl FnOnce(&mut Course) -> R) -> R {
         let mut course = self.course();
         let result = change(&mut course);
+        course.is_wanted = true;
         self.switch(&course);
         result
     }
@@ -94,9 +119,10 @@ impl Run {
     }
 
     fn switch(&self, course: &Course) {
+        let Masks { before, after, keep } = &*self.masks;
         let Some(table) = &course.table else {
-            self.before.set_all(course.abort.is_some());
-            return [&self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
+            self.masks.clear();
+            return before.set_all(course.abort.is_some());
         };
         let everywhere =
             course.abort.is_some() || course.pause || table.ready || matches!(course.step, Some(Step::Next));
@@ -104,10 +130,10 @@ impl Run {
         for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
             let looked_at_after = each_end || !table.at(kernel, Moment::After).is_empty();
-            self.before.set(kernel, everywhere || until || !table.at(kernel, Moment::Before).is_empty());
-            self.after.set(kernel, looked_at_after || table.finished);
+            before.set(kernel, everywhere || until || !table.at(kernel, Moment::Before).is_empty());
+            after.set(kernel, looked_at_after || table.finished);
             // Whoever stops after an operator wants to see what went into it, too.
-            self.keep.set(kernel, looked_at_after);
+            keep.set(kernel, looked_at_after);
         }
     }
 
@@ -150,5 +176,15 @@ impl Run {
             thread: self.thread(),
             stopped: (stopped != 0).then_some(Sequence(stopped)),
         }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let is_wanted = self.course.get_mut().unwrap_or_else(PoisonError::into_inner).is_wanted;
+        if is_wanted {
+            self.masks.clear();
+        }
+        self.plan.give_back(Arc::clone(&self.masks));
     }
 }

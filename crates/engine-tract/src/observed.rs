@@ -34,6 +34,26 @@ enum Course {
     Skip { inputs: TVec<TValue>, outputs: TVec<TValue> },
 }
 
+/// Where tract was left because somebody looks.
+enum LookedAt {
+    /// Before a node that takes these.
+    Before(TVec<TValue>),
+    /// After a node that gave these.
+    After(TVec<TValue>),
+}
+
+/// Nothing failed: the run goes on node by node.
+#[derive(Debug)]
+struct LeftTract;
+
+impl std::fmt::Display for LeftTract {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("somebody looks at the run")
+    }
+}
+
+impl std::error::Error for LeftTract {}
+
 /// What a node was executed with, as far as its observer wants to see it afterwards.
 struct Kept {
     inputs: TVec<TValue>,
@@ -50,7 +70,7 @@ impl Observed<'_> {
         if only_times {
             self.take_times(state)
         } else if self.plan.shapes_are_known() {
-            self.step_through(state)
+            self.until_looked_at(state)
         } else {
             self.within(state)
         }
@@ -70,28 +90,70 @@ impl Observed<'_> {
         })
     }
 
-    /// Runs node by node, as tract does where all shapes are known beforehand. Between two steps the values that the
-    /// plan holds can be seen.
-    fn step_through(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
-        state.set_inputs(self.inputs.clone())?;
-        self.plan.with_threads(|| {
-            for (&node, flushed) in self.plan.order().iter().zip(self.plan.flushed()) {
-                self.last.set(node);
-                self.step(state, node, flushed)?;
+    /// Lets tract run the plan as long as nobody looks, and goes node by node from there on: between two steps the values
+    /// that the plan holds can be seen. That does the same where all shapes are known beforehand.
+    fn until_looked_at(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
+        let looked_at = Cell::new(None);
+        let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
+            self.last.set(node.id);
+            let Some(kernel) = self.plan.kernel_at(node.id) else {
+                return eval(context, op_state, node, inputs);
+            };
+            if self.interest.before.contains(kernel.id) || self.interest.keep_inputs.contains(kernel.id) {
+                looked_at.set(Some(LookedAt::Before(inputs)));
+                return Err(LeftTract.into());
             }
-            TractResult::Ok(())
-        })?;
+            let outcome = self.timed(kernel, || eval(context, op_state, node, inputs));
+            if !self.interest.after.contains(kernel.id) {
+                return outcome;
+            }
+            looked_at.set(Some(LookedAt::After(outcome?)));
+            Err(LeftTract.into())
+        });
+        let Some(looked_at) = looked_at.into_inner() else { return outcome };
+        self.plan.with_threads(|| self.step_through(state, looked_at))?;
         let outputs = state.outputs()?;
         state.reset_turn()?;
         Ok(outputs)
     }
 
-    fn step(&self, state: &mut TypedSimpleState, node: usize, flushed: &[usize]) -> TractResult<()> {
-        let inputs = state.prepare_inputs(node)?;
-        let Some(kernel) = self.plan.kernel_at(node) else {
-            let_go(state, flushed);
-            return state.compute_one_with_inputs(node, inputs);
-        };
+    /// Goes on node by node from where tract was left.
+    fn step_through(&self, state: &mut TypedSimpleState, looked_at: LookedAt) -> TractResult<()> {
+        let steps = self.plan.order().iter().zip(self.plan.flushed());
+        let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
+        if let Some((&node, _)) = rest.next()
+            && let Some(kernel) = self.plan.kernel_at(node)
+        {
+            match looked_at {
+                // What nothing takes any more is forgotten already.
+                LookedAt::Before(inputs) => self.watched_step(state, kernel, node, &[], inputs)?,
+                LookedAt::After(outputs) => {
+                    state.set_values(node, outputs)?;
+                    self.look_after(state, kernel, node, &Kept { inputs: tvec!(), replaced: false })?;
+                }
+            }
+        }
+        for (&node, flushed) in rest {
+            self.last.set(node);
+            let inputs = state.prepare_inputs(node)?;
+            if let Some(kernel) = self.plan.kernel_at(node) {
+                self.watched_step(state, kernel, node, flushed, inputs)?;
+            } else {
+                let_go(state, flushed);
+                state.compute_one_with_inputs(node, inputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn watched_step(
+        &self,
+        state: &mut TypedSimpleState,
+        kernel: &Kernel,
+        node: usize,
+        flushed: &[usize],
+        inputs: TVec<TValue>,
+    ) -> TractResult<()> {
         let course = self.before(kernel, node, inputs, &state.turn_state.values)?;
         let_go(state, flushed);
         let kept = self.keep(kernel, &course);
@@ -102,11 +164,16 @@ impl Observed<'_> {
             }
         }
         if self.interest.after.contains(kernel.id) {
-            let held = &state.turn_state.values;
-            let outputs = held[node].as_deref().unwrap_or_default();
-            if let Some(outputs) = self.after(kernel, node, &kept, outputs, held)? {
-                state.set_values(node, outputs)?;
-            }
+            self.look_after(state, kernel, node, &kept)?;
+        }
+        Ok(())
+    }
+
+    fn look_after(&self, state: &mut TypedSimpleState, kernel: &Kernel, node: usize, kept: &Kept) -> TractResult<()> {
+        let held = &state.turn_state.values;
+        let outputs = held[node].as_deref().unwrap_or_default();
+        if let Some(outputs) = self.after(kernel, node, kept, outputs, held)? {
+            state.set_values(node, outputs)?;
         }
         Ok(())
     }

@@ -168,8 +168,14 @@ impl Which {
             Which::All => true,
             Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
             Which::Live(mask) => mask.contains(kernel),
-            Which::Either(both) => both.iter().any(|which| which.contains(kernel)),
+            Which::Either(both) => Self::either(both, kernel),
         }
+    }
+
+    /// Apart, so that the rest is no recursion and can stand where it is asked.
+    #[inline(never)]
+    fn either(both: &[Which; 2], kernel: KernelId) -> bool {
+        both.iter().any(|which| which.contains(kernel))
     }
 
     /// Whether there are none, and never will be.

@@ -129,12 +129,10 @@ impl Control {
     /// A run is there; it does at once what the client wants.
     pub fn begin(&mut self, run: &Arc<Run>) {
         self.runs.push(Arc::clone(run));
-        let table = self.table(&run.plan, &mut Vec::new());
-        let pause = table.is_some() && std::mem::take(&mut self.pause_next);
-        run.change(|course| {
-            course.table = table;
-            course.pause = pause;
-        });
+        if let Some(table) = self.table(&run.plan, &mut Vec::new()) {
+            let pause = std::mem::take(&mut self.pause_next);
+            run.change(|course| (course.table, course.pause) = (Some(table), pause));
+        }
     }
 
     pub fn end(&mut self, run: &Arc<Run>) {

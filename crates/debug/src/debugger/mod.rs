@@ -9,13 +9,13 @@ use std::{fmt, io};
 
 use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
-use rustix::thread::gettid;
 
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::queues::{Answer, Generation, Queues, Terms};
 use crate::run::Run;
 use crate::stopped::Job;
+use crate::thread::{note_process, thread};
 use crate::{AttachOptions, DebugError, EventKind, EventName, Release, ReleaseReason, Resume};
 pub(crate) use control::Control;
 pub use loaded::LoadedModelHandle;
@@ -55,6 +55,7 @@ impl Debugger {
     /// # Errors
     /// When the system gives no descriptor for the notification.
     pub fn with_log(log: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
+        note_process();
         Ok(Self(Arc::new(Shared {
             queues: Queues::new()?,
             control: Mutex::default(),
@@ -214,9 +215,4 @@ impl Shared {
     pub fn log(&self, message: &str) {
         (self.log)(message);
     }
-}
-
-/// The system's number of the calling thread.
-pub(crate) fn thread() -> u32 {
-    gettid().as_raw_nonzero().get().unsigned_abs()
 }

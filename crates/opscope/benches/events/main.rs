@@ -14,9 +14,18 @@ fn main() {
         return child::act();
     }
     let calibration = support::calibration();
-    detached::per_dispatch(&calibration);
-    detached::whole_runs(&calibration);
-    breakpoints::that_do_not_match(&calibration);
-    stop::and_go(&calibration);
-    flood::a_million();
+    if std::env::var_os("PARTS").is_some() {
+        return detached::parts(&calibration);
+    }
+    let groups: [(&str, &dyn Fn()); 5] = [
+        ("dispatch", &|| detached::per_dispatch(&calibration)),
+        ("run", &|| detached::whole_runs(&calibration)),
+        ("breakpoints", &|| breakpoints::that_do_not_match(&calibration)),
+        ("stop", &|| stop::and_go(&calibration)),
+        ("flood", &flood::a_million),
+    ];
+    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    for (_, measure) in groups.iter().filter(|(name, _)| asked.is_empty() || asked.iter().any(|word| word == name)) {
+        measure();
+    }
 }

@@ -1,7 +1,8 @@
 //! How soon a debugger in another process is told of a stop, and how soon the run goes on when it answers.
 
 use std::io::{Read, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -21,9 +22,8 @@ const STOPS: usize = 2_000;
 /// Between two of them, so that everybody has gone to sleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Stops a run again and again.
+/// Stops a run again and again, and between two stops lets a message make its round trip: so both see the same machine.
 pub fn and_go(calibration: &Calibration) {
-    let trip = round_trip();
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let socket = directory.path().join("socket");
     let debugger = Debugger::new().expect("there are descriptors");
@@ -33,8 +33,10 @@ pub fn and_go(calibration: &Calibration) {
     debugger.planned(ready.session.graph(), Fidelity::Exact, ready.plan.kernels());
     let mut other = Other::start("stops", &socket, STOPS as u64);
     other.wait_until_attached();
-    let mut ours = Vec::new();
+    let mut echo = Echo::start(directory.path());
+    let (mut ours, mut trips) = (Vec::new(), Vec::new());
     for _ in 0..STOPS {
+        trips.push(echo.round_trip());
         sleep(PAUSE);
         let info = info(&ready);
         let stopwatch = Stopwatch { inner: debugger.observe(&info), stop: Mutex::new(None) };
@@ -42,12 +44,14 @@ pub fn and_go(calibration: &Calibration) {
         ours.push(stopwatch.stop.into_inner().expect("nobody panics").expect("the run was stopped"));
     }
     let theirs = other.numbers();
+    echo.end();
     drop(server);
     assert_eq!(theirs.len(), ours.len());
     let nanos = |from: u64, to: u64| to.saturating_sub(from) as f64 * calibration.nanos_per_tick();
     let both = ours.iter().zip(&theirs);
     let told: Vec<f64> = both.clone().map(|((came, _), theirs)| nanos(came.as_raw(), theirs[0])).collect();
     let gone: Vec<f64> = both.map(|((_, went), theirs)| nanos(theirs[1], went.as_raw())).collect();
+    let trip = median(&trips);
     case("stop to notification in another process", &told, trip);
     case("acknowledge to running again", &gone, trip);
 }
@@ -70,24 +74,34 @@ fn case(name: &str, times: &[f64], trip: f64) {
     .print();
 }
 
-/// Microseconds in which another process, which sleeps, answers a message.
-fn round_trip() -> f64 {
-    let directory = tempfile::tempdir().expect("there is a temporary directory");
-    let socket = directory.path().join("socket");
-    let listener = UnixListener::bind(&socket).expect("it can be listened at");
-    let other = Other::start("echo", &socket, STOPS as u64);
-    let (mut stream, _) = listener.accept().expect("it connects");
-    let mut message = [7; MESSAGE];
-    let mut times = Vec::new();
-    for _ in 0..STOPS {
+/// Another process that answers messages, and sleeps until one comes.
+struct Echo {
+    other: Other,
+    stream: UnixStream,
+}
+
+impl Echo {
+    fn start(directory: &Path) -> Self {
+        let socket = directory.join("echo");
+        let listener = UnixListener::bind(&socket).expect("it can be listened at");
+        let other = Other::start("echo", &socket, STOPS as u64);
+        let (stream, _) = listener.accept().expect("it connects");
+        Self { other, stream }
+    }
+
+    /// In microseconds.
+    fn round_trip(&mut self) -> f64 {
+        let mut message = [7; MESSAGE];
         sleep(PAUSE);
         let start = Instant::now();
-        stream.write_all(&message).expect("it goes there");
-        stream.read_exact(&mut message).expect("it comes back");
-        times.push(start.elapsed().as_nanos() as f64 / 1e3);
+        self.stream.write_all(&message).expect("it goes there");
+        self.stream.read_exact(&mut message).expect("it comes back");
+        start.elapsed().as_nanos() as f64 / 1e3
     }
-    other.numbers();
-    median(&times)
+
+    fn end(self) {
+        self.other.numbers();
+    }
 }
 
 /// Notes when a run came to its debugger and when it went on from there.

@@ -1,0 +1,32 @@
+//! The system's number of a thread.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::thread::gettid;
+
+/// The process that has a debugger. In one that was forked off, threads have other numbers than the memory says.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// The number of this thread, and the process in which that was asked for.
+    static KNOWN: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// Notes that this process has a debugger.
+pub(crate) fn note_process() {
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+}
+
+/// The system's number of the calling thread. Asking the system each time would be the most expensive part of a run that
+/// nobody watches.
+pub(crate) fn thread() -> u32 {
+    let process = PROCESS.load(Ordering::Relaxed);
+    let (number, known_in) = KNOWN.get();
+    if known_in == process && number != 0 {
+        return number;
+    }
+    let number = gettid().as_raw_nonzero().get().unsigned_abs();
+    KNOWN.set((number, process));
+    number
+}
