@@ -180,7 +180,8 @@ impl Attachment {
     }
 
     /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are. Where none
-    /// is going on, the next run to come stops at its first operator.
+    /// is going on, the next run to come stops at its first operator; and if all were meant, one more for each that ends
+    /// before its next operator.
     ///
     /// # Errors
     /// When the client is not attached any more.
@@ -219,8 +220,8 @@ impl Attachment {
         not_while_looking()?;
         if let Some((_, false)) = self.shared.queues.kind_of(event) {
             return Err(DebugError::NoSuchTensor {
-                reference: format!("tensor at event {event}"),
-                reason: "it is not at an operator".to_owned(),
+                reference: "tensor".to_owned(),
+                reason: format!("event {event} is not in the middle of a run"),
             });
         }
         let (answer, result) = sync_channel(1);

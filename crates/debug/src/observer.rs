@@ -8,7 +8,7 @@ use opscope_tensor::{Statistics, Tensor, TensorView};
 use crate::breakpoint::Breakpoint;
 use crate::debugger::{Shared, thread};
 use crate::first::find_non_finite;
-use crate::run::{Run, Step};
+use crate::run::{Pause, Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::{
@@ -98,7 +98,7 @@ impl Observer {
             return Some(Reason::Breakpoint(self.count(&hit)));
         }
         let course = self.run.course();
-        if course.pause && moment == Moment::Before {
+        if course.pause.is_some() && moment == Moment::Before {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
@@ -148,7 +148,7 @@ impl Observer {
     /// wants may be another thing after that.
     fn stop(&self, table: &mut Arc<Table>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
         // Wherever a run stops, it has arrived; what is asked of it as soon as the event is read counts from there.
-        self.run.change(|course| (course.step, course.pause) = (None, false));
+        self.run.change(|course| (course.step, course.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
         self.run.stop_at(Some(event));
@@ -256,7 +256,10 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
-            self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
+            let told = self.shared.announce(EventKind::Exception { run, place, exception });
+            self.run.stop_at(told);
+            self.wait_at(told);
+            self.run.stop_at(None);
         }
         self.end(outcome.err().map(ToString::to_string));
     }
@@ -265,13 +268,16 @@ impl RunObserver for Observer {
 impl Observer {
     /// Tells that the run is over.
     fn end(&self, error: Option<String>) {
-        let control = self.shared.control();
+        let mut control = self.shared.control();
         let has_begun = self.run.thread() != 0;
         let mut told = None;
         if self.run.end() && has_begun {
             let course = self.run.course();
+            if course.pause == Some(Pause::Any) {
+                control.pause_next_run();
+            }
             // Whoever steps or pauses a run waits for its next stop: that it is over is told in any case.
-            if course.step.is_some() || course.pause || self.shared.wants(EventName::RunPopped) {
+            if course.step.is_some() || course.pause.is_some() || self.shared.wants(EventName::RunPopped) {
                 let debugger = course.table.as_ref().and_then(|table| table.debugger);
                 told =
                     self.shared.queues.announce(debugger, EventKind::RunPopped { run: self.run.id, error }, thread());

@@ -30,9 +30,18 @@ pub(crate) struct Course {
     /// None while nobody is attached.
     pub table: Option<Arc<Table>>,
     pub step: Option<Step>,
-    pub pause: bool,
+    pub pause: Option<Pause>,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
+}
+
+/// That a run stops at its next operator, whichever that is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// This run was meant.
+    This,
+    /// All were meant: if it ends before, the next run to come stops.
+    Any,
 }
 
 /// Where a run stops next, breakpoints aside.
@@ -99,7 +108,7 @@ impl Run {
             return [&self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
         };
         let everywhere =
-            course.abort.is_some() || course.pause || table.ready || matches!(course.step, Some(Step::Next));
+            course.abort.is_some() || course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
         let each_end = matches!(course.step, Some(Step::Finish)) || !table.first.is_empty();
         for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);

@@ -33,6 +33,7 @@ pub(crate) fn kernels(
     plan: &TypedSimplePlan,
     fidelity: Fidelity,
     values: &HashMap<OutletId, Vec<ValueId>>,
+    weights: &[(ValueId, OutletId)],
 ) -> Kernels {
     let model = plan.model();
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
@@ -59,6 +60,7 @@ pub(crate) fn kernels(
     }
     let mut outlets: Outlets = value_at.iter().map(|(outlet, value)| (*value, *outlet)).collect();
     outlets.extend(values.iter().flat_map(|(outlet, values)| values.iter().map(|value| (*value, *outlet))));
+    value_at.extend(weights.iter().map(|(value, outlet)| (*outlet, *value)));
     value_at.extend(values.iter().filter_map(|(outlet, values)| Some((*outlet, *values.first()?))));
 
     let kernels = executed.iter().zip(attributions).enumerate().map(|(index, (&id, operators))| {

@@ -83,7 +83,8 @@ pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
 
 impl Link {
     pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
-        let failed = |error: io::Error| DebugError::Connection(error.to_string());
+        let failed =
+            |error: io::Error| DebugError::Connection(format!("the connection to the program cannot be used: {error}"));
         let own = stream.try_clone().map_err(failed)?;
         let link = Arc::new(Self {
             stream,
@@ -138,7 +139,9 @@ impl Link {
                 let seconds = patience.as_secs();
                 DebugError::Connection(format!("the program did not answer for {seconds} s; it may be stopped"))
             }
-            None => self.gone().unwrap_or_else(|| DebugError::Connection("it was closed".into())),
+            None => {
+                self.gone().unwrap_or_else(|| DebugError::Connection("the connection to the program was closed".into()))
+            }
         })
     }
 
@@ -163,7 +166,7 @@ impl Link {
 
     /// Closes the connection, and returns when no callback is called any more.
     pub fn hang_up(&self) {
-        self.end(DebugError::Connection("it was closed from this side".into()));
+        self.end(DebugError::Connection("the connection to the program was closed from this side".into()));
         let _ = self.stream.shutdown(Shutdown::Both);
         let reader = lock(&self.reader).take();
         if let Some(reader) = reader.filter(|reader| reader.thread().id() != thread::current().id()) {
@@ -184,9 +187,11 @@ impl Link {
                     Err(error) => break error,
                 },
                 Err(FrameError::Closed | FrameError::Cut) => {
-                    break DebugError::Connection("the program closed it, or ended".into());
+                    break DebugError::Connection("the program ended, or closed the connection".into());
                 }
-                Err(error) => break DebugError::Connection(error.to_string()),
+                Err(error) => {
+                    break DebugError::Connection(format!("the connection to the program broke off: {error}"));
+                }
             }
         };
         self.end(last_words.unwrap_or(reason));
