@@ -1,13 +1,13 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Kernel, RunId};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::breakpoint::Breakpoint;
-use crate::debugger::Shared;
+use crate::debugger::{Control, Shared};
 use crate::expression::TensorRef;
 use crate::notifier::Notifier;
 use crate::queues::Generation;
@@ -119,11 +119,9 @@ impl Attachment {
     /// # Errors
     /// When it is not attached any more.
     pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
-        allow_nothing()?;
-        let mut control = self.shared.control();
-        match &mut control.attached {
-            Some((generation, options)) if *generation == self.generation => options.events = events,
-            _ => return Err(DebugError::NotAttached(None)),
+        let mut control = self.control()?;
+        if let Some((_, options)) = &mut control.attached {
+            options.events = events;
         }
         self.shared.set_wanted(Some(events));
         control.steer();
@@ -289,8 +287,7 @@ impl Attachment {
     pub fn detach(&self) -> Result<(), DebugError> {
         allow_nothing()?;
         self.attached()?;
-        self.shared.detach(self.generation, None);
-        Ok(())
+        if self.shared.detach(self.generation, None) { Ok(()) } else { Err(DebugError::NotAttached(None)) }
     }
 
     /// Lets the program run on because the client is gone without a word, and logs why.
@@ -303,10 +300,13 @@ impl Attachment {
         if attached { Ok(()) } else { Err(DebugError::NotAttached(None)) }
     }
 
-    fn control(&self) -> Result<std::sync::MutexGuard<'_, crate::debugger::Control>, DebugError> {
+    /// What this client may change. With the lock held, for it may be detached at any moment otherwise: what it leaves
+    /// behind then would be the next one's.
+    fn control(&self) -> Result<MutexGuard<'_, Control>, DebugError> {
         allow_nothing()?;
+        let control = self.shared.control();
         self.attached()?;
-        Ok(self.shared.control())
+        Ok(control)
     }
 
     /// Whether a run can go on like this.
