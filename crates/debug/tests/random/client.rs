@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use opscope_clock::Timestamp;
@@ -37,14 +36,7 @@ pub struct Client<'a> {
 impl<'a> Client<'a> {
     pub fn attach(program: &'a Program, chance: &'a mut Chance) -> Self {
         let options = chance.options();
-        let attachment = loop {
-            match program.debugger.attach(options.clone()) {
-                Ok(attachment) => break Arc::new(attachment),
-                // The last hold on the one before may be its callback's.
-                Err(DebugError::AlreadyAttached { .. }) => thread::yield_now(),
-                Err(error) => panic!("{error}"),
-            }
-        };
+        let attachment = Arc::new(program.attach(&options));
         Self {
             program,
             chance,
@@ -177,7 +169,7 @@ impl<'a> Client<'a> {
             3 => Resume::Finish,
             4 => Resume::Until("sum".parse().unwrap()),
             5 => match place.filter(|place| place.moment == Moment::Before) {
-                Some(place) => Resume::Skip(vec![result(attachment, sequence, place.kernel)?]),
+                Some(place) => Resume::Skip(vec![result(attachment, sequence, place.operator)?]),
                 None => Resume::Continue,
             },
             _ => match run(&event.kind) {
@@ -264,14 +256,14 @@ fn run(kind: &EventKind) -> Option<u64> {
     }
 }
 
-/// What a kernel would make: so that skipping it makes no difference.
-fn result(attachment: &Attachment, event: Sequence, kernel: u32) -> Result<Tensor, DebugError> {
+/// What an operator would make: so that skipping it makes no difference.
+fn result(attachment: &Attachment, event: Sequence, operator: u32) -> Result<Tensor, DebugError> {
     attachment.look(event, move |stopped| {
         let read = |reference: &str| -> Result<Vec<f32>, DebugError> {
             Ok(fake::floats(&stopped.tensor(&reference.parse().unwrap())?.to_tensor()?))
         };
         let a = read("input[0]")?;
-        let made: Vec<f32> = match kernel {
+        let made: Vec<f32> = match operator {
             0 => a.iter().zip(read("input[1]")?).map(|(a, b)| a * b).collect(),
             1 => a.iter().map(|a| a.ln()).collect(),
             _ => a.iter().zip(read("input[1]")?).map(|(a, b)| fake::relu(a + b)).collect(),
