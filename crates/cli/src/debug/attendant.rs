@@ -35,6 +35,8 @@ pub struct Board {
     changed: Condvar,
     /// Whether a run that fails is held where it failed.
     pub hold_failures: AtomicBool,
+    /// Whether a command is being executed, so that no person can type another one.
+    pub busy: AtomicBool,
 }
 
 #[derive(Debug, Default)]

@@ -15,8 +15,9 @@ mod show;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, EventName, EventSet};
@@ -30,7 +31,7 @@ use crate::options::FeedArguments;
 pub use arguments::DebugArguments;
 use arguments::{FidelityName, Part};
 use attendant::{Attendant, Board, News};
-use console::{Console, Over};
+use console::Console;
 use debuggee::Debuggee;
 use output::Output;
 use prompt::{Prompt, Typed};
@@ -58,15 +59,12 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     console.greet();
     let failed = session(&mut console, arguments, &client);
     console.close();
-    let (over, run_failed) = (console.over, console.run_failed);
+    let run_failed = console.run_failed;
     if own {
         // Threads that are stopped, or far from an end, go with the process.
         drop(console);
     } else {
         attendant.end();
-    }
-    if over == Some(Over::Interrupted) {
-        process::exit(130);
     }
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
@@ -131,7 +129,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             },
         };
         failed |= !done;
-        if console.over.is_some() || (failed && arguments.batch) {
+        if console.over || (failed && arguments.batch) {
             return failed;
         }
     }
@@ -140,9 +138,9 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         return failed;
     }
     let mut prompt = Prompt::new(client);
-    while console.over.is_none() {
+    while !console.over {
         console.tell_news();
-        if console.over.is_some() {
+        if console.over {
             break;
         }
         match prompt.read() {
@@ -155,11 +153,24 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     failed
 }
 
+/// Ctrl-C pauses what runs; a second one soon after leaves if nothing has stopped until then, also where the program does
+/// not answer.
 fn watch_for_interrupts(board: &Arc<Board>) -> Result<(), Failure> {
+    const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT]).map_err(cannot)?;
     let board = Arc::clone(board);
-    let watch = move || signals.forever().for_each(|_| board.post(News::Interrupted));
+    let watch = move || {
+        let mut last: Option<Instant> = None;
+        for _ in signals.forever() {
+            let again = last.is_some_and(|last| last.elapsed() < SOON);
+            if again && board.busy.load(Ordering::Relaxed) {
+                process::exit(130);
+            }
+            last = Some(Instant::now());
+            board.post(News::Interrupted);
+        }
+    };
     thread::Builder::new().name("interrupts".into()).spawn(watch).map_err(cannot)?;
     Ok(())
 }

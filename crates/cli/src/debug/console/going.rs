@@ -1,18 +1,13 @@
 //! Starting runs, letting them go on, and waiting until one stops.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context, Result, bail};
 use opscope::debug::{BreakpointChange, Event, EventKind, EventName, EventSet, Place, Resume, Sequence, Target};
 use opscope::model::RunId;
 use serde_json::json;
 
-use super::{Console, Over};
+use super::Console;
 use crate::debug::attendant::News;
 use crate::debug::show;
-
-/// A second Ctrl-C within this time leaves.
-const TWICE: Duration = Duration::from_secs(1);
 
 impl Console {
     pub(super) fn run(&mut self, runs: u64, threads: usize) -> Result<()> {
@@ -93,15 +88,25 @@ impl Console {
     }
 
     pub(super) fn detach(&mut self) -> Result<()> {
-        self.client.detach()?;
-        for stop in self.board.stops() {
-            self.board.forget(stop.sequence);
-        }
+        self.release()?;
         if self.debuggee.is_some() {
             self.wait(None)?;
         }
-        self.over.get_or_insert(Over::Left);
+        self.over = true;
         Ok(())
+    }
+
+    /// Detaches, when what is stopped was answered: then nobody has to be let go without an answer.
+    pub(super) fn release(&self) -> Result<()> {
+        for breakpoint in self.client.breakpoints()? {
+            self.client.remove_breakpoint(breakpoint.id)?;
+        }
+        for stop in self.board.stops() {
+            // It may have gone on when its lease ran out.
+            let _ = self.client.acknowledge(stop.sequence, Resume::Continue);
+            self.board.forget(stop.sequence);
+        }
+        Ok(self.client.detach()?)
     }
 
     /// Lets a stopped run go on, and waits until something stops. `only` is the run whose end ends the waiting, too.
@@ -125,7 +130,6 @@ impl Console {
     /// Waits until a run stops, which it returns, or nothing is left that could.
     pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         self.board.forget_interrupts();
-        let mut interrupted: Option<Instant> = None;
         loop {
             // In this order: what ends the last run is on the board before the run is counted as over.
             let nothing_runs = !self.runs_go_on();
@@ -139,13 +143,8 @@ impl Console {
             };
             match news {
                 News::Interrupted => {
-                    if interrupted.is_some_and(|before| before.elapsed() < TWICE) {
-                        self.over = Some(Over::Interrupted);
-                        return Ok(None);
-                    }
-                    interrupted = Some(Instant::now());
                     if self.client.pause(None)? == 0 {
-                        self.output.note("No run is going on; the next one stops. Ctrl-C again leaves.");
+                        self.output.note("No run is going on; the next one stops. Ctrl-C twice leaves.");
                     }
                 }
                 News::Told(event) => {
@@ -166,7 +165,7 @@ impl Console {
                 }
                 other => self.tell(other),
             }
-            if self.over.is_some() {
+            if self.over {
                 return Ok(None);
             }
         }
@@ -174,7 +173,7 @@ impl Console {
 
     /// Tells what there was before the debugger came.
     pub fn greet(&mut self) {
-        while self.over.is_none() {
+        while !self.over {
             match self.board.wait() {
                 News::Told(event) if event.kind.name() == EventName::AttachComplete => break,
                 news => self.tell(news),
@@ -208,7 +207,7 @@ impl Console {
             News::ThreadDone | News::Interrupted => {}
             News::Gone(reason) => {
                 self.output.tell("gone", json!({ "reason": reason }), format!("The program is gone: {reason}"));
-                self.over.get_or_insert(Over::Left);
+                self.over = true;
             }
         }
     }
@@ -243,7 +242,7 @@ impl Console {
     fn runs_go_on(&self) -> bool {
         match &self.debuggee {
             Some(debuggee) => debuggee.threads() > self.board.stops().len(),
-            None => self.over.is_none(),
+            None => !self.over,
         }
     }
 }

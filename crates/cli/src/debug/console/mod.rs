@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
@@ -44,17 +45,8 @@ pub struct Console {
     pub run_failed: bool,
     /// Files within files.
     depth: usize,
-    /// Why the session is over, if it is.
-    pub over: Option<Over>,
-}
-
-/// Why a session is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// A command said so, or there is nothing more to debug.
-    Left,
-    /// Ctrl-C, twice.
-    Interrupted,
+    /// Whether the session is over: a command said so, or there is nothing more to debug.
+    pub over: bool,
 }
 
 /// Files may run files, but not forever.
@@ -76,13 +68,15 @@ impl Console {
             aborted: BTreeSet::new(),
             run_failed: false,
             depth: 0,
-            over: None,
+            over: false,
         }
     }
 
     /// Runs a line as it was typed. Says on its own what went wrong, and returns whether nothing did.
     pub fn line(&mut self, line: &str, place: Option<&str>) -> bool {
+        self.board.busy.store(true, Ordering::Relaxed);
         let outcome = self.try_line(line);
+        self.board.busy.store(false, Ordering::Relaxed);
         if let Err(error) = &outcome {
             self.output.error(place, error);
         }
@@ -134,7 +128,7 @@ impl Console {
             if !self.line(line, Some(&place)) && !may_fail {
                 bail!("{} ended at line {}", path.display(), number + 1);
             }
-            if self.over.is_some() {
+            if self.over {
                 break;
             }
         }
@@ -183,16 +177,18 @@ impl Console {
             }
             Command::Detach => self.detach(),
             Command::Quit => {
-                self.over = Some(Over::Left);
+                self.over = true;
                 Ok(())
             }
         }
     }
 
-    /// Lets no run of our own begin any more.
+    /// Lets no run of our own begin any more, and those of a program that was attached to go on.
     pub fn close(&self) {
-        if let Some(debuggee) = &self.debuggee {
-            debuggee.cancel();
+        match &self.debuggee {
+            Some(debuggee) => debuggee.cancel(),
+            // A program that is gone needs nothing.
+            None => drop(self.release()),
         }
     }
 

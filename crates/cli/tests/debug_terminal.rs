@@ -1,0 +1,136 @@
+//! `opscope debug` at a terminal: line editing, history, completion, Ctrl-C and Ctrl-D.
+
+mod process;
+mod terminal;
+
+use process::{Workplace, model};
+use terminal::Terminal;
+
+const PROMPT: &str = "(opscope) ";
+const UP: &str = "\u{1b}[A";
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+
+/// A debugger at its first prompt.
+fn begun(place: &Workplace, arguments: &[&str]) -> Terminal {
+    let mut command = place.command(&[&["debug"], arguments].concat());
+    command.env("XDG_STATE_HOME", place.path("state"));
+    let mut terminal = Terminal::start(&command);
+    terminal.until(PROMPT);
+    terminal
+}
+
+#[test]
+fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() {
+    let place = Workplace::new();
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+
+    // Tab finds the one operator that begins so, and one that only holds what was typed.
+    terminal.types("b /conv2\t");
+    terminal.until("/conv2/Conv");
+    terminal.types("\r");
+    terminal.until("Breakpoint 1 before /conv2/Conv");
+    terminal.until(PROMPT);
+    terminal.types("tbreak relu4\t\r");
+    terminal.until("Breakpoint 2 before /relu4/Relu");
+    terminal.until(PROMPT);
+
+    terminal.types("run\r");
+    terminal.until("Breakpoint 1, before #3 /conv2/Conv (Conv), run 0");
+    terminal.until(PROMPT);
+    terminal.types("print inp\t");
+    terminal.until("print input[0]");
+    terminal.types("[0, 0, 0, :2]\r");
+    terminal.until("input[0][0, 0, 0, :2]  float32 [2]");
+    terminal.until(PROMPT);
+
+    // The arrow brings back what was typed; an empty line repeats a step.
+    terminal.types("step\r");
+    terminal.until("before #4 /bn2/BatchNormalization");
+    terminal.until(PROMPT);
+    terminal.types("\r");
+    terminal.until("before #5 /relu2/Relu");
+    terminal.until(PROMPT);
+    terminal.types(&format!("{UP}{UP}\r"));
+    terminal.until("input[0][0, 0, 0, :2]  float32 [2]");
+    terminal.until(PROMPT);
+
+    // Ctrl-C at the prompt throws the line away.
+    terminal.types("nonsense");
+    terminal.until("nonsense");
+    terminal.types(CTRL_C);
+    terminal.until(PROMPT);
+    terminal.types("delete 1\r");
+    let shown = terminal.until("Breakpoint 1 is gone");
+    assert!(!shown.contains("error"), "{shown}");
+    terminal.until(PROMPT);
+
+    terminal.types("continue\r");
+    terminal.until("Breakpoint 2, before #13 /relu4/Relu (Relu), run 0");
+    terminal.until(PROMPT);
+    terminal.types("c\r");
+    terminal.until("Run 0 ended");
+    terminal.until(PROMPT);
+
+    // Runs that would go on for days.
+    terminal.types("run 1000000000\r");
+    terminal.until("Run 20 ended");
+    terminal.types(CTRL_C);
+    terminal.until("Paused before #");
+    terminal.until(PROMPT);
+    terminal.types("info runs\r");
+    terminal.until("*  run ");
+    terminal.until(PROMPT);
+    terminal.types(CTRL_D);
+    let (status, shown) = terminal.end();
+    assert_eq!(status.code(), Some(0), "{shown}");
+
+    let history = place.text("state/opscope/history");
+    assert!(history.contains("b /conv2/Conv\n") && history.contains("print input[0][0, 0, 0, :2]\n"), "{history}");
+}
+
+#[test]
+fn the_history_of_one_session_is_there_in_the_next() {
+    let place = Workplace::new();
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+    terminal.types("echo from the first session\r");
+    terminal.until("\nfrom the first session");
+    terminal.until(PROMPT);
+    terminal.types("quit\r");
+    assert_eq!(terminal.end().0.code(), Some(0));
+
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+    terminal.types(UP);
+    terminal.types(UP);
+    terminal.until("echo from the first session");
+    terminal.types("\r");
+    terminal.until("\nfrom the first session");
+    terminal.types(CTRL_D);
+    assert_eq!(terminal.end().0.code(), Some(0));
+}
+
+#[test]
+fn tab_lists_what_could_be_meant() {
+    let place = Workplace::new();
+    place.write("a file.npy", "");
+    place.write("script.txt", "");
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+    terminal.types("b type:Ma\t\r");
+    terminal.until("before type:MaxPool: 2 operators");
+    terminal.until(PROMPT);
+    terminal.types("events operator_f\t\r");
+    terminal.until("Told are stops and operator_finished");
+    terminal.until(PROMPT);
+    terminal.types("source scr\t");
+    terminal.until("source script.txt");
+    terminal.types("\r");
+    terminal.until(PROMPT);
+    terminal.types("info ope\t\t");
+    let shown = terminal.until("operators");
+    assert!(!shown.contains("events"), "{shown}");
+    terminal.types("s\r");
+    terminal.until("#15  Softmax");
+    terminal.until(PROMPT);
+    terminal.types("q\r");
+    assert_eq!(terminal.end().0.code(), Some(0));
+}
