@@ -113,6 +113,7 @@ fn the_history_of_one_session_is_there_in_the_next() {
     terminal.until("echo from the first session");
     terminal.types("\r");
     terminal.until("\nfrom the first session");
+    terminal.until(PROMPT);
     terminal.types(CTRL_D);
     assert_eq!(terminal.end().0.code(), Some(0));
 }

@@ -2,7 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, RunObserver};
+use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
 use crate::breakpoint::Breakpoint;
@@ -36,14 +36,14 @@ impl Observer {
 
     #[cold]
     fn stop_before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        if let Some(reason) = self.run.course().abort.take() {
-            return Action::Stop(reason);
+        if let Some(promised) = self.promised(dispatch.kernel.id) {
+            return promised;
         }
         let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::Before);
         let mut stopped = Stopped::before(&self.run.plan, dispatch, place.clone(), inputs);
         let mut resume = Resume::Continue;
-        if table.ready {
+        if table.ready && self.is_bound(&stopped) {
             resume = self.stop(&mut table, EventKind::OperatorReady { place: place.clone() }, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
@@ -53,21 +53,37 @@ impl Observer {
         }
         match self.go_on(&table, resume) {
             Next::GoOn => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
-            Next::Skip(outputs) => Action::Skip(outputs),
+            Next::Skip(outputs) if stopped.giver().id == dispatch.kernel.id => Action::Skip(outputs),
+            Next::Skip(outputs) => {
+                // The steps up to the last one are for the engine only.
+                let last = stopped.giver().id;
+                self.run.change(|course| course.skip = Some((last, outputs)));
+                stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs)
+            }
             Next::End(reason) => Action::Stop(reason),
         }
+    }
+
+    /// What was decided for this place when the run was stopped at an earlier one, whether or not that debugger is still
+    /// there.
+    fn promised(&self, kernel: KernelId) -> Option<Action> {
+        let mut course = self.run.course();
+        if let Some(reason) = course.abort.take() {
+            return Some(Action::Stop(reason));
+        }
+        course.skip.take_if(|(skipped, _)| *skipped == kernel).map(|(_, outputs)| Action::Skip(outputs))
     }
 
     #[cold]
     fn stop_after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
         let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::After);
-        if table.finished {
+        let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
+        if table.finished && self.is_bound(&stopped) {
             let outputs = if table.statistics { summaries(outputs) } else { Vec::new() };
             let kind = EventKind::OperatorFinished { place: place.clone(), outputs };
             self.shared.queues.raise(table.debugger, kind, thread());
         }
-        let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
         let mut resume = Resume::Continue;
         if let Some(exception) = self.non_finite(&table, dispatch, outputs) {
             let kind = EventKind::Exception { run: self.run.id, place: Some(place.clone()), exception };
@@ -89,6 +105,11 @@ impl Observer {
         self.run.course().table.clone()
     }
 
+    /// Whether an operator begins or ends here: the engine may have made several kernels of it.
+    fn is_bound(&self, stopped: &Stopped<'_>) -> bool {
+        self.run.plan.is_bound(stopped.dispatch().kernel.id, stopped.place().moment)
+    }
+
     /// Whether the run stops at this place, and why: breakpoints come before steps.
     fn reason(&self, table: &Table, stopped: &Stopped<'_>) -> Option<Reason> {
         let (kernel, moment) = (stopped.dispatch().kernel.id, stopped.place().moment);
@@ -98,13 +119,11 @@ impl Observer {
             return Some(Reason::Breakpoint(self.count(&hit)));
         }
         let course = self.run.course();
-        if course.pause.is_some() && moment == Moment::Before {
+        if course.pause.is_some() && moment == Moment::Before && self.is_bound(stopped) {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
-            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => {
-                self.run.plan.is_bound(kernel, moment)
-            }
+            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => self.is_bound(stopped),
             (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
             _ => false,
         };

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
+use opscope_tensor::Tensor;
 
 use crate::plan::PlanInfo;
 use crate::table::Table;
@@ -33,6 +34,8 @@ pub(crate) struct Course {
     pub pause: Option<Pause>,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
+    /// What the rest of a skipped operator gives: its kernel that would give it, and the outputs.
+    pub skip: Option<(KernelId, Vec<Tensor>)>,
 }
 
 /// That a run stops at its next operator, whichever that is.
@@ -46,9 +49,9 @@ pub(crate) enum Pause {
 
 /// Where a run stops next, breakpoints aside.
 pub(crate) enum Step {
-    /// Before the first kernel of the next operator.
+    /// Before the next operator.
     Next,
-    /// After the last kernel of an operator.
+    /// After an operator.
     Finish,
     /// Before one of these kernels.
     Until(Box<[bool]>),
@@ -103,18 +106,26 @@ impl Run {
     }
 
     fn switch(&self, course: &Course) {
+        let promised =
+            |kernel| course.abort.is_some() || course.skip.as_ref().is_some_and(|(skipped, _)| *skipped == kernel);
+        let kernels = self.plan.kernels.iter().map(|kernel| kernel.id);
         let Some(table) = &course.table else {
-            self.before.set_all(course.abort.is_some());
+            kernels.for_each(|kernel| self.before.set(kernel, promised(kernel)));
             return [&self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
         };
-        let everywhere =
-            course.abort.is_some() || course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
-        let each_end = matches!(course.step, Some(Step::Finish)) || !table.first.is_empty();
-        for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
+        let each_begin = course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
+        let each_end = matches!(course.step, Some(Step::Finish));
+        for kernel in kernels {
+            let is_bound = |moment| self.plan.is_bound(kernel, moment);
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
-            let looked_at_after = each_end || !table.at(kernel, Moment::After).is_empty();
-            self.before.set(kernel, everywhere || until || !table.at(kernel, Moment::Before).is_empty());
-            self.after.set(kernel, looked_at_after || table.finished);
+            let begins = each_begin && is_bound(Moment::Before);
+            let before = promised(kernel) || begins || until || !table.at(kernel, Moment::Before).is_empty();
+            // What makes NaN is looked for in whatever is executed.
+            let looked_at_after = !table.first.is_empty()
+                || each_end && is_bound(Moment::After)
+                || !table.at(kernel, Moment::After).is_empty();
+            self.before.set(kernel, before);
+            self.after.set(kernel, looked_at_after || table.finished && is_bound(Moment::After));
             // Whoever stops after an operator wants to see what went into it, too.
             self.keep.set(kernel, looked_at_after);
         }

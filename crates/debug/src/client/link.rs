@@ -76,6 +76,15 @@ pub(super) fn read_answer<T: DeserializeOwned>(frame: &Frame) -> Result<T, Debug
     }
 }
 
+/// Whether this is how a connection ends whose other side is gone. One that had not read everything resets it.
+fn is_end(error: &FrameError) -> bool {
+    match error {
+        FrameError::Closed | FrameError::Cut => true,
+        FrameError::Io(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        FrameError::TooLong { .. } => false,
+    }
+}
+
 /// An answer that makes no sense.
 pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
     DebugError::Connection(format!("the program's answer is not understood: {reason}"))
@@ -186,7 +195,7 @@ impl Link {
                     Ok(words) => last_words = words,
                     Err(error) => break error,
                 },
-                Err(FrameError::Closed | FrameError::Cut) => {
+                Err(error) if is_end(&error) => {
                     break DebugError::Connection("the program ended, or closed the connection".into());
                 }
                 Err(error) => {

@@ -1,12 +1,12 @@
 //! Async events, as many as a run can raise, to a reader that drains them.
 
-use opscope::debug::Debugger;
 use opscope::debug::server::{Listen, ServerOptions};
+use opscope::debug::{AttachOptions, Debugger, EventName, EventSet};
 use opscope::model::{Fidelity, Instrument};
 
 use super::child::Other;
 use super::detached::{info, run};
-use crate::support::{Case, ready, smallest};
+use crate::support::{Case, Ready, ready, smallest};
 
 const EVENTS: u64 = 1_000_000;
 
@@ -17,8 +17,9 @@ pub fn a_million() {
     let debugger = Debugger::new().expect("there are descriptors");
     let server = debugger.serve(ServerOptions { listen: Listen::At(socket.clone()) }).expect("it listens");
     let ready = ready(&smallest(), Fidelity::Exact);
-    let runs = EVENTS.div_ceil(ready.plan.kernels().len() as u64);
-    let raised = runs * ready.plan.kernels().len() as u64;
+    let each = events_of_a_run(&debugger, &ready);
+    let runs = EVENTS.div_ceil(each);
+    let raised = runs * each;
     let mut other = Other::start("drain", &socket, raised);
     other.wait_until_attached();
     for _ in 0..runs {
@@ -41,4 +42,14 @@ pub fn a_million() {
         met: delivered == raised && coalesced == 0,
     }
     .print();
+}
+
+fn events_of_a_run(debugger: &Debugger, ready: &Ready) -> u64 {
+    let events = EventSet::ALWAYS.with(EventName::OperatorFinished);
+    let options = AttachOptions { events, ..AttachOptions::default() };
+    let attachment = debugger.attach(options).expect("nobody else is attached");
+    let before = attachment.status().expect("it is attached").asynchronous.raised;
+    let info = info(ready);
+    run(ready, &*debugger.observe(&info));
+    attachment.status().expect("it is attached").asynchronous.raised - before
 }
