@@ -1,13 +1,13 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Kernel, RunId};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::breakpoint::Breakpoint;
-use crate::debugger::Shared;
+use crate::debugger::{Control, Shared};
 use crate::expression::TensorRef;
 use crate::notifier::Notifier;
 use crate::queues::Generation;
@@ -15,7 +15,7 @@ use crate::recursion::{Rule, allow_events, allow_nothing, looking, not_while_loo
 use crate::stopped::Stopped;
 use crate::{
     AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventName,
-    EventSet, Fate, Location, ModelId, Queue, Resume, Sequence, Status, Target,
+    EventSet, Fate, Location, ModelId, Place, Queue, Resume, Sequence, Status, Target,
 };
 
 /// A client's hold on the debugger of its own process. When it goes, the client is detached: threads that wait go on, and
@@ -119,11 +119,9 @@ impl Attachment {
     /// # Errors
     /// When it is not attached any more.
     pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
-        allow_nothing()?;
-        let mut control = self.shared.control();
-        match &mut control.attached {
-            Some((generation, options)) if *generation == self.generation => options.events = events,
-            _ => return Err(DebugError::NotAttached(None)),
+        let mut control = self.control()?;
+        if let Some((_, options)) = &mut control.attached {
+            options.events = events;
         }
         self.shared.set_wanted(Some(events));
         control.steer();
@@ -180,7 +178,8 @@ impl Attachment {
     }
 
     /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are. Where none
-    /// is going on, the next run to come stops at its first operator.
+    /// is going on, the next run to come stops at its first operator; and if all were meant, one more for each that ends
+    /// before its next operator.
     ///
     /// # Errors
     /// When the client is not attached any more.
@@ -219,8 +218,8 @@ impl Attachment {
         not_while_looking()?;
         if let Some((_, false)) = self.shared.queues.kind_of(event) {
             return Err(DebugError::NoSuchTensor {
-                reference: format!("tensor at event {event}"),
-                reason: "it is not at an operator".to_owned(),
+                reference: "tensor".to_owned(),
+                reason: format!("event {event} is not in the middle of a run"),
             });
         }
         let (answer, result) = sync_channel(1);
@@ -245,9 +244,15 @@ impl Attachment {
     /// When the client is not attached any more.
     pub fn status(&self) -> Result<Status, DebugError> {
         let control = self.control()?;
-        let (models, runs) = (control.loaded(), control.runs());
+        let (models, mut runs) = (control.loaded(), control.runs());
         drop(control);
         let ([sync, asynchronous], stopped, released) = self.shared.queues.status();
+        // An event can be read before its thread has noted that it stops there.
+        for run in runs.iter_mut().filter(|run| run.stopped.is_none()) {
+            let at = |place: &Place| place.run == run.run;
+            let stop = stopped.iter().find(|stop| stop.thread == run.thread && stop.place.as_ref().is_some_and(at));
+            run.stopped = stop.map(|stop| stop.event);
+        }
         Ok(Status { models, runs, stopped, sync, asynchronous, released })
     }
 
@@ -289,8 +294,7 @@ impl Attachment {
     pub fn detach(&self) -> Result<(), DebugError> {
         allow_nothing()?;
         self.attached()?;
-        self.shared.detach(self.generation, None);
-        Ok(())
+        if self.shared.detach(self.generation, None) { Ok(()) } else { Err(DebugError::NotAttached(None)) }
     }
 
     /// Lets the program run on because the client is gone without a word, and logs why.
@@ -303,10 +307,13 @@ impl Attachment {
         if attached { Ok(()) } else { Err(DebugError::NotAttached(None)) }
     }
 
-    fn control(&self) -> Result<std::sync::MutexGuard<'_, crate::debugger::Control>, DebugError> {
+    /// What this client may change. With the lock held, for it may be detached at any moment otherwise: what it leaves
+    /// behind then would be the next one's.
+    fn control(&self) -> Result<MutexGuard<'_, Control>, DebugError> {
         allow_nothing()?;
+        let control = self.shared.control();
         self.attached()?;
-        Ok(self.shared.control())
+        Ok(control)
     }
 
     /// Whether a run can go on like this.

@@ -72,8 +72,8 @@ pub enum DebugError {
     /// The data of a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// The connection to the program.
-    #[error("the connection to the program: {0}")]
+    /// The connection to the program, in a sentence.
+    #[error("{0}")]
     Connection(String),
     /// What the program answered.
     #[error("{message}")]

@@ -2,13 +2,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, RunObserver};
+use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
 use crate::breakpoint::Breakpoint;
 use crate::debugger::Shared;
 use crate::first::find_non_finite;
-use crate::run::{Run, Step};
+use crate::run::{Pause, Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::thread::thread;
@@ -37,14 +37,14 @@ impl Observer {
 
     #[cold]
     fn stop_before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        if let Some(reason) = self.run.course().abort.take() {
-            return Action::Stop(reason);
+        if let Some(promised) = self.promised(dispatch.kernel.id) {
+            return promised;
         }
         let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::Before);
         let mut stopped = Stopped::before(&self.run.plan, dispatch, place.clone(), inputs);
         let mut resume = Resume::Continue;
-        if table.ready {
+        if table.ready && self.is_bound(&stopped) {
             resume = self.stop(&mut table, EventKind::OperatorReady { place: place.clone() }, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
@@ -54,21 +54,37 @@ impl Observer {
         }
         match self.go_on(&table, resume) {
             Next::GoOn => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
-            Next::Skip(outputs) => Action::Skip(outputs),
+            Next::Skip(outputs) if stopped.giver().id == dispatch.kernel.id => Action::Skip(outputs),
+            Next::Skip(outputs) => {
+                // The steps up to the last one are for the engine only.
+                let last = stopped.giver().id;
+                self.run.change(|course| course.skip = Some((last, outputs)));
+                stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs)
+            }
             Next::End(reason) => Action::Stop(reason),
         }
+    }
+
+    /// What was decided for this place when the run was stopped at an earlier one, whether or not that debugger is still
+    /// there.
+    fn promised(&self, kernel: KernelId) -> Option<Action> {
+        let mut course = self.run.course();
+        if let Some(reason) = course.abort.take() {
+            return Some(Action::Stop(reason));
+        }
+        course.skip.take_if(|(skipped, _)| *skipped == kernel).map(|(_, outputs)| Action::Skip(outputs))
     }
 
     #[cold]
     fn stop_after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
         let Some(mut table) = self.table() else { return Action::Continue };
         let place = self.run.plan.place(self.run.id, dispatch, Moment::After);
-        if table.finished {
+        let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
+        if table.finished && self.is_bound(&stopped) {
             let outputs = if table.statistics { summaries(outputs) } else { Vec::new() };
             let kind = EventKind::OperatorFinished { place: place.clone(), outputs };
             self.shared.queues.raise(table.debugger, kind, thread());
         }
-        let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
         let mut resume = Resume::Continue;
         if let Some(exception) = self.non_finite(&table, dispatch, outputs) {
             let kind = EventKind::Exception { run: self.run.id, place: Some(place.clone()), exception };
@@ -90,6 +106,11 @@ impl Observer {
         self.run.course().table.clone()
     }
 
+    /// Whether an operator begins or ends here: the engine may have made several kernels of it.
+    fn is_bound(&self, stopped: &Stopped<'_>) -> bool {
+        self.run.plan.is_bound(stopped.dispatch().kernel.id, stopped.place().moment)
+    }
+
     /// Whether the run stops at this place, and why: breakpoints come before steps.
     fn reason(&self, table: &Table, stopped: &Stopped<'_>) -> Option<Reason> {
         let (kernel, moment) = (stopped.dispatch().kernel.id, stopped.place().moment);
@@ -99,13 +120,11 @@ impl Observer {
             return Some(Reason::Breakpoint(self.count(&hit)));
         }
         let course = self.run.course();
-        if course.pause && moment == Moment::Before {
+        if course.pause.is_some() && moment == Moment::Before && self.is_bound(stopped) {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
-            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => {
-                self.run.plan.is_bound(kernel, moment)
-            }
+            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => self.is_bound(stopped),
             (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
             _ => false,
         };
@@ -149,7 +168,7 @@ impl Observer {
     /// wants may be another thing after that.
     fn stop(&self, table: &mut Arc<Table>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
         // Wherever a run stops, it has arrived; what is asked of it as soon as the event is read counts from there.
-        self.run.change(|course| (course.step, course.pause) = (None, false));
+        self.run.change(|course| (course.step, course.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
         self.run.stop_at(Some(event));
@@ -257,7 +276,10 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
-            self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
+            let told = self.shared.announce(EventKind::Exception { run, place, exception });
+            self.run.stop_at(told);
+            self.wait_at(told);
+            self.run.stop_at(None);
         }
         self.end(outcome.err().map(ToString::to_string));
     }
@@ -266,13 +288,16 @@ impl RunObserver for Observer {
 impl Observer {
     /// Tells that the run is over.
     fn end(&self, error: Option<String>) {
-        let control = self.shared.control();
+        let mut control = self.shared.control();
         let has_begun = self.run.thread() != 0;
         let mut told = None;
         if self.run.end() && has_begun {
             let course = self.run.course();
+            if course.pause == Some(Pause::Any) {
+                control.pause_next_run();
+            }
             // Whoever steps or pauses a run waits for its next stop: that it is over is told in any case.
-            if course.step.is_some() || course.pause || self.shared.wants(EventName::RunPopped) {
+            if course.step.is_some() || course.pause.is_some() || self.shared.wants(EventName::RunPopped) {
                 let debugger = course.table.as_ref().and_then(|table| table.debugger);
                 told =
                     self.shared.queues.announce(debugger, EventKind::RunPopped { run: self.run.id, error }, thread());

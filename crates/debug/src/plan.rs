@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId};
-use opscope_onnx::{Graph, OperatorId};
+use opscope_onnx::{Graph, Operator, OperatorId};
 
 use crate::run::Masks;
 use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
@@ -13,10 +13,16 @@ pub(crate) struct PlanInfo {
     pub kernels: Arc<[Kernel]>,
     /// Name and type of the operator that each kernel counts for.
     names: Vec<(Arc<str>, Arc<str>)>,
-    /// By kernel: whether its operator begins, and whether it ends, with it.
-    bounds: Vec<(bool, bool)>,
+    /// By operator.
+    spans: Vec<Option<Span>>,
     /// Of runs that are gone, all off: a run costs no memory from the system.
     spare: Mutex<Vec<Arc<Masks>>>,
+}
+
+/// What is executed for an operator.
+struct Span {
+    first: KernelId,
+    last: KernelId,
 }
 
 /// How many masks are kept for runs to come: as many as run at the same time.
@@ -28,29 +34,15 @@ impl PlanInfo {
             let operator = graph.operator(kernel.operator());
             (operator.name.as_str().into(), operator.op_type.as_str().into())
         });
-        let (names, bounds) = (names.collect(), vec![(false, false); kernels.len()]);
-        let mut plan = Self {
-            model,
-            graph: Arc::clone(graph),
-            names,
-            bounds,
-            kernels: Arc::clone(kernels),
-            spare: Mutex::default(),
-        };
-        for kernel in kernels.iter() {
-            let is = |moment| plan.kernel_for(kernel.operator(), moment).is_some_and(|bound| bound.id == kernel.id);
-            plan.bounds[kernel.id.index()] = (is(Moment::Before), is(Moment::After));
-        }
-        plan
+        let (names, spans) = (names.collect(), spans(graph, kernels));
+        let (graph, kernels) = (Arc::clone(graph), Arc::clone(kernels));
+        Self { model, graph, kernels, names, spans, spare: Mutex::default() }
     }
 
     /// Whether a run that is before or after this kernel is before or after the kernel's operator.
     pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
-        let (begins, ends) = self.bounds[kernel.index()];
-        match moment {
-            Moment::Before => begins,
-            Moment::After => ends,
-        }
+        let operator = self.kernels[kernel.index()].operator();
+        self.kernel_for(operator, moment).is_some_and(|bound| bound.id == kernel)
     }
 
     /// Masks for a run, all off.
@@ -111,18 +103,12 @@ impl PlanInfo {
     /// Where a run is right before or after an operator: at the first or last of the kernels that count for it, or where
     /// there are none, that it is a part of. Kernels that only bring weights into form come before the first.
     pub fn kernel_for(&self, operator: OperatorId, moment: Moment) -> Option<&Kernel> {
-        let counts = |kernel: &&Kernel| kernel.operator() == operator;
-        let has_part = |kernel: &&Kernel| kernel.operators.iter().any(|part| part.operator == operator);
-        if moment == Moment::After {
-            let last = self.kernels.iter().rfind(counts);
-            return last.or_else(|| self.kernels.iter().rfind(has_part));
-        }
-        let takes = |kernel: &&Kernel| {
-            let inputs = &self.graph.operator(operator).inputs;
-            kernel.inputs.iter().any(|input| !input.constant && input.value.is_some() && inputs.contains(&input.value))
+        let span = self.spans.get(operator.index())?.as_ref()?;
+        let bound = match moment {
+            Moment::Before => span.first,
+            Moment::After => span.last,
         };
-        let first = self.kernels.iter().filter(counts).find(takes).or_else(|| self.kernels.iter().find(counts));
-        first.or_else(|| self.kernels.iter().find(has_part))
+        Some(&self.kernels[bound.index()])
     }
 
     pub fn kernel_info(&self, kernel: &Kernel) -> KernelInfo {
@@ -137,4 +123,37 @@ impl PlanInfo {
         });
         KernelInfo { name: kernel.name.clone(), op: kernel.op.clone(), operators: operators.collect() }
     }
+}
+
+fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
+    let mut spans: Vec<Option<Span>> = graph.operators.iter().map(|_| None).collect();
+    let mut begins = vec![false; spans.len()];
+    for kernel in kernels {
+        let operator = kernel.operator();
+        // As soon as it takes what is computed in the run.
+        let is_first = !begins[operator.index()] && takes_inputs(graph.operator(operator), kernel);
+        begins[operator.index()] |= is_first;
+        match &mut spans[operator.index()] {
+            Some(span) => {
+                span.last = kernel.id;
+                if is_first {
+                    span.first = kernel.id;
+                }
+            }
+            none => *none = Some(Span { first: kernel.id, last: kernel.id }),
+        }
+    }
+    // Operators that no kernel counts for.
+    let counted: Vec<bool> = spans.iter().map(Option::is_some).collect();
+    for kernel in kernels {
+        for part in kernel.operators.iter().filter(|part| !counted[part.operator.index()]) {
+            spans[part.operator.index()].get_or_insert(Span { first: kernel.id, last: kernel.id }).last = kernel.id;
+        }
+    }
+    spans
+}
+
+/// Whether a kernel takes an input of its operator that is not the same in every run.
+fn takes_inputs(operator: &Operator, kernel: &Kernel) -> bool {
+    kernel.inputs.iter().any(|input| !input.constant && input.value.is_some() && operator.inputs.contains(&input.value))
 }

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
+use opscope_tensor::Tensor;
 
 use crate::plan::PlanInfo;
 use crate::table::Table;
@@ -34,18 +35,29 @@ pub(crate) struct Course {
     /// None while nobody is attached.
     pub table: Option<Arc<Table>>,
     pub step: Option<Step>,
-    pub pause: bool,
+    pub pause: Option<Pause>,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
+    /// What the rest of a skipped operator gives: its kernel that would give it, and the outputs.
+    pub skip: Option<(KernelId, Vec<Tensor>)>,
     /// Whether something may be switched on.
     is_wanted: bool,
 }
 
+/// That a run stops at its next operator, whichever that is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// This run was meant.
+    This,
+    /// All were meant: if it ends before, the next run to come stops.
+    Any,
+}
+
 /// Where a run stops next, breakpoints aside.
 pub(crate) enum Step {
-    /// Before the first kernel of the next operator.
+    /// Before the next operator.
     Next,
-    /// After the last kernel of an operator.
+    /// After an operator.
     Finish,
     /// Before one of these kernels.
     Until(Box<[bool]>),
@@ -120,18 +132,26 @@ impl Run {
 
     fn switch(&self, course: &Course) {
         let Masks { before, after, keep } = &*self.masks;
+        let promised =
+            |kernel| course.abort.is_some() || course.skip.as_ref().is_some_and(|(skipped, _)| *skipped == kernel);
+        let kernels = self.plan.kernels.iter().map(|kernel| kernel.id);
         let Some(table) = &course.table else {
-            self.masks.clear();
-            return before.set_all(course.abort.is_some());
+            kernels.for_each(|kernel| before.set(kernel, promised(kernel)));
+            return [after, keep].into_iter().for_each(|mask| mask.set_all(false));
         };
-        let everywhere =
-            course.abort.is_some() || course.pause || table.ready || matches!(course.step, Some(Step::Next));
-        let each_end = matches!(course.step, Some(Step::Finish)) || !table.first.is_empty();
-        for kernel in self.plan.kernels.iter().map(|kernel| kernel.id) {
+        let each_begin = course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
+        let each_end = matches!(course.step, Some(Step::Finish));
+        for kernel in kernels {
+            let is_bound = |moment| self.plan.is_bound(kernel, moment);
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
-            let looked_at_after = each_end || !table.at(kernel, Moment::After).is_empty();
-            before.set(kernel, everywhere || until || !table.at(kernel, Moment::Before).is_empty());
-            after.set(kernel, looked_at_after || table.finished);
+            let begins = each_begin && is_bound(Moment::Before);
+            let begins_here = promised(kernel) || begins || until || !table.at(kernel, Moment::Before).is_empty();
+            // What makes NaN is looked for in whatever is executed.
+            let looked_at_after = !table.first.is_empty()
+                || each_end && is_bound(Moment::After)
+                || !table.at(kernel, Moment::After).is_empty();
+            before.set(kernel, begins_here);
+            after.set(kernel, looked_at_after || table.finished && is_bound(Moment::After));
             // Whoever stops after an operator wants to see what went into it, too.
             keep.set(kernel, looked_at_after);
         }

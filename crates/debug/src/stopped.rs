@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use opscope_model::{Dispatch, KernelInput};
+use opscope_model::{Dispatch, Kernel, KernelInput};
 use opscope_tensor::{Tensor, TensorView};
 
 use crate::expression::{TensorRef, Tensors};
@@ -72,7 +72,7 @@ impl<'a> Stopped<'a> {
             operators: self.dispatch.graph.operators.len() as u32,
             kernels: self.plan.kernels.len() as u32,
             inputs: slots(kernel.inputs.len(), TensorRef::Input),
-            outputs: slots(kernel.outputs.len(), TensorRef::Output),
+            outputs: slots(self.giver().outputs.len(), TensorRef::Output),
             weights: slots(self.weights().count(), TensorRef::Weight),
             attributes: operator.attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
         }
@@ -94,20 +94,18 @@ impl<'a> Stopped<'a> {
             TensorRef::Input(slot) => match self.inputs.get(*slot) {
                 Some(view) => Ok(view.clone()),
                 None if *slot < kernel.inputs.len() => Err(missing("the engine did not keep it".to_owned())),
-                None => Err(missing(format!("the operator has {} inputs", kernel.inputs.len()))),
+                None => Err(missing(there_are("input", kernel.inputs.len()))),
             },
             TensorRef::Output(slot) => match self.outputs.get(*slot) {
                 Some(view) => Ok(view.clone()),
-                None if *slot < kernel.outputs.len() => {
+                None if *slot < self.giver().outputs.len() => {
                     Err(missing("the operator was not executed; use 'finish' to stop after it".to_owned()))
                 }
-                None => Err(missing(format!("the operator has {} outputs", kernel.outputs.len()))),
+                None => Err(missing(there_are("output", self.giver().outputs.len()))),
             },
             TensorRef::Weight(number) => {
-                let (slot, _) = self
-                    .weights()
-                    .nth(*number)
-                    .ok_or_else(|| missing(format!("the operator has {} weights", self.weights().count())))?;
+                let (slot, _) =
+                    self.weights().nth(*number).ok_or_else(|| missing(there_are("weight", self.weights().count())))?;
                 self.tensor(&TensorRef::Input(slot))
             }
             TensorRef::Value(name) => self.value(name).ok_or_else(|| {
@@ -152,7 +150,7 @@ impl<'a> Stopped<'a> {
     /// # Errors
     /// What does not fit.
     pub fn check_outputs(&self, tensors: &[Tensor]) -> Result<(), DebugError> {
-        let kernel = self.dispatch.kernel;
+        let kernel = self.giver();
         if self.place.moment == Moment::After {
             return Err(DebugError::Resume("the operator was executed already; it can be skipped before that".into()));
         }
@@ -190,6 +188,15 @@ impl<'a> Stopped<'a> {
             .collect()
     }
 
+    /// The kernel whose outputs are the operator's: before an operator that the engine executes in several steps, the last.
+    pub(crate) fn giver(&self) -> &'a Kernel {
+        let kernel = self.dispatch.kernel;
+        if self.plan.is_bound(kernel.id, self.place.moment) {
+            return self.plan.kernel_for(kernel.operator(), Moment::After).unwrap_or(kernel);
+        }
+        kernel
+    }
+
     /// The tensors that can be replaced at this moment.
     fn side(&self) -> &'a [TensorView<'a>] {
         match self.place.moment {
@@ -208,8 +215,8 @@ impl<'a> Stopped<'a> {
             TensorRef::Value(_) => (0, false),
         };
         let (value, expected, constant) = if of_output {
-            let value = kernel.outputs.get(slot).and_then(|values| values.first()).copied();
-            (value, kernel.output_types.get(slot), false)
+            let value = self.giver().outputs.get(slot).and_then(|values| values.first()).copied();
+            (value, self.giver().output_types.get(slot), false)
         } else {
             let input = kernel.inputs.get(slot);
             let constant = input.is_some_and(|input| input.constant);
@@ -257,6 +264,15 @@ impl<'a> Stopped<'a> {
         }
         let value = self.dispatch.graph.values.iter().find(|value| value.name == name)?;
         self.dispatch.live.value(value.id)
+    }
+}
+
+/// Which tensors of a kind there are.
+fn there_are(kind: &str, count: usize) -> String {
+    match count {
+        0 => format!("there are no {kind}s"),
+        1 => format!("there is {kind}[0] only"),
+        count => format!("there are {kind}[0] to {kind}[{}]", count - 1),
     }
 }
 

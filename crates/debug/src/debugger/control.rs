@@ -8,7 +8,7 @@ use super::Shared;
 use crate::breakpoint::Breakpoint;
 use crate::plan::PlanInfo;
 use crate::queues::Generation;
-use crate::run::Run;
+use crate::run::{Pause, Run};
 use crate::table::Table;
 use crate::{
     AttachOptions, BreakpointId, BreakpointInfo, BreakpointLocation, DebugError, EventKind, EventName, EventSet, Fate,
@@ -24,8 +24,8 @@ pub(crate) struct Control {
     models: Vec<Model>,
     last_model: u32,
     runs: Vec<Arc<Run>>,
-    /// Whether the next run stops at its first operator, because a pause found none.
-    pause_next: bool,
+    /// How many of the runs to come stop at their first operator: a pause found none, or one that was at its end.
+    pauses: usize,
 }
 
 struct Model {
@@ -130,7 +130,8 @@ impl Control {
     pub fn begin(&mut self, run: &Arc<Run>) {
         self.runs.push(Arc::clone(run));
         if let Some(table) = self.table(&run.plan, &mut Vec::new()) {
-            let pause = std::mem::take(&mut self.pause_next);
+            let pause = (self.pauses > 0).then_some(Pause::Any);
+            self.pauses -= usize::from(pause.is_some());
             run.change(|course| (course.table, course.pause) = (Some(table), pause));
         }
     }
@@ -160,7 +161,7 @@ impl Control {
             let table = self.table(&run.plan, &mut tables);
             run.change(|course| {
                 if table.is_none() {
-                    (course.step, course.pause) = (None, false);
+                    (course.step, course.pause) = (None, None);
                 }
                 course.table = table;
             });
@@ -181,7 +182,7 @@ impl Control {
     /// The client is gone: so are its breakpoints.
     pub fn forget_wishes(&mut self) {
         self.breakpoints.clear();
-        self.pause_next = false;
+        self.pauses = 0;
     }
 
     /// Sets a breakpoint and gives it its number.
@@ -242,13 +243,20 @@ impl Control {
         breakpoint.info(locations)
     }
 
-    /// Runs stop at their next operator; where there is none, the next one to come does. How many were asked.
+    /// Runs stop at their next operator; where there is none, the next one to come does. So does it for one of all that
+    /// ends before. How many were asked.
     pub fn pause(&mut self, only: Option<RunId>) -> usize {
         let mut there =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
-        self.pause_next = there.peek().is_none() && only.is_none();
+        self.pauses = usize::from(there.peek().is_none() && only.is_none());
+        let pause = if only.is_some() { Pause::This } else { Pause::Any };
         let asked = there.filter(|run| run.state().stopped.is_none());
-        asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count()
+        asked.map(|run| run.change(|course| course.pause = course.table.as_ref().map(|_| pause))).count()
+    }
+
+    /// A run that was to stop is over: the next one does.
+    pub fn pause_next_run(&mut self) {
+        self.pauses += 1;
     }
 
     pub fn loaded(&self) -> Vec<LoadedModel> {

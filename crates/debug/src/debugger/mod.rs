@@ -188,10 +188,12 @@ impl Shared {
     }
 
     /// Lets the client go: every thread that waits goes on, and nothing is wanted any more. A client that is gone without
-    /// a word leaves a reason.
-    pub fn detach(&self, generation: Generation, gone: Option<&str>) {
+    /// a word leaves a reason. Whether it was attached.
+    pub fn detach(&self, generation: Generation, gone: Option<&str>) -> bool {
         let mut control = self.control();
-        let Some((_, options)) = control.attached.take_if(|(attached, _)| *attached == generation) else { return };
+        let Some((_, options)) = control.attached.take_if(|(attached, _)| *attached == generation) else {
+            return false;
+        };
         self.set_wanted(None);
         control.forget_wishes();
         control.steer();
@@ -204,6 +206,7 @@ impl Shared {
             self.log(&format!("{name} is detached: {reason}"));
         }
         self.log_released(&released);
+        true
     }
 
     fn log_released(&self, released: &[Release]) {

@@ -1,15 +1,21 @@
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventKind, EventName, EventSet, Queue, Resume,
 };
+use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
 
-use crate::fake::{Fake, PLAIN};
+use crate::fake::{Fake, PLAIN, tensor};
 use crate::{next, program, start, stop};
 
 fn place(event: &Event) -> String {
     let place = event.kind.place().map(ToString::to_string).unwrap_or_default();
     format!("{} {place}", event.kind.name())
+}
+
+fn kernel(event: &Event) -> u32 {
+    event.kind.place().expect("it is at an operator").kernel
 }
 
 fn go_on(attachment: &Attachment, event: &Event, resume: Resume) -> Event {
@@ -61,6 +67,43 @@ fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
 }
 
 #[test]
+fn a_pause_that_finds_all_runs_at_their_ends_stops_the_next_one() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    let ends_when_paused = |run, meant| {
+        std::thread::scope(|scope| {
+            let (begun, begins) = channel();
+            let (end, ends) = channel();
+            let (graph, kernels) = (&fake.graph, &fake.kernels);
+            let info = RunInfo { id: RunId(run), graph, kernels, fidelity: Fidelity::Exact };
+            let debugger = &debugger;
+            scope.spawn(move || {
+                let observer = debugger.observe(&info);
+                let _ = observer.interest();
+                begun.send(()).unwrap();
+                ends.recv().unwrap();
+            });
+            begins.recv().unwrap();
+            assert_eq!(attachment.pause(meant).unwrap(), 1);
+            end.send(()).unwrap();
+            let event = stop(&attachment);
+            assert_eq!(event.kind.name(), EventName::RunPopped);
+            attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+        });
+    };
+    ends_when_paused(0, Some(RunId(0)));
+    let other = start(&debugger, &fake, 1, PLAIN);
+    assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "another one was meant");
+
+    ends_when_paused(2, None);
+    let run = start(&debugger, &fake, 3, PLAIN);
+    let event = stop(&attachment);
+    assert_eq!(place(&event), "paused run 3, before #0 scale (Mul)");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
 fn the_course_of_a_run_is_told_in_order() {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
     let options = AttachOptions { events: EventSet::all(), statistics: true, ..AttachOptions::default() };
@@ -83,4 +126,72 @@ fn the_course_of_a_run_is_told_in_order() {
     let EventKind::OperatorFinished { outputs, .. } = &finished.kind else { panic!("{finished:?}") };
     let statistics = outputs[0].statistics.as_ref().unwrap();
     assert_eq!((statistics.min, statistics.max, statistics.mean), (Some(2.0), Some(8.0), Some(5.0)));
+}
+
+/// With one operator in three kernels.
+fn in_pieces() -> (Debugger, Arc<Fake>) {
+    let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::in_pieces()));
+    debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+    (debugger, fake)
+}
+
+#[test]
+fn operators_are_told_once_whatever_the_engine_makes_of_them() {
+    let (debugger, fake) = in_pieces();
+    let events: EventSet = [EventName::OperatorReady, EventName::OperatorFinished].into_iter().collect();
+    let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();
+    let run = start(&debugger, &fake, 0, PLAIN);
+    let ready = [(); 3].map(|()| {
+        let event = stop(&attachment);
+        attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+        place(&event)
+    });
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    assert_eq!(
+        ready,
+        [
+            "operator_ready run 0, before #0 scale (Mul)",
+            "operator_ready run 0, before #1 log (Log)",
+            "operator_ready run 0, before #2 sum (Add)",
+        ]
+    );
+    let finished = attachment.next_events(Queue::Async, usize::MAX).unwrap();
+    let kernels: Vec<_> = finished.iter().map(|event| event.kind.place().unwrap().kernel).collect();
+    assert_eq!(kernels, [0, 3, 4], "the end of an operator is that of its last kernel");
+    assert!(attachment.next_events(Queue::Sync, usize::MAX).unwrap().is_empty());
+}
+
+#[test]
+fn a_run_that_stops_within_an_operator_steps_to_the_next_one_and_finishes_this_one() {
+    let (debugger, fake) = in_pieces();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    attachment.add_breakpoint(BreakpointSpec::at("first nonfinite".parse().unwrap())).unwrap();
+    for (resume, next) in [
+        (Resume::Step, ("step_complete run 0, before #2 sum (Add)", 4)),
+        (Resume::Finish, ("step_complete run 0, after #1 log (Log)", 3)),
+    ] {
+        let run = start(&debugger, &fake, 0, [0.0; 4]);
+        let event = stop(&attachment);
+        assert_eq!((&*place(&event), kernel(&event)), ("exception run 0, after #1 log (Log)", 2));
+        let event = go_on(&attachment, &event, resume);
+        assert_eq!((&*place(&event), kernel(&event)), next);
+        attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+        run.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn an_operator_of_several_kernels_is_skipped_as_one() {
+    let (debugger, fake) = in_pieces();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    attachment.pause(None).unwrap();
+    let run = start(&debugger, &fake, 0, PLAIN);
+    let event = stop(&attachment);
+    let event = go_on(&attachment, &event, Resume::Until("log".parse().unwrap()));
+    let outputs = attachment.location(event.sequence).unwrap().outputs;
+    assert_eq!(outputs[0].value.as_deref(), Some("b"), "what the operator gives, and not its first kernel");
+    attachment.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[100.0; 4])])).unwrap();
+    // Whoever asked for it may be gone before the engine comes there.
+    attachment.detach().unwrap();
+    assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
 }

@@ -1,7 +1,7 @@
 //! A model of a few lines, with an engine that does what an observer wants.
 //!
 //! `x -> scale (Mul, by the weight w) -> a -> log (Log) -> b -> sum (Add, with a) -> c -> relu (Relu) -> y`. The last two
-//! are one kernel; `shape` (Shape) is computed when the model is loaded.
+//! are one kernel; `shape` (Shape) is computed when the model is loaded. Another plan makes three kernels of `log`.
 
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
@@ -102,6 +102,22 @@ impl Fake {
         Self { graph: Arc::new(graph), kernels: kernels.into() }
     }
 
+    /// With `log` in three kernels: one brings the weight into a form, one takes the input, one gives the output.
+    pub fn in_pieces() -> Self {
+        let Self { graph, kernels } = Self::new();
+        let [scale, log, sum] = &*kernels else { unreachable!("there are three") };
+        let inside = KernelInput { value: None, constant: false };
+        let pieces = [
+            scale.clone(),
+            Kernel { op: "pack".into(), inputs: vec![scale.inputs[1].clone()], outputs: vec![vec![]], ..log.clone() },
+            Kernel { outputs: vec![vec![]], ..log.clone() },
+            Kernel { op: "unpack".into(), inputs: vec![inside], ..log.clone() },
+            sum.clone(),
+        ];
+        let numbered = |(index, kernel): (usize, Kernel)| Kernel { id: KernelId::new(index as u32), ..kernel };
+        Self { graph, kernels: pieces.into_iter().enumerate().map(numbered).collect() }
+    }
+
     /// Runs once on the calling thread.
     pub fn run(&self, debugger: &Debugger, run: u64, input: [f32; 4]) -> Result<Vec<f32>, EngineError> {
         let (graph, kernels) = (&self.graph, &self.kernels);
@@ -115,7 +131,7 @@ impl Fake {
 
     /// What a run gives that nobody disturbs.
     pub fn expected(input: [f32; 4]) -> Vec<f32> {
-        input.iter().map(|x| (x * 2.0 + (x * 2.0).ln()).max(0.0)).collect()
+        input.iter().map(|x| relu(x * 2.0 + (x * 2.0).ln())).collect()
     }
 
     fn execute(&self, run: RunId, input: [f32; 4], observer: &dyn RunObserver) -> Result<Vec<f32>, EngineError> {
@@ -125,7 +141,7 @@ impl Fake {
         values.put(1, tensor(&WEIGHT));
         for kernel in self.kernels.iter() {
             let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(|input| values.get(input.value)).collect();
-            let output = kernel.outputs[0][0];
+            let output = kernel.outputs[0].first();
             let live = values.shared();
             let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &[], live: &live };
             let mut skipped = None;
@@ -158,7 +174,7 @@ impl Fake {
                     _ => {}
                 }
             }
-            values.put(output.index(), made);
+            values.put(output.map_or(INSIDE, |output| output.index()), made);
         }
         Ok(floats(&values.get(Some(ValueId::new(5)))))
     }
@@ -171,12 +187,18 @@ fn compute(kernel: &Kernel, inputs: &[Tensor], graph: &Graph) -> Result<Tensor, 
         let node = Some(graph.operator(kernel.operator()).name.clone());
         return Err(EngineError::Run { node, reason: "this number is not for multiplying".to_owned() });
     }
-    let out: Vec<f32> = match kernel.id.index() {
-        0 => a.iter().zip(&b).map(|(a, b)| a * b).collect(),
-        1 => a.iter().map(|a| a.ln()).collect(),
-        _ => a.iter().zip(&b).map(|(a, b)| a + b).map(|sum| if sum < 0.0 { 0.0 } else { sum }).collect(),
+    let out: Vec<f32> = match &*kernel.op {
+        "mul" => a.iter().zip(&b).map(|(a, b)| a * b).collect(),
+        "log" => a.iter().map(|a| a.ln()).collect(),
+        "pack" | "unpack" => a,
+        _ => a.iter().zip(&b).map(|(a, b)| relu(a + b)).collect(),
     };
     Ok(tensor(&out))
+}
+
+/// NaN stays NaN.
+pub fn relu(x: f32) -> f32 {
+    if x < 0.0 { 0.0 } else { x }
 }
 
 /// A tensor of the fake model.
@@ -189,6 +211,9 @@ pub fn floats(tensor: &Tensor) -> Vec<f32> {
     tensor.bytes().as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
 }
 
+/// Where the output of a kernel is that is no value of the file, for the next kernel.
+const INSIDE: usize = usize::MAX;
+
 struct Values(RefCell<HashMap<usize, Tensor>>);
 
 struct Shared(HashMap<usize, Tensor>);
@@ -199,7 +224,7 @@ impl Values {
     }
 
     fn get(&self, value: Option<ValueId>) -> Tensor {
-        self.0.borrow()[&value.expect("a value of the file").index()].clone()
+        self.0.borrow()[&value.map_or(INSIDE, ValueId::index)].clone()
     }
 
     fn shared(&self) -> Shared {
