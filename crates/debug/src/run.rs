@@ -141,15 +141,15 @@ impl Run {
         };
         let each_begin = course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
         let each_end = matches!(course.step, Some(Step::Finish));
+        let first = table.first.iter().any(|breakpoint| breakpoint.watches(self.id));
         for kernel in kernels {
             let is_bound = |moment| self.plan.is_bound(kernel, moment);
             let until = matches!(&course.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
             let begins = each_begin && is_bound(Moment::Before);
-            let begins_here = promised(kernel) || begins || until || !table.at(kernel, Moment::Before).is_empty();
+            let begins_here = promised(kernel) || begins || until || table.can_stop(self.id, kernel, Moment::Before);
             // What makes NaN is looked for in whatever is executed.
-            let looked_at_after = !table.first.is_empty()
-                || each_end && is_bound(Moment::After)
-                || !table.at(kernel, Moment::After).is_empty();
+            let looked_at_after =
+                first || each_end && is_bound(Moment::After) || table.can_stop(self.id, kernel, Moment::After);
             before.set(kernel, begins_here);
             after.set(kernel, looked_at_after || table.finished && is_bound(Moment::After));
             // Whoever stops after an operator wants to see what went into it, too.

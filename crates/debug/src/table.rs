@@ -1,7 +1,6 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use opscope_model::KernelId;
+use opscope_model::{KernelId, RunId};
 
 use crate::breakpoint::Breakpoint;
 use crate::plan::PlanInfo;
@@ -13,8 +12,9 @@ use crate::{EventName, EventSet, Moment, Target};
 pub(crate) struct Table {
     /// Which debugger this is: what is told because of it is told to no other one.
     pub debugger: Option<Generation>,
-    before: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
-    after: HashMap<KernelId, Vec<Arc<Breakpoint>>>,
+    /// By kernel.
+    before: Vec<Vec<Arc<Breakpoint>>>,
+    after: Vec<Vec<Arc<Breakpoint>>>,
     /// Breakpoints on the first operator that makes NaN or infinity.
     pub first: Vec<Arc<Breakpoint>>,
     /// Whether every operator is told before it is executed.
@@ -38,7 +38,9 @@ impl Table {
             ready: events.contains(EventName::OperatorReady),
             finished: events.contains(EventName::OperatorFinished),
             statistics,
-            ..Self::default()
+            before: vec![Vec::new(); plan.kernels.len()],
+            after: vec![Vec::new(); plan.kernels.len()],
+            first: Vec::new(),
         };
         for breakpoint in breakpoints.filter(|breakpoint| breakpoint.is_enabled()) {
             if let Target::First(_) = breakpoint.target() {
@@ -51,7 +53,7 @@ impl Table {
             };
             for &operator in breakpoint.operators(plan.model, &plan.graph).iter() {
                 let Some(kernel) = plan.kernel_for(operator, breakpoint.moment) else { continue };
-                let here = points.entry(kernel.id).or_default();
+                let here = &mut points[kernel.id.index()];
                 // Several operators of a pattern may be one kernel: it is one place.
                 if here.last().is_none_or(|last| last.id != breakpoint.id) {
                     here.push(Arc::clone(breakpoint));
@@ -66,12 +68,17 @@ impl Table {
         Arc::new(Self { debugger, ..Self::default() })
     }
 
+    /// Whether a run can stop for a breakpoint at a place.
+    pub fn can_stop(&self, run: RunId, kernel: KernelId, moment: Moment) -> bool {
+        self.at(kernel, moment).iter().any(|breakpoint| breakpoint.watches(run))
+    }
+
     /// The breakpoints at a place.
     pub fn at(&self, kernel: KernelId, moment: Moment) -> &[Arc<Breakpoint>] {
         let points = match moment {
             Moment::Before => &self.before,
             Moment::After => &self.after,
         };
-        points.get(&kernel).map_or(&[], Vec::as_slice)
+        points.get(kernel.index()).map_or(&[], Vec::as_slice)
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Control {
     models: Vec<Model>,
     last_model: u32,
     runs: Vec<Arc<Run>>,
+    /// By plan, until the client wants something else.
+    tables: Vec<(Weak<PlanInfo>, Arc<Table>)>,
     /// How many of the runs to come stop at their first operator: a pause found none, or one that was at its end.
     pauses: usize,
 }
@@ -129,7 +131,7 @@ impl Control {
     /// A run is there; it does at once what the client wants.
     pub fn begin(&mut self, run: &Arc<Run>) {
         self.runs.push(Arc::clone(run));
-        if let Some(table) = self.table(&run.plan, &mut Vec::new()) {
+        if let Some(table) = self.table(&run.plan) {
             let pause = (self.pauses > 0).then_some(Pause::Any);
             self.pauses -= usize::from(pause.is_some());
             run.change(|course| (course.table, course.pause) = (Some(table), pause));
@@ -156,9 +158,9 @@ impl Control {
 
     /// Lets every run know what the client wants now.
     pub fn steer(&mut self) {
-        let mut tables = Vec::new();
-        for run in &self.runs {
-            let table = self.table(&run.plan, &mut tables);
+        self.tables.clear();
+        for run in self.runs.clone() {
+            let table = self.table(&run.plan);
             run.change(|course| {
                 if table.is_none() {
                     (course.step, course.pause) = (None, None);
@@ -168,14 +170,16 @@ impl Control {
         }
     }
 
-    fn table(&self, plan: &Arc<PlanInfo>, made: &mut Vec<(Arc<PlanInfo>, Arc<Table>)>) -> Option<Arc<Table>> {
+    /// What the client wants of a plan's runs: looked up once, until it wants something else.
+    fn table(&mut self, plan: &Arc<PlanInfo>) -> Option<Arc<Table>> {
         let (debugger, options) = self.attached.as_ref()?;
-        if let Some((_, table)) = made.iter().find(|(known, _)| Arc::ptr_eq(known, plan)) {
+        if let Some((_, table)) = self.tables.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(plan)) {
             return Some(Arc::clone(table));
         }
-        let table =
-            Arc::new(Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics));
-        made.push((Arc::clone(plan), Arc::clone(&table)));
+        let table = Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics);
+        let table = Arc::new(table);
+        self.tables.retain(|(known, _)| known.strong_count() > 0);
+        self.tables.push((Arc::downgrade(plan), Arc::clone(&table)));
         Some(table)
     }
 

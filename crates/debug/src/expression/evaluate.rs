@@ -41,13 +41,13 @@ pub enum EvaluateError {
 pub(super) struct Evaluation<'a> {
     plan: &'a [(Subject, Asked)],
     tensors: &'a dyn Tensors,
-    /// As many as in the plan.
+    /// As many as in the plan; none while nothing was looked for.
     found: Vec<Option<Findings>>,
 }
 
 impl<'a> Evaluation<'a> {
     pub fn new(plan: &'a [(Subject, Asked)], tensors: &'a dyn Tensors) -> Self {
-        Self { plan, tensors, found: vec![None; plan.len()] }
+        Self { plan, tensors, found: Vec::new() }
     }
 
     pub fn truth(&mut self, truth: &Truth) -> Result<Option<bool>, EvaluateError> {
@@ -192,6 +192,7 @@ impl<'a> Evaluation<'a> {
 
     fn findings(&mut self, subject: &Subject) -> Result<Findings, EvaluateError> {
         let number = self.plan.iter().position(|(known, _)| known == subject).expect("the plan has every subject");
+        self.found.resize(self.plan.len(), None);
         if let Some(found) = self.found[number] {
             return Ok(found);
         }

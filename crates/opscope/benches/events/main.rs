@@ -14,12 +14,6 @@ fn main() {
         return child::act();
     }
     let calibration = support::calibration();
-    if std::env::var_os("PARTS").is_some() {
-        return detached::parts(&calibration);
-    }
-    if std::env::var_os("PARTS").is_some() {
-        return detached::parts(&calibration);
-    }
     let groups: [(&str, &dyn Fn()); 5] = [
         ("dispatch", &|| detached::per_dispatch(&calibration)),
         ("run", &|| detached::whole_runs(&calibration)),
