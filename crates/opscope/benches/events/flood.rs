@@ -6,7 +6,7 @@ use opscope::model::{Fidelity, Instrument};
 
 use super::child::Other;
 use super::detached::{info, run};
-use crate::support::{Case, Ready, ready, smallest};
+use crate::support::{Case, Ready, models, ready};
 
 const EVENTS: u64 = 1_000_000;
 
@@ -16,7 +16,7 @@ pub fn a_million() {
     let socket = directory.path().join("socket");
     let debugger = Debugger::new().expect("there are descriptors");
     let server = debugger.serve(ServerOptions { listen: Listen::At(socket.clone()) }).expect("it listens");
-    let ready = ready(&smallest(), Fidelity::Exact);
+    let ready = ready(&models().join("tiny_transformer.onnx"), Fidelity::Optimised);
     let each = events_of_a_run(&debugger, &ready);
     let runs = EVENTS.div_ceil(each);
     let raised = runs * each;
