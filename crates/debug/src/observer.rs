@@ -275,7 +275,11 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
-            self.wait_at(self.shared.announce(EventKind::Exception { run, place, exception }));
+            // With the lock held, as whoever comes meanwhile may not want it.
+            let control = self.shared.control();
+            let told = self.shared.announce(EventKind::Exception { run, place, exception });
+            drop(control);
+            self.wait_at(told);
         }
         self.end(outcome.err().map(ToString::to_string));
     }

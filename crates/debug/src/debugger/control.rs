@@ -204,7 +204,7 @@ impl Control {
         let breakpoint = Arc::new(breakpoint);
         self.breakpoints.insert(breakpoint.id, Arc::clone(&breakpoint));
         self.steer();
-        self.info(&breakpoint)
+        info(&breakpoint, &self.sites(), most_locations(1))
     }
 
     pub fn breakpoint(&self, id: BreakpointId) -> Result<Arc<Breakpoint>, DebugError> {
@@ -223,25 +223,16 @@ impl Control {
         self.steer();
     }
 
-    pub fn breakpoints(&self) -> Vec<BreakpointInfo> {
-        self.breakpoints.values().map(|breakpoint| self.info(breakpoint)).collect()
+    pub fn breakpoints(&self) -> Vec<Arc<Breakpoint>> {
+        self.breakpoints.values().cloned().collect()
     }
 
-    fn info(&self, breakpoint: &Breakpoint) -> BreakpointInfo {
-        let mut locations = Vec::new();
-        for model in &self.models {
-            let Some(graph) = model.graph.upgrade() else { continue };
-            for &operator in breakpoint.operators(model.id, &graph).iter().take(LOCATIONS) {
-                let fate = model.plans.last().map_or(Fate::Pending, |plan| plan.fate(operator));
-                locations.push(BreakpointLocation {
-                    model: model.id,
-                    operator: operator.index() as u32,
-                    name: graph.operator(operator).name.clone(),
-                    fate,
-                });
-            }
-        }
-        breakpoint.info(locations)
+    /// Where breakpoints can be.
+    pub fn sites(&self) -> Vec<Site> {
+        let site = |model: &Model| {
+            Some(Site { model: model.id, graph: model.graph.upgrade()?, plan: model.plans.last().cloned() })
+        };
+        self.models.iter().filter_map(site).collect()
     }
 
     /// Runs stop at their next operator; where there is none, the next one to come does. How many were asked.
@@ -285,5 +276,30 @@ impl Control {
     }
 }
 
-/// How many places of a breakpoint are listed in each model.
-const LOCATIONS: usize = 1000;
+/// A model, and its newest plan.
+pub(crate) struct Site {
+    model: ModelId,
+    graph: Arc<Graph>,
+    plan: Option<Arc<PlanInfo>>,
+}
+
+/// A breakpoint as a client is told of it, with at most so many places in each model.
+pub(crate) fn info(breakpoint: &Breakpoint, sites: &[Site], most: usize) -> BreakpointInfo {
+    let mut locations = Vec::new();
+    for Site { model, graph, plan } in sites {
+        for &operator in breakpoint.operators(*model, graph).iter().take(most) {
+            locations.push(BreakpointLocation {
+                model: *model,
+                operator: operator.index() as u32,
+                name: graph.operator(operator).name.clone(),
+                fate: plan.as_ref().map_or(Fate::Pending, |plan| plan.fate(operator)),
+            });
+        }
+    }
+    breakpoint.info(locations)
+}
+
+/// How many places are told of each breakpoint in each model, where so many are listed: an answer has an end.
+pub(crate) fn most_locations(breakpoints: usize) -> usize {
+    (16_000 / breakpoints.max(1)).clamp(16, 1000)
+}
