@@ -156,6 +156,7 @@ impl Attachment {
         let breakpoint = Breakpoint::new(spec)?;
         let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
         if !graphs.is_empty() && graphs.iter().all(is_nowhere) {
+            let graphs: Vec<_> = graphs.into_iter().map(|(_, graph)| graph).collect();
             return Err(no_such_operator(breakpoint.target(), &graphs));
         }
         self.control()?.add_breakpoint(breakpoint)
@@ -199,8 +200,8 @@ impl Attachment {
         Ok(breakpoints.iter().map(|breakpoint| info(breakpoint, &sites, most)).collect())
     }
 
-    /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are. Where none
-    /// is going on, the next run to come stops at its first operator.
+    /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are: not those that
+    /// are stopped at an operator already. Where there is no run, the next one to come stops at its first operator.
     ///
     /// # Errors
     /// When the client is not attached any more.
@@ -345,8 +346,11 @@ impl Attachment {
             })?,
             Resume::Until(target) => {
                 self.check_course(event)?;
-                let graphs = self.shared.control().graphs();
-                if graphs.iter().all(|(_, graph)| target.operators(graph).is_empty()) {
+                let graphs = match self.shared.queues.kind_of(event) {
+                    Some((_, true)) => vec![self.look_anyway(event, |stopped| stopped.graph())?],
+                    _ => self.shared.control().graphs().into_iter().map(|(_, graph)| graph).collect(),
+                };
+                if graphs.iter().all(|graph| target.operators(graph).is_empty()) {
                     return Err(no_such_operator(&target, &graphs));
                 }
                 Ok(Resume::Until(target))
@@ -367,10 +371,9 @@ impl Attachment {
     }
 }
 
-fn no_such_operator(target: &Target, graphs: &[(ModelId, Arc<Graph>)]) -> DebugError {
-    let like = |graph: &Graph| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
-    let nearest = graphs.iter().find_map(|(_, graph)| like(graph));
-    DebugError::NoSuchOperator { target: target.to_string(), nearest }
+fn no_such_operator(target: &Target, graphs: &[Arc<Graph>]) -> DebugError {
+    let like = |graph: &Arc<Graph>| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
+    DebugError::NoSuchOperator { target: target.to_string(), nearest: graphs.iter().find_map(like) }
 }
 
 impl Drop for Attachment {

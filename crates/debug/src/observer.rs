@@ -170,7 +170,7 @@ impl Observer {
         self.run.change(|course| (course.step, course.pause) = (None, false));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
-        self.run.stop_at(Some(event));
+        self.run.stop_at(event, true);
         self.shared.count_stopped(&self.run);
         stopped.set_event(event);
         let answer = self.shared.queues.wait(event, |job| {
@@ -179,7 +179,7 @@ impl Observer {
                 self.shared.queues.raise(debugger, EventKind::InternalError { message }, thread());
             }
         });
-        self.run.stop_at(None);
+        self.run.go_on();
         let resume = self.shared.settle(answer);
         *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| Table::nothing(debugger));
         resume
@@ -187,10 +187,12 @@ impl Observer {
 
     /// Waits at an event of the run that is at no operator.
     fn wait_at(&self, event: Option<Sequence>) -> Resume {
-        if event.is_some() {
-            self.shared.count_stopped(&self.run);
-        }
-        self.shared.wait_at(event)
+        let Some(event) = event else { return Resume::Continue };
+        self.shared.count_stopped(&self.run);
+        self.run.stop_at(event, false);
+        let resume = self.shared.wait_at(Some(event));
+        self.run.go_on();
+        resume
     }
 
     /// How the run goes on. A step is one of the debugger that asked for it.

@@ -19,8 +19,9 @@ pub(crate) struct Run {
     /// The system's number of its thread; 0 before it begins.
     thread: AtomicU32,
     over: AtomicBool,
-    /// The event that it is stopped at, or 0.
+    /// The event that it is stopped at, or 0; and whether that is at an operator.
     stopped: AtomicU64,
+    at_operator: AtomicBool,
     was_stopped: AtomicBool,
     course: Mutex<Course>,
 }
@@ -59,6 +60,7 @@ impl Run {
             thread: AtomicU32::new(0),
             over: AtomicBool::new(false),
             stopped: AtomicU64::new(0),
+            at_operator: AtomicBool::new(false),
             was_stopped: AtomicBool::new(false),
             course: Mutex::default(),
             plan,
@@ -144,8 +146,18 @@ impl Run {
         self.thread.load(Ordering::Relaxed)
     }
 
-    pub fn stop_at(&self, event: Option<Sequence>) {
-        self.stopped.store(event.map_or(0, |event| event.0), Ordering::Relaxed);
+    pub fn stop_at(&self, event: Sequence, at_operator: bool) {
+        self.at_operator.store(at_operator, Ordering::Relaxed);
+        self.stopped.store(event.0, Ordering::Relaxed);
+    }
+
+    pub fn go_on(&self) {
+        self.at_operator.store(false, Ordering::Relaxed);
+        self.stopped.store(0, Ordering::Relaxed);
+    }
+
+    pub fn is_at_operator(&self) -> bool {
+        self.at_operator.load(Ordering::Relaxed)
     }
 
     /// Notes that the run is stopped, and says whether it had not been before.

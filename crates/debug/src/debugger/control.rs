@@ -24,6 +24,8 @@ pub(crate) struct Control {
     models: Vec<Model>,
     last_model: u32,
     runs: Vec<Arc<Run>>,
+    /// What the client wants of the runs of each plan, until it wants something else.
+    tables: Vec<(Weak<PlanInfo>, Arc<Table>)>,
     /// Whether the next run stops at its first operator, because a pause found none.
     pause_next: bool,
 }
@@ -129,7 +131,7 @@ impl Control {
     /// A run is there; it does at once what the client wants.
     pub fn begin(&mut self, run: &Arc<Run>) {
         self.runs.push(Arc::clone(run));
-        let table = self.table(&run.plan, &mut Vec::new());
+        let table = self.table(&run.plan);
         let pause = table.is_some() && std::mem::take(&mut self.pause_next);
         run.change(|course| {
             course.table = table;
@@ -157,9 +159,10 @@ impl Control {
 
     /// Lets every run know what the client wants now.
     pub fn steer(&mut self) {
-        let mut tables = Vec::new();
-        for run in &self.runs {
-            let table = self.table(&run.plan, &mut tables);
+        self.tables.clear();
+        let runs = std::mem::take(&mut self.runs);
+        for run in &runs {
+            let table = self.table(&run.plan);
             run.change(|course| {
                 if table.is_none() {
                     (course.step, course.pause) = (None, false);
@@ -167,16 +170,18 @@ impl Control {
                 course.table = table;
             });
         }
+        self.runs = runs;
     }
 
-    fn table(&self, plan: &Arc<PlanInfo>, made: &mut Vec<(Arc<PlanInfo>, Arc<Table>)>) -> Option<Arc<Table>> {
+    fn table(&mut self, plan: &Arc<PlanInfo>) -> Option<Arc<Table>> {
         let (debugger, options) = self.attached.as_ref()?;
-        if let Some((_, table)) = made.iter().find(|(known, _)| Arc::ptr_eq(known, plan)) {
+        if let Some((_, table)) = self.tables.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(plan)) {
             return Some(Arc::clone(table));
         }
         let table =
             Arc::new(Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics));
-        made.push((Arc::clone(plan), Arc::clone(&table)));
+        self.tables.retain(|(known, _)| known.strong_count() > 0);
+        self.tables.push((Arc::downgrade(plan), Arc::clone(&table)));
         Some(table)
     }
 
@@ -240,7 +245,7 @@ impl Control {
         let mut there =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
         self.pause_next = there.peek().is_none() && only.is_none();
-        let asked = there.filter(|run| run.state().stopped.is_none());
+        let asked = there.filter(|run| !run.is_at_operator());
         asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count()
     }
 
