@@ -289,7 +289,7 @@ fn what_is_there_can_be_asked_for() {
             "pads",
             "output[0]  /conv2/Conv_output_0  float32 [8, 16, 8, 8]",
             "raised",
-            "1 threads stopped",
+            "1 model, 1 run, 1 thread stopped",
         ],
     );
 }
@@ -298,10 +298,44 @@ fn what_is_there_can_be_asked_for() {
 fn an_optimised_model_says_what_became_of_its_operators() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
-    let commands = ["info operators BatchNormalization", "break /conv1/Conv", "run", "where", "c"];
+    let commands =
+        ["info operators BatchNormalization", "break type:BatchNormalization", "info breakpoints", "run", "where"];
     let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    in_order(&ended.stdout, &["/bn1/BatchNormalization", "/conv1/Conv (Conv), run 0", "Run 0 ended"]);
+    let fused = "#1 /bn1/BatchNormalization, fused into /relu1/Relu (step ";
+    in_order(
+        &ended.stdout,
+        &[
+            "BatchNormalization  /bn1/BatchNormalization  fused into /relu1/Relu (step ",
+            "Breakpoint 1 before type:BatchNormalization: 3 operators, 3 fused into others",
+            fused,
+            fused,
+            "Breakpoint 1, before #2 /relu1/Relu (Relu), run 0",
+            "also stands for /bn1/BatchNormalization",
+            "before #2 /relu1/Relu (Relu), run 0, thread",
+        ],
+    );
+}
+
+#[test]
+fn a_breakpoint_where_nothing_is_executed_says_so_and_nobody_waits_for_it() {
+    let place = Workplace::new();
+    let commands = ["break type:Gather", "tbreak MatMul", "run", "-until type:Gather", "where", "continue"];
+    let ended = batch(&place, &[&model("tiny_transformer.onnx")], &commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(
+        &ended.stdout,
+        &[
+            "Breakpoint 1 before type:Gather: 17 operators, 17 not executed: it stops nowhere",
+            "#4 /embeddings/position_embeddings/Gather, nothing is executed for it",
+            "and 9 more",
+            "Breakpoint 2, before #20",
+            "encoder.layer.0.attention.self.query.weight",
+            "before #20",
+            "Run 0 ended",
+        ],
+    );
+    ended.says(&["error: nothing is executed for 'type:Gather'"]);
 }
 
 #[test]
@@ -316,7 +350,11 @@ fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
         ("continue", "no run is stopped"),
         ("thread 5", "run 5 is not stopped"),
         ("delete 7", "there is no breakpoint 7"),
-        ("source nowhere", "nowhere cannot be read"),
+        ("source nowhere", "nowhere cannot be read: No such file"),
+        ("wait", "no run is going on"),
+        ("info nothing", "the topics are attributes, breakpoints"),
+        ("break #16", "the model has #0 to #15"),
+        ("break Conv if absmax >", "column 9: the text ends"),
         ("info operators Cnov", "did you mean 'Conv'?"),
         ("p", "a tensor: input[0]"),
     ] {
@@ -390,21 +428,32 @@ fn a_script_runs_line_by_line_with_comments_and_files_within() {
     let ended = end(&mut place.command(&["debug", &digits, "--batch", "-x", "bad"]));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     ended.says(&["error: bad:2: 'nonsense' is no command"]);
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("two"), "{ended:?}");
 }
 
 #[test]
-fn a_run_that_fails_ends_a_batch_with_exit_code_1() {
+fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_code_1() {
     let place = Workplace::new();
-    let commands = ["catch error", "run"];
-    let (reshape, x) = (fixture("runtime_reshape.onnx"), fixture("runtime_reshape.input.x.npy"));
-    let shape = Tensor::from_i64(vec![3], &[7, 7, 7]).unwrap();
+    let beyond = Tensor::from_i64(vec![1, 3], &[1_000_000; 3]).unwrap();
     let mut bytes = Vec::new();
-    npy::write(&shape.view(), &mut bytes).unwrap();
-    place.write("shape.npy", bytes);
-    let inputs = format!("{x},{}", place.path("shape.npy").display());
-    let ended = batch(&place, &[&reshape, "--input", &inputs], &commands);
-    assert!(matches!(ended.code, Some(1 | 2)), "{ended:?}");
+    npy::write(&beyond.view(), &mut bytes).unwrap();
+    place.write("ids.npy", bytes);
+    let classifier = model("token_classifier.onnx");
+    let ended = batch(&place, &[&classifier, "--input", "ids.npy"], &["run", "echo the end"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
+    in_order(&ended.stdout, &["Run 0 failed: ", "/embeddings/word_embeddings/Gather", "the end"]);
+
+    let commands = ["catch error", "run", "info runs", "-print input[0]", "info operator", "continue", "info runs"];
+    let ended = batch(&place, &[&classifier, "--input", "ids.npy"], &commands);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(
+        ended.stderr,
+        "error: the run has failed, and its tensors are gone; `break #0` stops the next one before that\n"
+    );
+    let held = "Run 0 failed at #0 /embeddings/word_embeddings/Gather (Gather): ";
+    let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), step";
+    in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is going on."]);
 }
 
 #[test]

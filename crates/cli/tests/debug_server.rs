@@ -2,44 +2,12 @@
 
 mod process;
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
-use process::{Ended, Workplace, model};
-use rustix::process::{Pid, Signal, kill_process};
-
-/// A benchmark that would take days.
-struct Running {
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    /// What it said first.
-    said: String,
-}
-
-impl Running {
-    /// Starts it, and waits until it says how to attach.
-    fn start(place: &Workplace, arguments: &[&str]) -> Self {
-        let model = model("digits_cnn.onnx");
-        let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
-        let mut command = place.command(&[&fixed, arguments].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        stderr.read_line(&mut said).unwrap();
-        Self { child, stderr, said }
-    }
-
-    fn interrupt(mut self) -> Ended {
-        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
-        let (mut stdout, mut stderr) = (String::new(), self.said);
-        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        self.stderr.read_to_string(&mut stderr).unwrap();
-        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
-    }
-}
+use process::running::Running;
+use process::{Workplace, model};
 
 /// Attaches, and waits until a run is stopped before a convolution.
 fn stop_at_a_convolution(client: &Client) -> Event {

@@ -3,7 +3,9 @@
 mod process;
 mod terminal;
 
+use process::running::Running;
 use process::{Workplace, model};
+use rustix::process::Signal;
 use terminal::Terminal;
 
 const PROMPT: &str = "(opscope) ";
@@ -81,6 +83,12 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.types("info runs\r");
     terminal.until("*  run ");
     terminal.until(PROMPT);
+    // Soon after the first one, but the prompt was there in between.
+    terminal.types("continue\r");
+    terminal.until(" ended: ");
+    terminal.types(CTRL_C);
+    terminal.until("Paused before #");
+    terminal.until(PROMPT);
     terminal.types(CTRL_D);
     let (status, shown) = terminal.end();
     assert_eq!(status.code(), Some(0), "{shown}");
@@ -105,6 +113,7 @@ fn the_history_of_one_session_is_there_in_the_next() {
     terminal.until("echo from the first session");
     terminal.types("\r");
     terminal.until("\nfrom the first session");
+    terminal.until(PROMPT);
     terminal.types(CTRL_D);
     assert_eq!(terminal.end().0.code(), Some(0));
 }
@@ -133,4 +142,35 @@ fn tab_lists_what_could_be_meant() {
     terminal.until(PROMPT);
     terminal.types("q\r");
     assert_eq!(terminal.end().0.code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
+    let place = Workplace::new();
+    let running = Running::start(&place, &["--debug-server=socket"]);
+    let mut terminal = begun(&place, &["--attach", "socket"]);
+    terminal.types("break Conv if nan\r");
+    terminal.until("Breakpoint 1 after Conv if nan");
+    terminal.until(PROMPT);
+    running.signal(Signal::STOP);
+    terminal.types("wait\r");
+    // The end of the line is shown when Ctrl-C is a signal again, not a key.
+    terminal.until("wait");
+    terminal.until("\n");
+    assert_eq!(terminal.types_until_it_ends(CTRL_C, "^C").code(), Some(130));
+    running.signal(Signal::CONT);
+    // The program goes on as if nothing had been.
+    assert_eq!(running.interrupt().code, Some(3));
+}
+
+#[test]
+fn a_program_that_goes_away_ends_the_session() {
+    let place = Workplace::new();
+    let running = Running::start(&place, &["--debug-server=socket"]);
+    let mut terminal = begun(&place, &["--attach", "socket"]);
+    running.signal(Signal::KILL);
+    terminal.types("wait\r");
+    let (status, shown) = terminal.end();
+    assert!(shown.contains("Nothing is left to debug: the program ended"), "{shown}");
+    assert_eq!(status.code(), Some(0), "{shown}");
 }

@@ -201,12 +201,15 @@ impl Attachment {
     }
 
     /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are: not those that
-    /// are stopped at an operator already. Where there is no run, the next one to come stops at its first operator.
+    /// are stopped at an operator already. Where there is no run, the next one to come stops at its first operator; and if
+    /// all were meant, one more for each that ends before its next operator.
     ///
     /// # Errors
     /// When the client is not attached any more.
     pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
-        Ok(self.control()?.pause(run))
+        let mut control = self.control()?;
+        let stopped = self.shared.queues.stopped_runs();
+        Ok(control.pause(run, &stopped))
     }
 
     /// Where a stopped run is, and what can be looked at.
@@ -240,8 +243,8 @@ impl Attachment {
         not_while_looking()?;
         if let Some((_, false)) = self.shared.queues.kind_of(event) {
             return Err(DebugError::NoSuchTensor {
-                reference: format!("tensor at event {event}"),
-                reason: "it is not at an operator".to_owned(),
+                reference: "tensor".to_owned(),
+                reason: format!("event {event} is not in the middle of a run"),
             });
         }
         let (answer, result) = sync_channel(1);
@@ -266,9 +269,8 @@ impl Attachment {
     /// When the client is not attached any more.
     pub fn status(&self) -> Result<Status, DebugError> {
         let control = self.control()?;
-        let (models, runs) = (control.loaded(), control.runs());
-        drop(control);
-        let ([sync, asynchronous], stopped, released) = self.shared.queues.status();
+        let ([sync, asynchronous], stopped, released, stopped_runs) = self.shared.queues.status();
+        let (models, runs) = (control.loaded(), control.runs(&stopped_runs));
         Ok(Status { models, runs, stopped, sync, asynchronous, released })
     }
 

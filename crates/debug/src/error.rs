@@ -75,8 +75,8 @@ pub enum DebugError {
     /// The system has no room for what a call needs.
     #[error("the system gives no descriptor or thread for the notification: {0}")]
     System(String),
-    /// The connection to the program.
-    #[error("the connection to the program: {0}")]
+    /// The connection to the program, in a sentence.
+    #[error("{0}")]
     Connection(String),
     /// What the program answered.
     #[error("{message}")]

@@ -8,7 +8,7 @@ use opscope_tensor::{Statistics, Tensor, TensorView};
 use crate::breakpoint::Breakpoint;
 use crate::debugger::{Shared, thread};
 use crate::first::find_non_finite;
-use crate::run::{Run, Step};
+use crate::run::{Pause, Run, Step};
 use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::{
@@ -119,7 +119,7 @@ impl Observer {
             return Some(Reason::Breakpoint(self.count(&hit)));
         }
         let course = self.run.course();
-        if course.pause && moment == Moment::Before && self.is_bound(stopped) {
+        if course.pause.is_some() && moment == Moment::Before && self.is_bound(stopped) {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
@@ -167,10 +167,9 @@ impl Observer {
     /// wants may be another thing after that.
     fn stop(&self, table: &mut Arc<Table>, kind: EventKind, stopped: &mut Stopped<'_>) -> Resume {
         // Wherever a run stops, it has arrived; what is asked of it as soon as the event is read counts from there.
-        self.run.change(|course| (course.step, course.pause) = (None, false));
+        self.run.change(|course| (course.step, course.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
-        self.run.stop_at(event, true);
         self.shared.count_stopped(&self.run);
         stopped.set_event(event);
         let answer = self.shared.queues.wait(event, |job| {
@@ -179,7 +178,6 @@ impl Observer {
                 self.shared.queues.raise(debugger, EventKind::InternalError { message }, thread());
             }
         });
-        self.run.go_on();
         let resume = self.shared.settle(answer);
         *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| Table::nothing(debugger));
         resume
@@ -187,12 +185,10 @@ impl Observer {
 
     /// Waits at an event of the run that is at no operator.
     fn wait_at(&self, event: Option<Sequence>) -> Resume {
-        let Some(event) = event else { return Resume::Continue };
-        self.shared.count_stopped(&self.run);
-        self.run.stop_at(event, false);
-        let resume = self.shared.wait_at(Some(event));
-        self.run.go_on();
-        resume
+        if event.is_some() {
+            self.shared.count_stopped(&self.run);
+        }
+        self.shared.wait_at(event)
     }
 
     /// How the run goes on. A step is one of the debugger that asked for it.
@@ -290,13 +286,16 @@ impl RunObserver for Observer {
 impl Observer {
     /// Tells that the run is over.
     fn end(&self, error: Option<String>) {
-        let control = self.shared.control();
+        let mut control = self.shared.control();
         let has_begun = self.run.thread() != 0;
         let mut told = None;
         if self.run.end() && has_begun {
             let course = self.run.course();
+            if course.pause == Some(Pause::Any) {
+                control.pause_next_run();
+            }
             // Whoever steps or pauses a run waits for its next stop: that it is over is told in any case.
-            if course.step.is_some() || course.pause || self.shared.wants(EventName::RunPopped) {
+            if course.step.is_some() || course.pause.is_some() || self.shared.wants(EventName::RunPopped) {
                 let debugger = course.table.as_ref().and_then(|table| table.debugger);
                 told =
                     self.shared.queues.announce(debugger, EventKind::RunPopped { run: self.run.id, error }, thread());

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
@@ -19,9 +19,6 @@ pub(crate) struct Run {
     /// The system's number of its thread; 0 before it begins.
     thread: AtomicU32,
     over: AtomicBool,
-    /// The event that it is stopped at, or 0; and whether that is at an operator.
-    stopped: AtomicU64,
-    at_operator: AtomicBool,
     was_stopped: AtomicBool,
     course: Mutex<Course>,
 }
@@ -32,11 +29,20 @@ pub(crate) struct Course {
     /// None while nobody is attached.
     pub table: Option<Arc<Table>>,
     pub step: Option<Step>,
-    pub pause: bool,
+    pub pause: Option<Pause>,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
     /// What the rest of a skipped operator gives: its kernel that would give it, and the outputs.
     pub skip: Option<(KernelId, Vec<Tensor>)>,
+}
+
+/// That a run stops at its next operator, whichever that is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// This run was meant.
+    This,
+    /// All were meant: if it ends before, the next run to come stops.
+    Any,
 }
 
 /// Where a run stops next, breakpoints aside.
@@ -59,8 +65,6 @@ impl Run {
             keep: mask(),
             thread: AtomicU32::new(0),
             over: AtomicBool::new(false),
-            stopped: AtomicU64::new(0),
-            at_operator: AtomicBool::new(false),
             was_stopped: AtomicBool::new(false),
             course: Mutex::default(),
             plan,
@@ -106,7 +110,7 @@ impl Run {
             kernels.for_each(|kernel| self.before.set(kernel, promised(kernel)));
             return [&self.after, &self.keep].into_iter().for_each(|mask| mask.set_all(false));
         };
-        let each_begin = course.pause || table.ready || matches!(course.step, Some(Step::Next));
+        let each_begin = course.pause.is_some() || table.ready || matches!(course.step, Some(Step::Next));
         let each_end = matches!(course.step, Some(Step::Finish));
         for kernel in kernels {
             let is_bound = |moment| self.plan.is_bound(kernel, moment);
@@ -146,32 +150,13 @@ impl Run {
         self.thread.load(Ordering::Relaxed)
     }
 
-    pub fn stop_at(&self, event: Sequence, at_operator: bool) {
-        self.at_operator.store(at_operator, Ordering::Relaxed);
-        self.stopped.store(event.0, Ordering::Relaxed);
-    }
-
-    pub fn go_on(&self) {
-        self.at_operator.store(false, Ordering::Relaxed);
-        self.stopped.store(0, Ordering::Relaxed);
-    }
-
-    pub fn is_at_operator(&self) -> bool {
-        self.at_operator.load(Ordering::Relaxed)
-    }
-
     /// Notes that the run is stopped, and says whether it had not been before.
     pub fn is_first_stop(&self) -> bool {
         !self.was_stopped.swap(true, Ordering::Relaxed)
     }
 
-    pub fn state(&self) -> RunState {
-        let stopped = self.stopped.load(Ordering::Relaxed);
-        RunState {
-            run: self.id,
-            model: self.plan.model,
-            thread: self.thread(),
-            stopped: (stopped != 0).then_some(Sequence(stopped)),
-        }
+    /// How it stands, with the event that it is stopped at.
+    pub fn state(&self, stopped: Option<Sequence>) -> RunState {
+        RunState { run: self.id, model: self.plan.model, thread: self.thread(), stopped }
     }
 }

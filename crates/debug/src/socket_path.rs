@@ -14,8 +14,12 @@ pub(crate) fn directory(user: u32, runtime: Option<OsString>) -> PathBuf {
 /// The directories in which the socket of a program of this user may lie: that program may have been started with
 /// another environment.
 pub(crate) fn candidates(user: u32, runtime: Option<OsString>) -> Vec<PathBuf> {
-    let mut all = vec![directory(user, runtime), PathBuf::from(format!("/run/user/{user}/opscope")), fallback(user)];
-    all.dedup();
+    let mut all = vec![directory(user, runtime)];
+    for other in [PathBuf::from(format!("/run/user/{user}/opscope")), fallback(user)] {
+        if !all.contains(&other) {
+            all.push(other);
+        }
+    }
     all
 }
 

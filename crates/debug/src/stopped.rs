@@ -100,20 +100,18 @@ impl<'a> Stopped<'a> {
             TensorRef::Input(slot) => match self.inputs.get(*slot) {
                 Some(view) => Ok(view.clone()),
                 None if *slot < kernel.inputs.len() => Err(missing("the engine did not keep it".to_owned())),
-                None => Err(missing(format!("the operator has {} inputs", kernel.inputs.len()))),
+                None => Err(missing(there_are("input", kernel.inputs.len()))),
             },
             TensorRef::Output(slot) => match self.outputs.get(*slot) {
                 Some(view) => Ok(view.clone()),
                 None if *slot < self.giver().outputs.len() => {
                     Err(missing("the operator was not executed; use 'finish' to stop after it".to_owned()))
                 }
-                None => Err(missing(format!("the operator has {} outputs", self.giver().outputs.len()))),
+                None => Err(missing(there_are("output", self.giver().outputs.len()))),
             },
             TensorRef::Weight(number) => {
-                let (slot, _) = self
-                    .weights()
-                    .nth(*number)
-                    .ok_or_else(|| missing(format!("the operator has {} weights", self.weights().count())))?;
+                let (slot, _) =
+                    self.weights().nth(*number).ok_or_else(|| missing(there_are("weight", self.weights().count())))?;
                 self.tensor(&TensorRef::Input(slot))
             }
             TensorRef::Value(name) => self.value(name).ok_or_else(|| {
@@ -272,6 +270,15 @@ impl<'a> Stopped<'a> {
         }
         let value = self.dispatch.graph.values.iter().find(|value| value.name == name)?;
         self.dispatch.live.value(value.id)
+    }
+}
+
+/// Which tensors of a kind there are.
+fn there_are(kind: &str, count: usize) -> String {
+    match count {
+        0 => format!("there are no {kind}s"),
+        1 => format!("there is {kind}[0] only"),
+        count => format!("there are {kind}[0] to {kind}[{}]", count - 1),
     }
 }
 

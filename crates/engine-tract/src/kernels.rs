@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opscope_model::{Fidelity, Kernel, KernelId, KernelInput, TensorType};
-use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
+use opscope_onnx::{Graph, ValueId};
 use tract_onnx::prelude::{TypedFact, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TypedSimplePlan};
 use tract_onnx::tract_core::ops::konst::Const;
@@ -33,6 +33,7 @@ pub(crate) fn kernels(
     plan: &TypedSimplePlan,
     fidelity: Fidelity,
     values: &HashMap<OutletId, Vec<ValueId>>,
+    weights: &[(ValueId, OutletId)],
 ) -> Kernels {
     let model = plan.model();
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
@@ -59,20 +60,14 @@ pub(crate) fn kernels(
     }
     let mut outlets: Outlets = value_at.iter().map(|(outlet, value)| (*value, *outlet)).collect();
     outlets.extend(values.iter().flat_map(|(outlet, values)| values.iter().map(|value| (*value, *outlet))));
+    value_at.extend(weights.iter().map(|(value, outlet)| (*outlet, *value)));
     value_at.extend(values.iter().filter_map(|(outlet, values)| Some((*outlet, *values.first()?))));
 
-    let initializers: HashMap<&str, &Value> = graph
-        .values
-        .iter()
-        .filter(|value| value.producer == Producer::Initializer)
-        .map(|value| (value.name.as_str(), value))
-        .collect();
     let kernels = executed.iter().zip(attributions).enumerate().map(|(index, (&id, operators))| {
         let node = model.node(id);
-        let input = |outlet: &OutletId| {
-            let constant = model.node(outlet.node).op_is::<Const>();
-            let weight = || if constant { initializer(&initializers, model, *outlet) } else { None };
-            KernelInput { value: value_at.get(outlet).copied().or_else(weight), constant }
+        let input = |outlet: &OutletId| KernelInput {
+            value: value_at.get(outlet).copied(),
+            constant: model.node(outlet.node).op_is::<Const>(),
         };
         Kernel {
             id: KernelId::new(index as u32),
@@ -106,7 +101,7 @@ fn step(
     let by_value = || {
         let value = *values.get(&OutletId::new(id, 0))?.first()?;
         match graph.value(value).producer {
-            Producer::Operator(operator, _) => Some(operator),
+            opscope_onnx::Producer::Operator(operator, _) => Some(operator),
             _ => None,
         }
     };
@@ -118,16 +113,6 @@ fn step(
         feeds_from: node.inputs.iter().map(|outlet| kernel_of[outlet.node]).filter(|id| *id != NO_KERNEL).collect(),
         constants: node.inputs.iter().filter_map(|outlet| decode(&model.node(outlet.node).name)).collect(),
     }
-}
-
-/// The initializer that a constant of tract's is: it has kept its name, and what tract made of it would have another type
-/// or shape, or another name.
-fn initializer(initializers: &HashMap<&str, &Value>, model: &TypedModel, outlet: OutletId) -> Option<ValueId> {
-    let node = model.node(outlet.node);
-    let value = initializers.get(&*node.name)?;
-    let is = tensor_type(&node.outputs[outlet.slot].fact);
-    let dims = is.shape.iter().map(|&dim| Dim::Fixed(dim)).collect::<Vec<_>>();
-    (value.dtype == is.dtype && value.shape.as_ref() == Some(&dims)).then_some(value.id)
 }
 
 fn tensor_type(fact: &TypedFact) -> TensorType {

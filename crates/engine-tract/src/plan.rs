@@ -60,7 +60,7 @@ impl TractPlan {
         inputs: &[Tensor],
         baked: &Baked<'_>,
     ) -> Result<Self, EngineError> {
-        let Prepared { model, values, constants, outputs } = prepared;
+        let Prepared { model, values, constants, weights, outputs } = prepared;
         let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
         let (plan, state) = guard::load(&graph, || {
             let options = RunOptions { executor: executor.clone(), ..RunOptions::default() };
@@ -68,7 +68,7 @@ impl TractPlan {
             let state = plan.spawn()?;
             Ok((plan, state))
         })?;
-        let Kernels { kernels, kernel_of, mut outlets } = kernels(&graph, &plan, fidelity, &values);
+        let Kernels { kernels, kernel_of, mut outlets } = kernels(&graph, &plan, fidelity, &values, &weights);
         outlets.extend(constants.iter().copied());
         let model = plan.model();
         let flushed =

@@ -1,12 +1,13 @@
 //! From the file's messages and the actual inputs to a model of tract's that can be planned.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use opscope_model::{EngineError, Fidelity};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
-use tract_onnx::prelude::{InferenceFact, InferenceModelExt, IntoArcTensor, TypedModel};
+use tract_onnx::prelude::{InferenceFact, InferenceModelExt, IntoArcTensor, Tensor as TractTensor, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
@@ -24,6 +25,8 @@ pub(crate) struct Prepared {
     pub values: HashMap<OutletId, Vec<ValueId>>,
     /// Values that were computed at load, because no input's data is needed for them.
     pub constants: Vec<(ValueId, OutletId)>,
+    /// Initializers of the file that are used as they are.
+    pub weights: Vec<(ValueId, OutletId)>,
     /// How many of the model's first outputs are those of the file.
     pub outputs: usize,
 }
@@ -49,7 +52,8 @@ pub(crate) fn prepare(
         }
         let memory = Memory::of_this_process();
         memory.check_untyped(&mut parsed.model)?;
-        let prepared = match fidelity {
+        let initializers = initializers(graph, &parsed);
+        let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
                 let model = parsed.model.into_optimized()?;
@@ -59,11 +63,12 @@ pub(crate) fn prepare(
                         values.entry(outlet).or_default().push(value);
                     }
                 }
-                Prepared { model, values, constants: vec![], outputs }
+                Prepared { model, values, constants: vec![], weights: vec![], outputs }
             }
             Fidelity::Exact => exact(graph, parsed)?,
         };
         memory.check_typed(&prepared.model)?;
+        prepared.weights = used(&initializers, &prepared.model);
         Ok(prepared)
     })
 }
@@ -91,6 +96,26 @@ fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked<'_>) -> TractResu
     }
     parsed.model.inputs = sources;
     Ok(())
+}
+
+/// The tensors of the file's initializers. They are not kept, so that those that are not used any more can go; but no other
+/// tensor takes their places.
+fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<TractTensor>)> {
+    let initializers = graph.values.iter().filter(|value| matches!(value.producer, Producer::Initializer));
+    let tensor = |value: &opscope_onnx::Value| {
+        let outlet = parsed.outlets_by_name.get(&value.name)?;
+        Some((value.id, Arc::downgrade(parsed.model.node(outlet.node).op_as::<Const>()?.val())))
+    };
+    initializers.filter_map(tensor).collect()
+}
+
+/// Where tensors are constants of a model: the same ones, not what was made of them.
+fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(ValueId, OutletId)> {
+    let known: HashMap<_, ValueId> = tensors.iter().map(|(value, tensor)| (tensor.as_ptr(), *value)).collect();
+    let constants = model.nodes().iter().filter_map(|node| Some((node.id, node.op_as::<Const>()?)));
+    constants
+        .filter_map(|(id, constant)| Some((*known.get(&Arc::as_ptr(constant.val()))?, OutletId::new(id, 0))))
+        .collect()
 }
 
 /// Translates with every value of the file as an output: so each is known by its outlet, also where no later operator
@@ -128,5 +153,5 @@ fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     }
     kept[outputs..].sort_by_key(|outlet| (outlet.node, outlet.slot));
     model.select_output_outlets(&kept)?;
-    Ok(Prepared { model, values, constants, outputs })
+    Ok(Prepared { model, values, constants, weights: vec![], outputs })
 }

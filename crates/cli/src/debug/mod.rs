@@ -55,9 +55,9 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     client.attach(options).map_err(Failure::failed)?;
     let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
-    let mut console = Console::new(Arc::clone(&client), board, debuggee, output);
+    let mut console = Console::new(Arc::clone(&client), Arc::clone(&board), debuggee, output);
     console.greet();
-    let failed = session(&mut console, arguments, &client);
+    let failed = session(&mut console, arguments, &client, &board);
     console.close();
     let run_failed = console.run_failed;
     if own {
@@ -112,9 +112,9 @@ fn greet(client: &Client, output: Output) {
 }
 
 /// Runs the commands of the command line, then those that are typed. Whether one of the former failed.
-fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>) -> bool {
+fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, board: &Arc<Board>) -> bool {
     let mut failed = false;
-    for part in &arguments.script.0 {
+    for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
             Part::Command(line) => {
                 let (line, may_fail) = line.strip_prefix('-').map_or((&**line, false), |line| (line, true));
@@ -123,12 +123,16 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             Part::File(path) => match console.source(path) {
                 Ok(()) => true,
                 Err(error) => {
-                    console.output.error(None, &error);
+                    console.refuse(None, &error);
                     false
                 }
             },
         };
         failed |= !done;
+        if console.gone && number + 1 < arguments.script.0.len() {
+            console.refuse(None, &anyhow::anyhow!("the program is gone, and not all commands were run"));
+            return true;
+        }
         if console.over || (failed && arguments.batch) {
             return failed;
         }
@@ -137,7 +141,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         console.tell_news();
         return failed;
     }
-    let mut prompt = Prompt::new(client);
+    let mut prompt = Prompt::new(client, board);
     while !console.over {
         console.tell_news();
         if console.over {
@@ -153,21 +157,22 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     failed
 }
 
-/// Ctrl-C pauses what runs; a second one soon after leaves if nothing has stopped until then, also where the program does
-/// not answer.
+/// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
+/// does not answer.
 fn watch_for_interrupts(board: &Arc<Board>) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT]).map_err(cannot)?;
     let board = Arc::clone(board);
     let watch = move || {
-        let mut last: Option<Instant> = None;
+        let mut last: Option<(Instant, u64)> = None;
         for _ in signals.forever() {
-            let again = last.is_some_and(|last| last.elapsed() < SOON);
-            if again && board.busy.load(Ordering::Relaxed) {
+            let typed = board.typed.load(Ordering::Relaxed);
+            let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
+            if again && !board.typing.load(Ordering::Relaxed) {
                 process::exit(130);
             }
-            last = Some(Instant::now());
+            last = Some((Instant::now(), typed));
             board.post(News::Interrupted);
         }
     };

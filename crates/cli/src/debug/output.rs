@@ -1,10 +1,12 @@
 //! What the debugger says: text for people, or one JSON object a line.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use opscope::debug::DebugError;
 use serde_json::{Map, Value, json};
+
+use super::command::Usage;
 
 /// Where results and events go.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,13 @@ impl Output {
         }
     }
 
+    /// The terminal has shown `^C`, and what comes now begins on a line of its own.
+    pub fn interrupted(&self) {
+        if !self.json && io::stdin().is_terminal() && io::stdout().is_terminal() {
+            line("");
+        }
+    }
+
     /// A command that failed.
     pub fn error(&self, place: Option<&str>, error: &anyhow::Error) {
         let message = message(error);
@@ -48,12 +57,18 @@ impl Output {
     }
 }
 
-/// An error in one line: what it says, and how the command is written.
+/// An error in one line: what it says, and how the command is written. Where a condition is wrong, the lines below show the
+/// place that the first one names.
 fn message(error: &anyhow::Error) -> String {
-    let root = error.root_cause().to_string();
-    let usage = error.to_string();
-    let one_line = root.replace('\n', " ");
-    if usage == root { one_line } else { format!("{one_line}; the command is: {usage}") }
+    let usage = error.downcast_ref::<Usage>();
+    let causes = error.chain().skip(usize::from(usage.is_some()));
+    let sentences: Vec<String> =
+        causes.filter_map(|cause| Some(cause.to_string().lines().next()?.to_owned())).collect();
+    let message = sentences.join(": ");
+    match usage {
+        Some(usage) => format!("{message}; the command is: {usage}"),
+        None => message,
+    }
 }
 
 /// Whoever reads stdout may have seen enough and closed it: that is no failure.

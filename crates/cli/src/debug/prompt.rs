@@ -6,12 +6,14 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use opscope::debug::client::Client;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
+use super::attendant::Board;
 use completion::Completion;
 
 const PROMPT: &str = "(opscope) ";
@@ -24,6 +26,8 @@ pub enum Prompt {
         editor: Box<Editor<Completion, FileHistory>>,
         /// Where the history is kept, if there is a place.
         history: Option<PathBuf>,
+        /// Knows when someone types.
+        board: Arc<Board>,
     },
     /// A pipe or a file.
     Plain,
@@ -41,8 +45,8 @@ pub enum Typed {
 }
 
 impl Prompt {
-    /// Line editing where stdin is a terminal.
-    pub fn new(client: &Arc<Client>) -> Self {
+    /// Line editing where stdin is a terminal. The board is told when someone types.
+    pub fn new(client: &Arc<Client>, board: &Arc<Board>) -> Self {
         if !io::stdin().is_terminal() {
             return Prompt::Plain;
         }
@@ -54,19 +58,23 @@ impl Prompt {
             // There is none the first time.
             let _ = editor.load_history(path);
         }
-        Prompt::Terminal { editor: Box::new(editor), history }
+        Prompt::Terminal { editor: Box::new(editor), history, board: Arc::clone(board) }
     }
 
     /// Reads a line.
     pub fn read(&mut self) -> Typed {
-        let Prompt::Terminal { editor, history } = self else {
+        let Prompt::Terminal { editor, history, board } = self else {
             let mut line = String::new();
             return match io::stdin().lock().read_line(&mut line) {
                 Ok(0) | Err(_) => Typed::End,
                 Ok(_) => Typed::Line(line),
             };
         };
-        match editor.readline(PROMPT) {
+        board.typing.store(true, Ordering::Relaxed);
+        let read = editor.readline(PROMPT);
+        board.typed.fetch_add(1, Ordering::Relaxed);
+        board.typing.store(false, Ordering::Relaxed);
+        match read {
             Ok(line) => {
                 if !line.trim().is_empty()
                     && editor.add_history_entry(&line).unwrap_or(false)

@@ -78,6 +78,22 @@ impl Terminal {
         }
     }
 
+    /// Types the same again and again, each time when the one before was shown as this, until the command ends.
+    pub fn types_until_it_ends(mut self, keys: &str, shown: &str) -> ExitStatus {
+        loop {
+            // The terminal of a command that has ended takes nothing.
+            let _ = self.keyboard.write_all(keys.as_bytes());
+            while !self.shown.contains(shown) {
+                match self.screen.recv_timeout(PATIENCE) {
+                    Ok(bytes) => self.shown.push_str(&plain(&String::from_utf8_lossy(&bytes))),
+                    Err(RecvTimeoutError::Disconnected) => return self.child.wait().unwrap(),
+                    Err(RecvTimeoutError::Timeout) => panic!("it does not end; this is shown:\n{}", self.shown),
+                }
+            }
+            self.shown.clear();
+        }
+    }
+
     /// Reads what is shown until the command ends.
     pub fn end(mut self) -> (ExitStatus, String) {
         loop {

@@ -18,9 +18,9 @@ pub(super) fn socket_of(pid: u32) -> Result<PathBuf, DebugError> {
     paths.iter().find(|path| path.symlink_metadata().is_ok()).cloned().ok_or_else(|| {
         let tried: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         DebugError::Connection(format!(
-            "process {pid} has no debug server: there is none of {}. A program that can be attached to is started with \
-             --debug-server; one whose socket lies elsewhere is reached by the path that it said",
-            tried.join(", ")
+            "process {pid} has no debug server: there is no {}; a program that can be attached to is started with \
+             --debug-server, and one whose socket lies elsewhere is reached by the path that it said",
+            tried.join(" and no ")
         ))
     })
 }

@@ -76,6 +76,15 @@ pub(super) fn read_answer<T: DeserializeOwned>(frame: &Frame) -> Result<T, Debug
     }
 }
 
+/// Whether this is how a connection ends whose other side is gone. One that had not read everything resets it.
+fn is_end(error: &FrameError) -> bool {
+    match error {
+        FrameError::Closed | FrameError::Cut => true,
+        FrameError::Io(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        FrameError::TooLong { .. } => false,
+    }
+}
+
 /// An answer that makes no sense.
 pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
     DebugError::Connection(format!("the program's answer is not understood: {reason}"))
@@ -83,7 +92,8 @@ pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
 
 impl Link {
     pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
-        let failed = |error: io::Error| DebugError::Connection(error.to_string());
+        let failed =
+            |error: io::Error| DebugError::Connection(format!("the connection to the program cannot be used: {error}"));
         let own = stream.try_clone().map_err(failed)?;
         let link = Arc::new(Self {
             stream,
@@ -138,7 +148,9 @@ impl Link {
                 let seconds = patience.as_secs();
                 DebugError::Connection(format!("the program did not answer for {seconds} s; it may be stopped"))
             }
-            None => self.gone().unwrap_or_else(|| DebugError::Connection("it was closed".into())),
+            None => {
+                self.gone().unwrap_or_else(|| DebugError::Connection("the connection to the program was closed".into()))
+            }
         })
     }
 
@@ -163,7 +175,7 @@ impl Link {
 
     /// Closes the connection, and returns when no callback is called any more.
     pub fn hang_up(&self) {
-        self.end(DebugError::Connection("it was closed from this side".into()));
+        self.end(DebugError::Connection("the connection to the program was closed from this side".into()));
         let _ = self.stream.shutdown(Shutdown::Both);
         let reader = lock(&self.reader).take();
         if let Some(reader) = reader.filter(|reader| reader.thread().id() != thread::current().id()) {
@@ -183,10 +195,12 @@ impl Link {
                     Ok(words) => last_words = words,
                     Err(error) => break error,
                 },
-                Err(FrameError::Closed | FrameError::Cut) => {
-                    break DebugError::Connection("the program closed it, or ended".into());
+                Err(error) if is_end(&error) => {
+                    break DebugError::Connection("the program ended, or closed the connection".into());
                 }
-                Err(error) => break DebugError::Connection(error.to_string()),
+                Err(error) => {
+                    break DebugError::Connection(format!("the connection to the program broke off: {error}"));
+                }
             }
         };
         self.end(last_words.unwrap_or(reason));

@@ -7,8 +7,8 @@ use opscope_onnx::Graph;
 use super::Shared;
 use crate::breakpoint::Breakpoint;
 use crate::plan::PlanInfo;
-use crate::queues::Generation;
-use crate::run::Run;
+use crate::queues::{Generation, StoppedRun};
+use crate::run::{Pause, Run};
 use crate::table::Table;
 use crate::{
     AttachOptions, BreakpointId, BreakpointInfo, BreakpointLocation, DebugError, EventKind, EventName, EventSet, Fate,
@@ -26,8 +26,8 @@ pub(crate) struct Control {
     runs: Vec<Arc<Run>>,
     /// What the client wants of the runs of each plan, until it wants something else.
     tables: Vec<(Weak<PlanInfo>, Arc<Table>)>,
-    /// Whether the next run stops at its first operator, because a pause found none.
-    pause_next: bool,
+    /// How many of the runs to come stop at their first operator: a pause found none, or one that was at its end.
+    pauses: usize,
 }
 
 struct Model {
@@ -132,7 +132,8 @@ impl Control {
     pub fn begin(&mut self, run: &Arc<Run>) {
         self.runs.push(Arc::clone(run));
         let table = self.table(&run.plan);
-        let pause = table.is_some() && std::mem::take(&mut self.pause_next);
+        let pause = (table.is_some() && self.pauses > 0).then_some(Pause::Any);
+        self.pauses -= usize::from(pause.is_some());
         run.change(|course| {
             course.table = table;
             course.pause = pause;
@@ -165,7 +166,7 @@ impl Control {
             let table = self.table(&run.plan);
             run.change(|course| {
                 if table.is_none() {
-                    (course.step, course.pause) = (None, false);
+                    (course.step, course.pause) = (None, None);
                 }
                 course.table = table;
             });
@@ -188,7 +189,7 @@ impl Control {
     /// The client is gone: so are its breakpoints.
     pub fn forget_wishes(&mut self) {
         self.breakpoints.clear();
-        self.pause_next = false;
+        self.pauses = 0;
     }
 
     /// Sets a breakpoint and gives it its number.
@@ -240,13 +241,21 @@ impl Control {
         self.models.iter().filter_map(site).collect()
     }
 
-    /// Runs stop at their next operator; where there is none, the next one to come does. How many were asked.
-    pub fn pause(&mut self, only: Option<RunId>) -> usize {
+    /// Runs stop at their next operator; where there is none, the next one to come does. So does it for one of all that
+    /// ends before. How many were asked.
+    pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut there =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
-        self.pause_next = there.peek().is_none() && only.is_none();
-        let asked = there.filter(|run| !run.is_at_operator());
-        asked.map(|run| run.change(|course| course.pause = course.table.is_some())).count()
+        self.pauses = usize::from(there.peek().is_none() && only.is_none());
+        let pause = if only.is_some() { Pause::This } else { Pause::Any };
+        let is_there = |run: RunId| stopped.iter().any(|stopped| stopped.run == run && stopped.at_operator);
+        let asked = there.filter(|run| !is_there(run.id));
+        asked.map(|run| run.change(|course| course.pause = course.table.as_ref().map(|_| pause))).count()
+    }
+
+    /// A run that was to stop is over: the next one does.
+    pub fn pause_next_run(&mut self) {
+        self.pauses += 1;
     }
 
     pub fn loaded(&self) -> Vec<LoadedModel> {
@@ -263,8 +272,9 @@ impl Control {
         models.collect()
     }
 
-    pub fn runs(&self) -> Vec<RunState> {
-        self.runs.iter().map(|run| run.state()).collect()
+    pub fn runs(&self, stopped: &[StoppedRun]) -> Vec<RunState> {
+        let event = |run: RunId| stopped.iter().find(|stopped| stopped.run == run).map(|stopped| stopped.event);
+        self.runs.iter().map(|run| run.state(event(run.id))).collect()
     }
 
     pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {

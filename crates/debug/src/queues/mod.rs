@@ -20,6 +20,7 @@ use crate::sync::{Condvar, Mutex, lock, wait_until};
 use crate::{Account, DebugError, Event, EventKind, EventName, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
 use backlog::Backlog;
 use parked::Parking;
+pub(crate) use parked::StoppedRun;
 
 /// The queues of one program. `J` is work that a waiting thread does for the debugger.
 pub(crate) struct Queues<J> {
@@ -388,13 +389,18 @@ impl<J> Queues<J> {
         lock(&self.state).is(generation)
     }
 
-    /// Accounts of the sync and of the async queue, the threads that wait, and the latest releases.
-    pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>) {
+    /// Accounts of the sync and of the async queue, the threads that wait, the latest releases, and the runs that wait.
+    pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>, Vec<StoppedRun>) {
         let state = lock(&self.state);
         let mut accounts = state.account;
         accounts[0].waiting = state.sync.len() as u64;
         accounts[1].waiting = state.backlog.len() as u64;
-        (accounts, state.parking.stops(), state.released.iter().cloned().collect())
+        (accounts, state.parking.stops(), state.released.iter().cloned().collect(), state.parking.runs())
+    }
+
+    /// The runs that wait at events.
+    pub fn stopped_runs(&self) -> Vec<StoppedRun> {
+        lock(&self.state).parking.runs()
     }
 
     /// Waits until there is something to notify of that was not told yet, or until a moment.

@@ -162,7 +162,7 @@ fn a_failing_run_is_told_as_an_exception_with_its_place() {
     assert_eq!(&*place.name, "log");
     assert!(message.contains("not for multiplying"), "{message}");
     let nothing = attachment.location(event.sequence).unwrap_err();
-    assert!(nothing.to_string().contains("not at an operator"), "{nothing}");
+    assert!(nothing.to_string().contains("not in the middle of a run"), "{nothing}");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     assert!(run.join().unwrap().is_err());
 }

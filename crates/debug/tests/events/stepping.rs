@@ -1,9 +1,10 @@
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventKind, EventName, EventSet, Queue, Resume,
 };
-use opscope_model::Fidelity;
+use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
 
 use crate::fake::{Fake, PLAIN, tensor};
 use crate::{next, program, start, stop};
@@ -61,6 +62,43 @@ fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
     assert_eq!(place(&event), "paused run 0, before #0 scale (Mul)");
     let other = start(&debugger, &fake, 1, PLAIN);
     assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "one run was to stop");
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_pause_that_finds_all_runs_at_their_ends_stops_the_next_one() {
+    let (debugger, fake) = program();
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    let ends_when_paused = |run, meant| {
+        std::thread::scope(|scope| {
+            let (begun, begins) = channel();
+            let (end, ends) = channel();
+            let (graph, kernels) = (&fake.graph, &fake.kernels);
+            let info = RunInfo { id: RunId(run), graph, kernels, fidelity: Fidelity::Exact };
+            let debugger = &debugger;
+            scope.spawn(move || {
+                let observer = debugger.observe(&info);
+                let _ = observer.interest();
+                begun.send(()).unwrap();
+                ends.recv().unwrap();
+            });
+            begins.recv().unwrap();
+            assert_eq!(attachment.pause(meant).unwrap(), 1);
+            end.send(()).unwrap();
+            let event = stop(&attachment);
+            assert_eq!(event.kind.name(), EventName::RunPopped);
+            attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+        });
+    };
+    ends_when_paused(0, Some(RunId(0)));
+    let other = start(&debugger, &fake, 1, PLAIN);
+    assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "another one was meant");
+
+    ends_when_paused(2, None);
+    let run = start(&debugger, &fake, 3, PLAIN);
+    let event = stop(&attachment);
+    assert_eq!(place(&event), "paused run 3, before #0 scale (Mul)");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }

@@ -133,6 +133,25 @@ fn what_depends_on_no_input_is_among_the_constants() {
 }
 
 #[test]
+fn a_weight_has_its_name_where_it_is_used_as_it_stands_in_the_file() {
+    let (graph, _, plan) = planned("digits_cnn", Fidelity::Exact);
+    let mut named = Vec::new();
+    for kernel in plan.kernels().iter() {
+        for (input, found) in kernel.inputs.iter().zip(&kernel.input_types) {
+            let Some(value) = input.value.filter(|_| input.constant) else { continue };
+            let value = graph.value(value);
+            assert!(graph.operator(kernel.operator()).inputs.contains(&Some(value.id)), "{}", value.name);
+            let shape: Vec<usize> = value.shape.iter().flatten().map(|dim| dim.to_string().parse().unwrap()).collect();
+            assert_eq!((found.dtype, &found.shape), (value.dtype, &shape), "{}", value.name);
+            named.push(value.name.as_str());
+        }
+    }
+    for weight in ["conv1.weight", "conv1.bias", "conv2.weight", "conv3.weight", "fc1.weight", "fc2.weight"] {
+        assert!(named.contains(&weight), "{weight} is not among {named:?}");
+    }
+}
+
+#[test]
 fn a_graph_without_operators_hands_its_inputs_on() {
     let made: Arc<Graph> =
         Builder::default().input("x", tract_onnx::pb::tensor_proto::DataType::Float, &[D::S("n")]).output("x").graph();

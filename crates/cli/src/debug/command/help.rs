@@ -28,7 +28,10 @@ pub fn help(word: &str) -> Result<String> {
     let width = calls.iter().map(|(call, _)| call.len()).filter(|length| *length <= 36).max().unwrap_or(0);
     let mut text = String::new();
     for (call, does) in calls {
-        let _ = writeln!(text, "{:<width$}  {does}", call.trim_end());
+        let call = call.trim_end();
+        // A long one has its explanation on the next line.
+        let gap = if call.len() > width { format!("\n{:width$}", "") } else { " ".repeat(width - call.len()) };
+        let _ = writeln!(text, "{call}{gap}  {does}");
     }
     text.push_str("An empty line repeats step, continue or list. `help COMMAND` says more.");
     Ok(text)

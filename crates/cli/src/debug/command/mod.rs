@@ -11,7 +11,7 @@ use opscope::debug::expression::TensorPart;
 use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
 pub use help::help;
-pub use parse::parse;
+pub use parse::{Usage, parse};
 pub use verbs::{TOPICS, VERBS, Verb, Words, find};
 
 /// A command, read from its text.
@@ -123,8 +123,8 @@ pub enum Info {
     Outputs,
     Weights,
     Attributes,
-    /// One operator of the model.
-    Operator(Target),
+    /// One operator of the model: the one where the run is stopped, if none is named.
+    Operator(Option<Target>),
     Events,
     Status,
     Model,

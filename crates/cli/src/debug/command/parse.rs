@@ -6,6 +6,11 @@ use opscope::debug::{BreakpointSpec, Target, Watched};
 use super::arguments as read;
 use super::{Command, Info, Replacement, Skip, Verb, verbs};
 
+/// How a command is written: the context of an error about what follows its name.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(String);
+
 /// Reads a command.
 ///
 /// # Errors
@@ -16,7 +21,7 @@ pub fn parse(line: &str) -> Result<Command> {
     let command = command(verb, rest);
     command.map_err(|error| match verb.takes {
         "" => error,
-        takes => error.context(format!("{} {takes}", verb.name)),
+        takes => error.context(Usage(format!("{} {takes}", verb.name))),
     })
 }
 
@@ -133,7 +138,7 @@ fn info(text: &str) -> Result<Info> {
     Ok(match topic {
         "breakpoints" => Info::Breakpoints,
         "operators" => Info::Operators((!rest.is_empty()).then(|| rest.to_owned())),
-        "operator" => Info::Operator(read::target(rest)?),
+        "operator" => Info::Operator((!rest.is_empty()).then(|| read::target(rest)).transpose()?),
         "runs" => Info::Runs,
         "inputs" => Info::Inputs,
         "outputs" => Info::Outputs,
@@ -260,7 +265,8 @@ mod tests {
             assert!(!refusal(line).is_empty());
         }
         assert!(refusal("finish 3").contains("takes nothing"));
-        assert!(refusal("info nonsense").contains("is no topic of info"));
+        assert!(refusal("info nonsense").contains("the topics are attributes, breakpoints"));
+        assert_eq!(parse("info op").unwrap(), Command::Info(Info::Operators(None)));
         assert!(refusal("events nonsense").contains("operator_finished"));
     }
 

@@ -113,7 +113,7 @@ An operator counts whose outputs have such elements although its inputs have non
         Words::Topics,
         "tell what is there",
         "\
-Topics: breakpoints, operators [PATTERN], operator PLACE, runs, inputs, outputs, weights, attributes, model, events, status.",
+Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, outputs, weights, attributes, model, events, status.",
     ),
     verb("print", &["p"], "TENSOR", Words::Tensors, "show a tensor", TENSORS),
     verb("stats", &[], "TENSOR", Words::Tensors, "numbers about a tensor: range, mean, NaN, zeros", TENSORS),
@@ -216,7 +216,7 @@ pub fn find(word: &str) -> Result<&'static Verb> {
     if let Some(verb) = VERBS.iter().find(|verb| verb.name == word || verb.short.contains(&word)) {
         return Ok(verb);
     }
-    let name = begun(word, VERBS.iter().map(|verb| verb.name), "command")?;
+    let name = begun(word, VERBS.iter().map(|verb| verb.name), "command", || "`help` lists the commands".to_owned())?;
     Ok(VERBS.iter().find(|verb| verb.name == name).expect("it is the name of one of them"))
 }
 
@@ -224,18 +224,26 @@ pub fn find(word: &str) -> Result<&'static Verb> {
 pub fn topic(word: &str) -> Result<&'static str> {
     match TOPICS.iter().find(|topic| **topic == word) {
         Some(topic) => Ok(topic),
-        None => begun(word, TOPICS.iter().copied(), "topic of info"),
+        // Whoever writes less than the one wants the other.
+        None => begun(word, TOPICS.iter().copied().filter(|topic| *topic != "operator"), "topic of info", || {
+            format!("the topics are {}", TOPICS.join(", "))
+        }),
     }
 }
 
 /// The one name that begins with the word.
-fn begun(word: &str, names: impl Iterator<Item = &'static str> + Clone, what: &str) -> Result<&'static str> {
+fn begun(
+    word: &str,
+    names: impl Iterator<Item = &'static str> + Clone,
+    what: &str,
+    all: impl FnOnce() -> String,
+) -> Result<&'static str> {
     let beginning: Vec<_> = names.clone().filter(|name| name.starts_with(word)).collect();
     match beginning[..] {
         [only] => Ok(only),
         [] => match did_you_mean(word, names) {
             Some(near) => bail!("'{word}' is no {what}; did you mean '{near}'?"),
-            None => bail!("'{word}' is no {what}; `help` lists the commands"),
+            None => bail!("'{word}' is no {what}; {}", all()),
         },
         _ => bail!("'{word}' could be {}", beginning.join(", ")),
     }

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail};
 use opscope::debug::protocol::{OperatorRow, ValueInfo};
 use opscope::debug::{Location, ModelId, Target};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Console;
-use super::going::run_of;
+use super::going::{has_failed, run_of};
 use crate::debug::command::Info;
 use crate::debug::show;
 
@@ -20,7 +20,7 @@ impl Console {
         match info {
             Info::Breakpoints => self.list_breakpoints(),
             Info::Operators(pattern) => self.operators(pattern.as_deref()),
-            Info::Operator(target) => self.operator(&target),
+            Info::Operator(target) => self.operator(target.as_ref()),
             Info::Runs => self.runs(),
             Info::Inputs => self.side("inputs", |location| location.inputs.clone()),
             Info::Outputs => self.side("outputs", |location| location.outputs.clone()),
@@ -35,6 +35,11 @@ impl Console {
     /// Where the run is; with the operators that led there, too.
     pub(super) fn location(&self, chain: bool) -> Result<()> {
         let stop = self.stop()?;
+        if has_failed(&stop) {
+            let text = show::stopped(&stop, None);
+            self.output.tell("location", json!({ "event": stop, "location": Value::Null }), text);
+            return Ok(());
+        }
         if chain {
             let frames = self.client.backtrace(stop.sequence, FRAMES)?;
             let rows = frames.iter().map(|frame| {
@@ -61,21 +66,22 @@ impl Console {
             location.kernel.name,
             show::inputs_and_outputs(&location),
         );
-        self.output.tell("location", json!({ "location": location }), text);
+        self.output.tell("location", json!({ "event": stop, "location": location }), text);
         Ok(())
     }
 
     /// The operators around one.
     pub(super) fn list(&mut self, around: Option<&Target>) -> Result<()> {
-        let stop = self.stop().ok().and_then(|stop| self.client.location(stop.sequence).ok());
-        let (model, first) = match (around, &stop, self.listing) {
+        let stop = self.stop().ok();
+        let here = stop.as_ref().and_then(|stop| stop.kind.place()).map(|place| place.operator as usize);
+        let model_here = self.model();
+        let (model, first) = match (around, here, self.listing) {
             (Some(target), ..) => {
-                let model = self.model()?;
-                (model, self.first_of(model, target)?.index as usize + 1)
+                let model = model_here?;
+                (model, self.first_of(model, target)?.0.index as usize + 1)
             }
             (None, _, Some((model, next))) => (model, next + LINES / 2),
-            (None, Some(location), None) => (location.model, location.place.operator as usize + 1),
-            (None, None, None) => (self.model()?, 1),
+            (None, here, None) => (model_here?, here.unwrap_or(0) + 1),
         };
         let first = first.saturating_sub(LINES / 2).max(1);
         let source = self.client.source(model, first, LINES)?;
@@ -83,7 +89,7 @@ impl Console {
             bail!("the listing has {} lines, and all were shown; `list PLACE` shows others", source.total);
         }
         self.listing = Some((model, first + source.lines as usize));
-        let here = stop.filter(|location| location.model == model).map(|location| location.place.operator as usize);
+        let here = here.filter(|_| self.model().is_ok_and(|here| here == model));
         let lines = source.text.lines().enumerate().map(|(number, line)| {
             let mark = if here == Some(first - 1 + number) { "=>" } else { "  " };
             format!("{mark} #{:<4} {line}", first - 1 + number)
@@ -131,7 +137,7 @@ impl Console {
     }
 
     fn side(&self, kind: &str, side: impl Fn(&Location) -> Vec<opscope::debug::TensorInfo>) -> Result<()> {
-        let location = self.client.location(self.stop()?.sequence)?;
+        let location = self.client.location(self.stop_in_run()?.sequence)?;
         let tensors = side(&location);
         let text = match tensors.is_empty() {
             true => format!("The operator has no {kind}."),
@@ -142,7 +148,7 @@ impl Console {
     }
 
     fn attributes(&self) -> Result<()> {
-        let location = self.client.location(self.stop()?.sequence)?;
+        let location = self.client.location(self.stop_in_run()?.sequence)?;
         let text = match location.attributes.is_empty() {
             true => "The operator has no attributes.".to_owned(),
             false => show::table(location.attributes.iter().map(|(name, value)| [format!("  {name}"), value.clone()])),
@@ -158,7 +164,8 @@ impl Console {
             let stop = run.stopped.and_then(|event| self.board.stop(event));
             let place = match (&stop, run.stopped) {
                 (Some(stop), _) => stop.kind.place().map_or("stopped".to_owned(), |place| {
-                    format!("{} #{} {} ({})", place.moment, place.operator, place.name, place.op_type)
+                    let moment = if has_failed(stop) { "failed at".to_owned() } else { place.moment.to_string() };
+                    format!("{moment} #{} {} ({})", place.operator, place.name, place.op_type)
                 }),
                 (None, Some(_)) => "stopped".to_owned(),
                 (None, None) => "runs".to_owned(),
@@ -200,12 +207,25 @@ impl Console {
         Ok(())
     }
 
-    fn operator(&self, target: &Target) -> Result<()> {
+    fn operator(&self, target: Option<&Target>) -> Result<()> {
         let model = self.model()?;
-        let row = self.first_of(model, target)?;
-        let operator = self.client.operator(model, row.index)?;
+        let (index, others) = match target {
+            Some(target) => {
+                let (row, total) = self.first_of(model, target)?;
+                (row.index, total - 1)
+            }
+            None => {
+                let stop = self.stop()?;
+                let place = stop.kind.place().context("where the run failed is not known; name an operator")?;
+                (place.operator, 0)
+            }
+        };
+        let operator = self.client.operator(model, index)?;
         let mut text =
             format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
+        if others > 0 {
+            text.push_str(&format!("; the first of {}", others + 1));
+        }
         let value = |value: &ValueInfo| {
             let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
             format!("{} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))
@@ -223,11 +243,11 @@ impl Console {
         Ok(())
     }
 
-    /// The first operator that is meant.
-    fn first_of(&self, model: ModelId, target: &Target) -> Result<OperatorRow> {
+    /// The first operator that is meant, and how many are.
+    fn first_of(&self, model: ModelId, target: &Target) -> Result<(OperatorRow, u64)> {
         let rows = self.client.operators(model, &target.to_string(), 0, 1)?;
         match rows.operators.into_iter().next() {
-            Some(row) => Ok(row),
+            Some(row) => Ok((row, rows.total)),
             None => Err(self.with_nearest(target, anyhow::anyhow!("no operator is called '{target}'"))),
         }
     }
@@ -286,12 +306,12 @@ impl Console {
         let status = self.client.status()?;
         let hello = self.client.hello();
         let text = format!(
-            "process {}: {}\n{} models, {} runs, {} threads stopped",
+            "process {}: {}\n{}, {}, {} stopped",
             hello.pid,
             hello.program.join(" "),
-            status.models.len(),
-            status.runs.len(),
-            status.stopped.len()
+            show::count(status.models.len() as u64, "model"),
+            show::count(status.runs.len() as u64, "run"),
+            show::count(status.stopped.len() as u64, "thread"),
         );
         self.output.tell("status", json!({ "program": hello, "status": status }), text);
         Ok(())

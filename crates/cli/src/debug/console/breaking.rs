@@ -69,8 +69,8 @@ impl Console {
         let lines = breakpoints.iter().map(|info| {
             let hits = match (info.hits, info.spec.ignore) {
                 (0, 0) => String::new(),
-                (hits, 0) => format!("{hits} hits"),
-                (hits, ignore) => format!("{hits} hits, {ignore} more pass"),
+                (hits, 0) => show::count(hits, "hit"),
+                (hits, ignore) => format!("{}, {ignore} more pass", show::count(hits, "hit")),
             };
             let state = match (info.spec.enabled, info.spec.one_shot) {
                 (false, _) => "off",
@@ -82,7 +82,14 @@ impl Console {
         });
         let text = match breakpoints.is_empty() {
             true => "There are no breakpoints.".to_owned(),
-            false => show::table(lines),
+            false => {
+                let lines = show::table(lines);
+                let with_fates = lines
+                    .lines()
+                    .zip(&breakpoints)
+                    .flat_map(|(line, info)| std::iter::once(line.to_owned()).chain(show::fates(info)));
+                with_fates.collect::<Vec<_>>().join("\n")
+            }
         };
         self.output.tell("breakpoints", json!({ "breakpoints": breakpoints }), text);
         Ok(())
@@ -93,6 +100,7 @@ impl Console {
         if let Some(events) = events {
             self.client.subscribe(super::super::subscribed(events, self.debuggee.is_some()))?;
             self.told = events;
+            self.board.tell(events);
         }
         let names: Vec<&str> =
             self.told.iter().filter(|name| !EventSet::ALWAYS.contains(*name)).map(|name| name.as_str()).collect();
@@ -113,12 +121,22 @@ impl Console {
 
     fn tell_breakpoint(&self, info: &BreakpointInfo) {
         let state = if info.spec.enabled { "" } else { " (off)" };
-        let text = format!("Breakpoint {}{state} {}", info.id, show::breakpoint(info));
+        let mut text = format!("Breakpoint {}{state} {}", info.id, show::breakpoint(info));
+        for line in show::fates(info) {
+            text.push('\n');
+            text.push_str(&line);
+        }
         self.output.tell("breakpoint", json!({ "breakpoint": info }), text);
     }
 
     /// A refusal that names what was probably meant.
     pub(super) fn with_nearest(&self, target: &Target, error: anyhow::Error) -> anyhow::Error {
+        if let (Target::Index(_), Ok(model)) = (target, self.model())
+            && let Ok(rows) = self.client.operators(model, "*", 0, 0)
+            && rows.total > 0
+        {
+            return anyhow::anyhow!("{error}; the model has #0 to #{}", rows.total - 1);
+        }
         let (Target::Name(Pattern::Exact(name))
         | Target::Type(Pattern::Exact(name))
         | Target::NameOrType(Pattern::Exact(name))) = target

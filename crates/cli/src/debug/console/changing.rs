@@ -14,7 +14,7 @@ use crate::debug::show;
 impl Console {
     /// Replaces a tensor, or what a slice chooses of it.
     pub(super) fn set(&self, part: &TensorPart, with: &Replacement) -> Result<()> {
-        let stop = self.stop()?;
+        let stop = self.stop_in_run()?;
         let whole = TensorPart::from(part.tensor.clone());
         let form = self.client.tensor(stop.sequence, part, 0, 0)?;
         let new = match with {
@@ -39,7 +39,7 @@ impl Console {
 
     /// Goes on without executing the operator.
     pub(super) fn skip(&mut self, skip: &Skip) -> Result<()> {
-        let stop = self.stop()?;
+        let stop = self.stop_in_run()?;
         let location = self.client.location(stop.sequence)?;
         let outputs = match skip {
             Skip::Files(paths) => {

@@ -1,7 +1,9 @@
 //! Starting runs, letting them go on, and waiting until one stops.
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::{BreakpointChange, Event, EventKind, EventName, EventSet, Place, Resume, Sequence, Target};
+use opscope::debug::{
+    BreakpointChange, Event, EventKind, EventName, EventSet, Exception, Fate, Place, Resume, Sequence, Target,
+};
 use opscope::model::RunId;
 use serde_json::json;
 
@@ -20,7 +22,7 @@ impl Console {
 
     pub(super) fn step(&mut self, steps: u64) -> Result<()> {
         for _ in 0..steps {
-            let stop = self.stop()?;
+            let stop = self.stop_in_run()?;
             let run = run_of(&stop);
             let next = self.go(&stop, Resume::Step, run)?;
             let stepped = next.is_some_and(|next| next.kind.name() == EventName::StepComplete && run_of(&next) == run);
@@ -32,12 +34,19 @@ impl Console {
     }
 
     pub(super) fn finish(&mut self) -> Result<()> {
-        let stop = self.stop()?;
+        let stop = self.stop_in_run()?;
         self.go(&stop, Resume::Finish, run_of(&stop)).map(drop)
     }
 
     pub(super) fn until(&mut self, target: Target) -> Result<()> {
-        let stop = self.stop()?;
+        let stop = self.stop_in_run()?;
+        let model = self.client.location(stop.sequence)?.model;
+        let rows = self.client.operators(model, &target.to_string(), 0, usize::MAX)?.operators;
+        if !rows.is_empty() && rows.iter().all(|row| row.fate == Fate::Removed) {
+            bail!(
+                "nothing is executed for '{target}', so the run never comes there; `info operators {target}` says more"
+            );
+        }
         self.go(&stop, Resume::Until(target), run_of(&stop)).map(drop)
     }
 
@@ -47,8 +56,7 @@ impl Console {
         };
         if pass > 0 {
             let (EventKind::Breakpoint { breakpoints, .. }
-            | EventKind::Exception { exception: opscope::debug::Exception::NonFinite { breakpoints, .. }, .. }) =
-                &stop.kind
+            | EventKind::Exception { exception: Exception::NonFinite { breakpoints, .. }, .. }) = &stop.kind
             else {
                 bail!("the run is not stopped at a breakpoint, whose hits could pass; `continue` alone goes on");
             };
@@ -73,7 +81,7 @@ impl Console {
     }
 
     pub(super) fn abort(&mut self, reason: String) -> Result<()> {
-        let stop = self.stop()?;
+        let stop = self.stop_in_run()?;
         self.aborted.extend(run_of(&stop).map(|run| run.0));
         let reason = if reason.is_empty() { "the debugger ended it".to_owned() } else { reason };
         self.go(&stop, Resume::Abort(reason), run_of(&stop)).map(drop)
@@ -84,6 +92,13 @@ impl Console {
             bail!("no run is going on; `run` starts one");
         }
         self.client.pause(None)?;
+        self.wait(None).map(drop)
+    }
+
+    pub(super) fn await_stop(&mut self) -> Result<()> {
+        if !self.runs_go_on() {
+            bail!("no run is going on; `run` starts one");
+        }
         self.wait(None).map(drop)
     }
 
@@ -111,8 +126,10 @@ impl Console {
 
     /// Lets a stopped run go on, and waits until something stops. `only` is the run whose end ends the waiting, too.
     pub(super) fn go(&mut self, stop: &Event, resume: Resume, only: Option<RunId>) -> Result<Option<Event>> {
-        self.let_go(stop.sequence, resume)?;
-        self.wait(only)
+        self.board.await_end(only);
+        let outcome = self.let_go(stop.sequence, resume).and_then(|()| self.wait(only));
+        self.board.await_end(None);
+        outcome
     }
 
     fn let_go(&mut self, event: Sequence, resume: Resume) -> Result<()> {
@@ -143,7 +160,8 @@ impl Console {
             };
             match news {
                 News::Interrupted => {
-                    if self.client.pause(None)? == 0 {
+                    self.output.interrupted();
+                    if self.client.pause(None)? == 0 && self.debuggee.is_none() {
                         self.output.note("No run is going on; the next one stops. Ctrl-C twice leaves.");
                     }
                 }
@@ -204,10 +222,14 @@ impl Console {
                 let fields = json!({ "run": end.run.0, "outcome": state, "outputs": outputs, "error": error });
                 self.output.tell("run_ended", fields, show::ended(&end, aborted));
             }
+            News::Untold(untold) => {
+                self.run_failed |= untold.failed > 0;
+                self.output.tell("untold", json!(untold), show::untold(&untold));
+            }
             News::ThreadDone | News::Interrupted => {}
             News::Gone(reason) => {
-                self.output.tell("gone", json!({ "reason": reason }), format!("The program is gone: {reason}"));
-                self.over = true;
+                self.output.tell("gone", json!({ "reason": reason }), format!("Nothing is left to debug: {reason}"));
+                (self.over, self.gone) = (true, true);
             }
         }
     }
@@ -221,8 +243,9 @@ impl Console {
     fn tell_event(&self, event: &Event, anyway: bool) {
         let name = event.kind.name();
         let wanted = self.told.contains(name) && !EventSet::ALWAYS.contains(name);
-        // How a run of our own failed is told when it is over.
-        let told_later = self.debuggee.is_some() && name == EventName::Exception;
+        // How a run of our own ended is told when it is over.
+        let told_later = self.debuggee.is_some()
+            && (name == EventName::Exception || name == EventName::RunPopped && !self.output.json);
         if (wanted && !told_later) || anyway {
             self.output.tell("event", json!({ "event": event }), show::told(event));
         }
@@ -245,6 +268,11 @@ impl Console {
             None => !self.over,
         }
     }
+}
+
+/// Whether a run is stopped because it failed: then nothing of it can be looked at any more.
+pub fn has_failed(stop: &Event) -> bool {
+    matches!(&stop.kind, EventKind::Exception { exception: Exception::Engine { .. }, .. })
 }
 
 /// The run that an event is about.

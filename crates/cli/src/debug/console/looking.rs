@@ -82,7 +82,7 @@ impl Console {
     /// Asks where the run is stopped. A value that the run does not hold there, or where none is stopped, may be a weight
     /// of the model's file.
     pub(super) fn at<R>(&self, part: &TensorPart, ask: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
-        let stop = self.stop();
+        let stop = self.stop_in_run();
         let refused = match &stop {
             Ok(stop) => match ask(stop.sequence.into()) {
                 Ok(answer) => return Ok((stop.sequence.into(), answer)),

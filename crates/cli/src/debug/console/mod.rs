@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
@@ -21,6 +20,7 @@ use super::attendant::Board;
 use super::command::{self, Command};
 use super::debuggee::Debuggee;
 use super::output::Output;
+use going::has_failed;
 
 /// The state of a session.
 pub struct Console {
@@ -43,11 +43,18 @@ pub struct Console {
     aborted: BTreeSet<u64>,
     /// Whether a run failed that was not ended by a command.
     pub run_failed: bool,
+    /// Whether the program is gone.
+    pub gone: bool,
     /// Files within files.
     depth: usize,
     /// Whether the session is over: a command said so, or there is nothing more to debug.
     pub over: bool,
 }
+
+/// A command of a file failed, and has said so.
+#[derive(Debug, thiserror::Error)]
+#[error("a command of the file failed")]
+struct WasTold;
 
 /// Files may run files, but not forever.
 const DEEPEST: usize = 16;
@@ -67,6 +74,7 @@ impl Console {
             listing: None,
             aborted: BTreeSet::new(),
             run_failed: false,
+            gone: false,
             depth: 0,
             over: false,
         }
@@ -74,16 +82,21 @@ impl Console {
 
     /// Runs a line as it was typed. Says on its own what went wrong, and returns whether nothing did.
     pub fn line(&mut self, line: &str, place: Option<&str>) -> bool {
-        self.board.busy.store(true, Ordering::Relaxed);
         let outcome = self.try_line(line);
-        self.board.busy.store(false, Ordering::Relaxed);
         if let Err(error) = &outcome {
-            self.output.error(place, error);
+            self.refuse(place, error);
         }
         if self.output.json {
             self.output.tell("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
         }
         outcome.is_ok()
+    }
+
+    /// Says what went wrong, unless that was said already.
+    pub fn refuse(&self, place: Option<&str>, error: &anyhow::Error) {
+        if !error.is::<WasTold>() {
+            self.output.error(place, error);
+        }
     }
 
     fn try_line(&mut self, line: &str) -> Result<()> {
@@ -118,15 +131,16 @@ impl Console {
     }
 
     fn lines(&mut self, path: &Path, text: &str) -> Result<()> {
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
+        let lines = text.lines().map(str::trim).enumerate();
+        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
+        while let Some((number, line)) = lines.next() {
             let place = format!("{}:{}", path.display(), number + 1);
             let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
             if !self.line(line, Some(&place)) && !may_fail {
-                bail!("{} ended at line {}", path.display(), number + 1);
+                bail!(WasTold);
+            }
+            if self.gone && lines.peek().is_some() {
+                bail!("{place}: the program is gone, and not all commands were run");
             }
             if self.over {
                 break;
@@ -163,7 +177,7 @@ impl Console {
             Command::Skip(skip) => self.skip(&skip),
             Command::Abort(reason) => self.abort(reason),
             Command::Pause => self.pause(),
-            Command::Wait => self.wait(None).map(drop),
+            Command::Wait => self.await_stop(),
             Command::Events(events) => self.events(events),
             Command::Source(path) => self.source(&path),
             Command::Echo(text) => {
@@ -204,12 +218,24 @@ impl Console {
         }
     }
 
+    /// The same, where the run can be looked at and go on.
+    fn stop_in_run(&self) -> Result<Event> {
+        let stop = self.stop()?;
+        if has_failed(&stop) {
+            let before =
+                stop.kind.place().map(|place| format!("; `break #{}` stops the next one before that", place.operator));
+            bail!("the run has failed, and its tensors are gone{}", before.unwrap_or_default());
+        }
+        Ok(stop)
+    }
+
     /// The model that commands mean.
     fn model(&self) -> Result<ModelId> {
         if let Ok(stop) = self.stop()
-            && let Ok(location) = self.client.location(stop.sequence)
+            && let Ok(status) = self.client.status()
+            && let Some(run) = status.runs.iter().find(|run| run.stopped == Some(stop.sequence))
         {
-            return Ok(location.model);
+            return Ok(run.model);
         }
         let models = self.client.models()?;
         let chosen = self.model.filter(|chosen| models.iter().any(|model| model.model == *chosen));

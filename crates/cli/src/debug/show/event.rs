@@ -1,6 +1,7 @@
 use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, Place};
 
-use super::inputs_and_outputs;
+use super::{count, inputs_and_outputs};
+use crate::debug::attendant::Untold;
 use crate::debug::debuggee::RunEnd;
 
 /// A run that stopped: why and where, and what can be looked at.
@@ -47,14 +48,14 @@ pub fn told(event: &Event) -> String {
         EventKind::RunPushed { run } => format!("Run {} begins on thread {}", run.0, event.thread),
         EventKind::RunPopped { run, error: None } => format!("Run {} ended", run.0),
         EventKind::RunPopped { run, error: Some(error) } => format!("Run {} failed: {error}", run.0),
-        EventKind::OperatorReady { place } => format!("Ready: {}", at(place)),
+        EventKind::OperatorReady { place } => format!("Ready: {}, step {}", at(place), place.kernel),
         EventKind::OperatorFinished { place, outputs } => {
             let range = outputs.iter().filter_map(|output| {
                 let statistics = output.statistics.as_ref()?;
                 let (min, max) = statistics.min.zip(statistics.max)?;
                 Some(format!("; output[{}] {min} to {max}", output.slot))
             });
-            format!("Finished: {}{}", at(place), range.collect::<String>())
+            format!("Finished: {}, step {}{}", at(place), place.kernel, range.collect::<String>())
         }
         EventKind::Exception { run, place, exception } => {
             let place =
@@ -86,6 +87,18 @@ pub fn ended(end: &RunEnd, aborted: bool) -> String {
         Err(_) if aborted => format!("Run {run} was ended"),
         Err(error) => format!("Run {run} failed: {error}"),
     }
+}
+
+/// What happened that nobody looked at for too long.
+pub fn untold(untold: &Untold) -> String {
+    let parts = [
+        (untold.ended, "more run", " ended"),
+        (untold.failed, "more run", " failed"),
+        (untold.events, "more event", ""),
+    ];
+    let parts = parts.iter().filter(|(number, ..)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, what, how)| count(*number, what) + how).collect();
+    format!("... and {}", parts.join(", "))
 }
 
 /// Outputs with elements that are not finite.

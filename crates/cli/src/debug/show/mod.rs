@@ -5,7 +5,7 @@ mod number;
 mod place;
 mod table;
 
-pub use event::{ended, stopped, told};
-pub use number::{element_json, histogram, statistics, top};
-pub use place::{breakpoint, fate, inputs_and_outputs, tensor_form, tensors};
+pub use event::{ended, stopped, told, untold};
+pub use number::{count, element_json, histogram, statistics, top};
+pub use place::{breakpoint, fate, fates, inputs_and_outputs, tensor_form, tensors};
 pub use table::table;

@@ -5,6 +5,11 @@ use serde_json::{Value, json};
 
 use super::{table, tensor_form};
 
+/// A number of things.
+pub fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
 /// Statistics, in a few lines.
 pub fn statistics(reference: &str, numbers: &StatisticsSummary) -> String {
     let number = |number: Option<f64>| number.map_or("none".to_owned(), short);

@@ -1,0 +1,51 @@
+//! A benchmark that goes on until it is interrupted, and that a debugger can attach to.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Ended, Workplace, model};
+
+/// A benchmark that would take days.
+pub struct Running {
+    pub child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What it said first.
+    pub said: String,
+}
+
+impl Running {
+    /// Starts it, and waits until it says how to attach.
+    pub fn start(place: &Workplace, arguments: &[&str]) -> Self {
+        let model = model("digits_cnn.onnx");
+        let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
+        let mut command = place.command(&[&fixed, arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        stderr.read_line(&mut said).unwrap();
+        Self { child, stderr, said }
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Interrupts it, and reads what it says to its end.
+    pub fn interrupt(mut self) -> Ended {
+        self.signal(Signal::INT);
+        let (mut stdout, mut stderr) = (String::new(), std::mem::take(&mut self.said));
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
+        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
