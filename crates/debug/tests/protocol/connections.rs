@@ -97,3 +97,41 @@ fn a_client_that_only_closes_its_writing_side_gets_its_answer() {
     assert_eq!(raw.answer()["ok"]["version"], 1);
     assert!(raw.is_closed());
 }
+
+#[test]
+fn one_that_says_nothing_takes_no_place_for_ever() {
+    let program = Program::new();
+    let mut silent: Vec<_> = (0..16).map(|_| Raw::over(program.server.connect().unwrap())).collect();
+    std::io::Write::write_all(&mut silent[0].0, &[200, 0]).unwrap();
+    assert!(silent.iter_mut().all(Raw::is_closed));
+    program.attached();
+}
+
+#[test]
+fn one_that_is_detached_is_told_nothing_of_the_next_ones_events() {
+    let program = Program::new();
+    let mut first = Raw::attached(program.server.connect().unwrap());
+    assert_eq!(first.ask(json!({"id": 3, "request": "detach"}))["ok"], json!({}));
+    let news = json!({"id": 4, "request": "next_events", "queue": "sync"});
+    assert!(first.ask(news).to_string().contains("detach_complete"));
+    let second = program.attached();
+    assert!(second.wait(LONG), "attach complete waits, and is not read");
+    first.send(br#"{"id": 5, "request": "status"}"#, b"").unwrap();
+    let (answer, _) = first.receive().unwrap();
+    assert_eq!(answer["error"]["code"], "not_attached", "{answer}");
+}
+
+#[test]
+fn one_that_is_detached_in_the_middle_of_a_tensor_is_let_go_with_it() {
+    let program = Program::new();
+    let mut raw = Raw::over(program.server.connect().unwrap());
+    raw.hello();
+    raw.ask(json!({"id": 2, "request": "attach", "lease_ms": 0}));
+    raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
+    let half = frame(br#"{"id": 4, "request": "status"}"#, &[0; 100_000]);
+    std::io::Write::write_all(&mut raw.0, &half[..50_000]).unwrap();
+    // Nobody reads the event of its stop, so that whoever should have counts as dead.
+    program.start(0, PLAIN).join().unwrap().unwrap();
+    program.attached();
+    assert!(raw.is_closed());
+}
