@@ -179,6 +179,12 @@ impl Console {
                     self.current = Some(event.sequence);
                     self.listing = None;
                     self.tell_stop(&event);
+                    if let (Some(meant), Some(stopped)) = (only, run_of(&event))
+                        && meant != stopped
+                    {
+                        let (meant, stopped) = (meant.0, stopped.0);
+                        self.output.note(format!("Commands mean run {stopped} now; `thread {meant}` goes back."));
+                    }
                     return Ok(Some(event));
                 }
                 other => self.tell(other),
