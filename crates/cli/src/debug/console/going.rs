@@ -147,6 +147,13 @@ impl Console {
     /// Waits until a run stops, which it returns, or nothing is left that could.
     pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         self.board.forget_interrupts();
+        self.board.drain(true);
+        let outcome = self.take_until_a_stop(only);
+        self.board.drain(false);
+        outcome
+    }
+
+    fn take_until_a_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         loop {
             // In this order: what ends the last run is on the board before the run is counted as over.
             let nothing_runs = !self.runs_go_on();
