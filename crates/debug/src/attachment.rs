@@ -1,13 +1,15 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use opscope_model::{Kernel, RunId};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
 use crate::breakpoint::Breakpoint;
-use crate::debugger::{Control, Shared};
+use crate::debugger::{Control, Shared, info, most_locations};
+use crate::doorbell::Doorbell;
 use crate::expression::TensorRef;
 use crate::notifier::Notifier;
 use crate::queues::Generation;
@@ -15,7 +17,7 @@ use crate::recursion::{Rule, allow_events, allow_nothing, looking, not_while_loo
 use crate::stopped::Stopped;
 use crate::{
     AttachOptions, BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Event, EventName,
-    EventSet, Fate, Location, ModelId, Place, Queue, Resume, Sequence, Status, Target,
+    EventSet, Fate, Location, ModelId, Queue, Resume, Sequence, Status, Target,
 };
 
 /// A client's hold on the debugger of its own process. When it goes, the client is detached: threads that wait go on, and
@@ -27,17 +29,25 @@ use crate::{
 pub struct Attachment {
     shared: Arc<Shared>,
     generation: Generation,
+    bell: Arc<Doorbell>,
     rule: Rule,
     notifier: Mutex<Option<Notifier>>,
-    timeout: Option<std::time::Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Attachment {
-    pub(crate) fn new(shared: Arc<Shared>, generation: Generation, options: &AttachOptions) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        generation: Generation,
+        bell: Arc<Doorbell>,
+        options: &AttachOptions,
+    ) -> Result<Self, DebugError> {
         let rule = if options.strict_callbacks { Rule::Strict } else { Rule::Relaxed };
-        let timeout = options.timeout;
-        let notifier = timeout.map(|_| Notifier::start(&shared, generation, rule, timeout));
-        Self { shared, generation, rule, notifier: Mutex::new(notifier), timeout }
+        let attachment = Self { shared, generation, bell, rule, notifier: Mutex::default(), timeout: options.timeout };
+        if attachment.timeout.is_some() {
+            attachment.with_notifier(|_| ())?;
+        }
+        Ok(attachment)
     }
 
     /// Takes the next event out of a queue; none if there is none.
@@ -86,32 +96,40 @@ impl Attachment {
         self.shared.queues.renew(self.generation, event)
     }
 
-    /// Has a function called, always on the same thread, when events have come; one call may stand for several. The last
-    /// one that was given counts; none takes it away.
+    /// Has a function called when events have come; one call may stand for several. It is called on a thread of its own,
+    /// always the same one, with no lock held that a call of this type takes but this one and dropping the attachment, which
+    /// wait for a call that is going on. One that panics is not called again, which an
+    /// [`InternalError`](crate::EventKind::InternalError) tells. The last one that was given counts; none takes it away.
     ///
     /// # Errors
-    /// When the client is not attached any more.
+    /// When the client is not attached any more, or the system has no thread for it.
     pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
         allow_nothing()?;
         self.attached()?;
-        let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&*notifier, callback) {
-            (Some(notifier), callback) => notifier.set(callback),
-            (None, None) => {}
-            (None, callback) => {
-                let started = Notifier::start(&self.shared, self.generation, self.rule, self.timeout);
-                started.set(callback);
-                *notifier = Some(started);
-            }
-        }
+        self.with_notifier(|notifier| notifier.set(callback))?;
         // The thread may have taken note already, when there was nobody to be called, or somebody else.
         self.shared.queues.tell_again(self.generation);
         Ok(())
     }
 
-    /// A descriptor that is readable while events wait to be read, for `poll` and its like. It must not be read from.
+    /// Starts the notification's thread where it is not there yet.
+    fn with_notifier(&self, then: impl FnOnce(&Notifier)) -> Result<(), DebugError> {
+        let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
+        let notifier = match &mut *notifier {
+            Some(notifier) => notifier,
+            none => {
+                let started = Notifier::start(&self.shared, self.generation, self.rule, self.timeout);
+                none.insert(started.map_err(DebugError::system)?)
+            }
+        };
+        then(notifier);
+        Ok(())
+    }
+
+    /// A descriptor that is readable while events wait to be read by this client, for `poll` and its like. It must not be
+    /// read from.
     pub fn notification_fd(&self) -> BorrowedFd<'_> {
-        self.shared.queues.bell().as_fd()
+        self.bell.as_fd()
     }
 
     /// Changes what the client wants to be told.
@@ -138,6 +156,7 @@ impl Attachment {
         let breakpoint = Breakpoint::new(spec)?;
         let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
         if !graphs.is_empty() && graphs.iter().all(is_nowhere) {
+            let graphs: Vec<_> = graphs.into_iter().map(|(_, graph)| graph).collect();
             return Err(no_such_operator(breakpoint.target(), &graphs));
         }
         self.control()?.add_breakpoint(breakpoint)
@@ -174,17 +193,23 @@ impl Attachment {
     /// # Errors
     /// When the client is not attached any more.
     pub fn breakpoints(&self) -> Result<Vec<BreakpointInfo>, DebugError> {
-        Ok(self.control()?.breakpoints())
+        let control = self.control()?;
+        let (breakpoints, sites) = (control.breakpoints(), control.sites());
+        drop(control);
+        let most = most_locations(breakpoints.len());
+        Ok(breakpoints.iter().map(|breakpoint| info(breakpoint, &sites, most)).collect())
     }
 
-    /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are. Where none
-    /// is going on, the next run to come stops at its first operator; and if all were meant, one more for each that ends
-    /// before its next operator.
+    /// Stops the runs that are going on, or one of them, at their next operator, and says how many that are: not those that
+    /// are stopped at an operator already. Where there is no run, the next one to come stops at its first operator; and if
+    /// all were meant, one more for each that ends before its next operator.
     ///
     /// # Errors
     /// When the client is not attached any more.
     pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
-        Ok(self.control()?.pause(run))
+        let mut control = self.control()?;
+        let stopped = self.shared.queues.stopped_runs();
+        Ok(control.pause(run, &stopped))
     }
 
     /// Where a stopped run is, and what can be looked at.
@@ -244,15 +269,8 @@ impl Attachment {
     /// When the client is not attached any more.
     pub fn status(&self) -> Result<Status, DebugError> {
         let control = self.control()?;
-        let (models, mut runs) = (control.loaded(), control.runs());
-        drop(control);
-        let ([sync, asynchronous], stopped, released) = self.shared.queues.status();
-        // An event can be read before its thread has noted that it stops there.
-        for run in runs.iter_mut().filter(|run| run.stopped.is_none()) {
-            let at = |place: &Place| place.run == run.run;
-            let stop = stopped.iter().find(|stop| stop.thread == run.thread && stop.place.as_ref().is_some_and(at));
-            run.stopped = stop.map(|stop| stop.event);
-        }
+        let ([sync, asynchronous], stopped, released, stopped_runs) = self.shared.queues.status();
+        let (models, runs) = (control.loaded(), control.runs(&stopped_runs));
         Ok(Status { models, runs, stopped, sync, asynchronous, released })
     }
 
@@ -302,9 +320,14 @@ impl Attachment {
         self.shared.detach(self.generation, Some(reason));
     }
 
+    /// Whether it still is, which is no sign of life of the client.
+    #[cfg(not(loom))]
+    pub(crate) fn is_attached(&self) -> bool {
+        self.shared.queues.is_attached(self.generation)
+    }
+
     fn attached(&self) -> Result<(), DebugError> {
-        let attached = self.shared.queues.is_attached(self.generation);
-        if attached { Ok(()) } else { Err(DebugError::NotAttached(None)) }
+        self.shared.queues.call(self.generation)
     }
 
     /// What this client may change. With the lock held, for it may be detached at any moment otherwise: what it leaves
@@ -325,8 +348,11 @@ impl Attachment {
             })?,
             Resume::Until(target) => {
                 self.check_course(event)?;
-                let graphs = self.shared.control().graphs();
-                if graphs.iter().all(|(_, graph)| target.operators(graph).is_empty()) {
+                let graphs = match self.shared.queues.kind_of(event) {
+                    Some((_, true)) => vec![self.look_anyway(event, |stopped| stopped.graph())?],
+                    _ => self.shared.control().graphs().into_iter().map(|(_, graph)| graph).collect(),
+                };
+                if graphs.iter().all(|graph| target.operators(graph).is_empty()) {
                     return Err(no_such_operator(&target, &graphs));
                 }
                 Ok(Resume::Until(target))
@@ -347,10 +373,9 @@ impl Attachment {
     }
 }
 
-fn no_such_operator(target: &Target, graphs: &[(ModelId, Arc<Graph>)]) -> DebugError {
-    let like = |graph: &Graph| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
-    let nearest = graphs.iter().find_map(|(_, graph)| like(graph));
-    DebugError::NoSuchOperator { target: target.to_string(), nearest }
+fn no_such_operator(target: &Target, graphs: &[Arc<Graph>]) -> DebugError {
+    let like = |graph: &Arc<Graph>| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
+    DebugError::NoSuchOperator { target: target.to_string(), nearest: graphs.iter().find_map(like) }
 }
 
 impl Drop for Attachment {

@@ -22,7 +22,7 @@ pub enum DebugError {
     )]
     RecursiveCall,
     /// An event that stopped no thread.
-    #[error("no thread waits at event {0}: it was never told, or stopped nothing")]
+    #[error("no thread waits at event {0}: it was acknowledged before, was never told, or stopped nothing")]
     NotStopped(Sequence),
     /// An event that was answered already.
     #[error("the thread of event {0} has gone on already: {1}")]
@@ -72,6 +72,9 @@ pub enum DebugError {
     /// The data of a tensor.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// The system has no room for what a call needs.
+    #[error("the system gives no descriptor or thread for the notification: {0}")]
+    System(String),
     /// The connection to the program, in a sentence.
     #[error("{0}")]
     Connection(String),
@@ -94,6 +97,10 @@ fn there_is(name: &Option<String>) -> String {
 }
 
 impl DebugError {
+    pub(crate) fn system(error: std::io::Error) -> Self {
+        DebugError::System(error.to_string())
+    }
+
     /// Its name in the protocol.
     pub fn code(&self) -> &str {
         match self {
@@ -112,6 +119,7 @@ impl DebugError {
             DebugError::Replacement { .. } => "replacement",
             DebugError::Resume(_) => "resume",
             DebugError::Tensor(_) => "tensor",
+            DebugError::System(_) => "system",
             DebugError::Connection(_) => "connection",
             DebugError::Refused { code, .. } => code,
         }

@@ -1,3 +1,4 @@
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,17 +25,21 @@ type Callback = Box<dyn FnMut() + Send>;
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Notifier {
-    pub fn start(shared: &Arc<Shared>, generation: Generation, rule: Rule, interval: Option<Duration>) -> Self {
+    pub fn start(
+        shared: &Arc<Shared>,
+        generation: Generation,
+        rule: Rule,
+        interval: Option<Duration>,
+    ) -> io::Result<Self> {
         let callback = Arc::new(Mutex::new(None));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
             let (shared, callback, stopped) = (Arc::clone(shared), Arc::clone(&callback), Arc::clone(&stopped));
             thread::Builder::new()
                 .name("opscope-notify".to_owned())
-                .spawn(move || notify(&shared, generation, rule, interval, &callback, &stopped))
-                .expect("the system has a thread for the notification")
+                .spawn(move || notify(&shared, generation, rule, interval, &callback, &stopped))?
         };
-        Self { thread, callback, stopped, process: std::process::id() }
+        Ok(Self { thread, callback, stopped, process: std::process::id() })
     }
 
     /// Sets the callback. Waits for a call that is going on.

@@ -171,7 +171,6 @@ impl Observer {
         self.run.change(|course| (course.step, course.pause) = (None, None));
         let debugger = table.debugger;
         let Some(event) = self.shared.queues.announce(debugger, kind, thread()) else { return Resume::Continue };
-        self.run.stop_at(Some(event));
         self.shared.count_stopped(&self.run);
         stopped.set_event(event);
         let answer = self.shared.queues.wait(event, |job| {
@@ -180,7 +179,6 @@ impl Observer {
                 self.shared.queues.raise(debugger, EventKind::InternalError { message }, thread());
             }
         });
-        self.run.stop_at(None);
         let resume = self.shared.settle(answer);
         *table = self.table().filter(|now| now.debugger == debugger).unwrap_or_else(|| Table::nothing(debugger));
         resume
@@ -276,10 +274,11 @@ impl RunObserver for Observer {
         if let Some(error) = failed {
             let exception = Exception::Engine { message: error.to_string() };
             let place = self.run.plan.place_of_failure(run, error);
+            // With the lock held, as whoever comes meanwhile may not want it.
+            let control = self.shared.control();
             let told = self.shared.announce(EventKind::Exception { run, place, exception });
-            self.run.stop_at(told);
+            drop(control);
             self.wait_at(told);
-            self.run.stop_at(None);
         }
         self.end(outcome.err().map(ToString::to_string));
     }

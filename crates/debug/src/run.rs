@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
@@ -16,8 +16,6 @@ pub(crate) struct Run {
     /// The system's number of its thread; 0 before it begins.
     thread: AtomicU32,
     over: AtomicBool,
-    /// The event that it is stopped at, or 0.
-    stopped: AtomicU64,
     was_stopped: AtomicBool,
     course: Mutex<Course>,
 }
@@ -91,7 +89,6 @@ impl Run {
             masks: plan.masks(),
             thread: AtomicU32::new(0),
             over: AtomicBool::new(false),
-            stopped: AtomicU64::new(0),
             was_stopped: AtomicBool::new(false),
             course: Mutex::default(),
             plan,
@@ -179,23 +176,14 @@ impl Run {
         self.thread.load(Ordering::Relaxed)
     }
 
-    pub fn stop_at(&self, event: Option<Sequence>) {
-        self.stopped.store(event.map_or(0, |event| event.0), Ordering::Relaxed);
-    }
-
     /// Notes that the run is stopped, and says whether it had not been before.
     pub fn is_first_stop(&self) -> bool {
         !self.was_stopped.swap(true, Ordering::Relaxed)
     }
 
-    pub fn state(&self) -> RunState {
-        let stopped = self.stopped.load(Ordering::Relaxed);
-        RunState {
-            run: self.id,
-            model: self.plan.model,
-            thread: self.thread(),
-            stopped: (stopped != 0).then_some(Sequence(stopped)),
-        }
+    /// How it stands, with the event that it is stopped at.
+    pub fn state(&self, stopped: Option<Sequence>) -> RunState {
+        RunState { run: self.id, model: self.plan.model, thread: self.thread(), stopped }
     }
 }
 

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opscope_model::{Dispatch, Kernel, KernelInput};
+use opscope_onnx::Graph;
 use opscope_tensor::{Tensor, TensorView};
 
 use crate::expression::{TensorRef, Tensors};
@@ -45,6 +47,10 @@ impl<'a> Stopped<'a> {
 
     pub(crate) fn set_event(&mut self, event: Sequence) {
         self.event = event;
+    }
+
+    pub(crate) fn graph(&self) -> Arc<Graph> {
+        Arc::clone(&self.plan.graph)
     }
 
     /// The execution that it is stopped at.

@@ -42,6 +42,17 @@ pub struct Untold {
     pub events: u64,
 }
 
+impl Untold {
+    fn add(&mut self, news: &News) {
+        match news {
+            News::Told(event) => self.events += 1 + event.coalesced,
+            News::RunEnded(RunEnd { outcome: Ok(_), .. }) => self.ended += 1,
+            News::RunEnded(RunEnd { outcome: Err(_), .. }) => self.failed += 1,
+            _ => {}
+        }
+    }
+}
+
 /// Where news wait to be told, and what is stopped.
 #[derive(Debug, Default)]
 pub struct Board {
@@ -60,6 +71,7 @@ struct State {
     news: VecDeque<News>,
     /// What is not among them any more.
     untold: Untold,
+    is_drained: bool,
     /// Which events are to be told.
     told: EventSet,
     /// The run whose end somebody waits for.
@@ -82,34 +94,38 @@ const HANDFUL: usize = 1024;
 const KEPT: usize = 1024;
 
 impl Board {
-    /// Says something.
+    /// Says something. Where much waits already it is only counted, or, if somebody takes news just now, waits for room.
     pub fn post(&self, news: News) {
         let mut state = self.lock();
-        let is_full = state.news.len() >= KEPT;
-        match &news {
-            News::Stopped(event) => state.stops.push(event.clone()),
-            News::Told(event) if !state.wants(event) => return,
-            News::Told(event) if is_full && !state.awaits(event) => {
-                state.untold.events += 1 + event.coalesced;
-                return;
-            }
-            News::RunEnded(end) if is_full => {
-                match end.outcome {
-                    Ok(_) => state.untold.ended += 1,
-                    Err(_) => state.untold.failed += 1,
-                }
-                return;
-            }
-            News::ThreadDone if is_full => return,
-            _ => {}
+        if let News::Told(event) = &news
+            && !state.wants(event)
+        {
+            return;
+        }
+        while state.is_drained && state.is_full_for(&news) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_full_for(&news) {
+            return state.untold.add(&news);
+        }
+        if let News::Stopped(event) = &news {
+            state.stops.push(event.clone());
         }
         state.news.push_back(news);
         self.changed.notify_all();
     }
 
+    /// Whether somebody takes all news as they come.
+    pub fn drain(&self, is_drained: bool) {
+        self.lock().is_drained = is_drained;
+        self.changed.notify_all();
+    }
+
     /// The oldest of the news; none if there are none.
     pub fn take(&self) -> Option<News> {
-        self.lock().take()
+        let news = self.lock().take();
+        self.changed.notify_all();
+        news
     }
 
     /// Waits for news.
@@ -117,7 +133,10 @@ impl Board {
         let mut state = self.lock();
         loop {
             match state.take() {
-                Some(news) => return news,
+                Some(news) => {
+                    self.changed.notify_all();
+                    return news;
+                }
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
@@ -173,6 +192,16 @@ impl State {
             return Some(News::Untold(std::mem::take(&mut self.untold)));
         }
         news
+    }
+
+    /// Whether this is not kept. What came later than something that was not is not, either.
+    fn is_full_for(&self, news: &News) -> bool {
+        let is_full = self.news.len() >= KEPT || self.untold != Untold::default();
+        match news {
+            News::Told(event) => is_full && !self.awaits(event),
+            News::RunEnded(_) => is_full,
+            _ => false,
+        }
     }
 
     fn wants(&self, event: &Event) -> bool {
@@ -271,5 +300,50 @@ impl Attending {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(run: usize) -> News {
+        News::RunEnded(RunEnd { run: RunId(run as u64), outcome: Ok(Vec::new()) })
+    }
+
+    fn run(news: News) -> usize {
+        match news {
+            News::RunEnded(end) => end.run.0 as usize,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_nobody_takes_is_counted_and_told_when_the_rest_is_taken() {
+        let board = Board::default();
+        (0..KEPT + 10).for_each(|run| board.post(ended(run)));
+        assert_eq!(run(board.wait()), 0);
+        board.post(ended(KEPT + 10));
+        for number in 1..KEPT {
+            assert_eq!(run(board.wait()), number);
+        }
+        assert!(matches!(board.take(), Some(News::Untold(Untold { ended: 11, failed: 0, events: 0 }))));
+        assert!(board.take().is_none());
+        board.post(ended(7));
+        assert_eq!(run(board.wait()), 7);
+    }
+
+    #[test]
+    fn what_somebody_takes_is_told_to_the_last_one() {
+        let board = Board::default();
+        board.drain(true);
+        thread::scope(|scope| {
+            scope.spawn(|| (0..10 * KEPT).for_each(|run| board.post(ended(run))));
+            for number in 0..10 * KEPT {
+                assert_eq!(run(board.wait()), number);
+            }
+        });
+        board.drain(false);
+        assert!(board.take().is_none());
     }
 }

@@ -51,7 +51,14 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     watch_for_interrupts(&board)?;
     let own = debuggee.is_some();
     let events = subscribed(EventSet::default(), own);
-    let options = AttachOptions { name: "opscope debug".into(), events, lease: LEASE, ..AttachOptions::default() };
+    let options = AttachOptions {
+        name: "opscope debug".into(),
+        events,
+        lease: LEASE,
+        // For whoever asks for `operator_finished`; without that they are not computed.
+        statistics: true,
+        ..AttachOptions::default()
+    };
     client.attach(options).map_err(Failure::failed)?;
     let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
     greet(&client, output);

@@ -101,14 +101,13 @@ impl Client {
     /// gone. Within it events can be taken and acknowledged, which takes no other thread; every other call returns
     /// [`DebugError::RecursiveCall`], and with [strict callbacks](crate::AttachOptions::strict_callbacks) every call does.
     ///
-    /// An earlier callback is not called any more when this returns.
+    /// An earlier callback is not called any more when this returns; nor is one that has panicked.
     ///
     /// # Errors
-    /// From inside of a callback.
+    /// From inside of a callback, or when the system has no thread for it.
     pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
         recursion::allow_nothing()?;
-        self.link.news().set_callback(callback, *crate::sync::lock(&self.rule));
-        Ok(())
+        self.link.news().set_callback(callback, *crate::sync::lock(&self.rule)).map_err(DebugError::system)
     }
 
     /// Asks, and reads the answer.

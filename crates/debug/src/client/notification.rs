@@ -63,10 +63,10 @@ impl News {
     }
 
     /// Starts the thread of a callback, when that of an earlier one has ended.
-    pub fn set_callback(&self, callback: Option<Box<dyn FnMut() + Send>>, rule: Rule) {
+    pub fn set_callback(&self, callback: Option<Box<dyn FnMut() + Send>>, rule: Rule) -> io::Result<()> {
         let mut caller = lock(&self.caller);
         self.end(caller.take());
-        let Some(mut callback) = callback else { return };
+        let Some(mut callback) = callback else { return Ok(()) };
         *lock(&self.told.state) = State { news: self.wait(Duration::ZERO), over: false };
         let told = Arc::clone(&self.told);
         let call = move || {
@@ -74,8 +74,8 @@ impl News {
                 recursion::inside(rule, &mut callback);
             }
         };
-        let thread = thread::Builder::new().name("opscope-debug-callback".into()).spawn(call);
-        *caller = Some(thread.expect("the system has room for a thread"));
+        *caller = Some(thread::Builder::new().name("opscope-debug-callback".into()).spawn(call)?);
+        Ok(())
     }
 
     /// Ends the callback's thread.

@@ -7,7 +7,7 @@ use opscope_onnx::Graph;
 use super::Shared;
 use crate::breakpoint::Breakpoint;
 use crate::plan::PlanInfo;
-use crate::queues::Generation;
+use crate::queues::{Generation, StoppedRun};
 use crate::run::{Pause, Run};
 use crate::table::Table;
 use crate::{
@@ -24,7 +24,7 @@ pub(crate) struct Control {
     models: Vec<Model>,
     last_model: u32,
     runs: Vec<Arc<Run>>,
-    /// By plan, until the client wants something else.
+    /// What the client wants of the runs of each plan, until it wants something else.
     tables: Vec<(Weak<PlanInfo>, Arc<Table>)>,
     /// How many of the runs to come stop at their first operator: a pause found none, or one that was at its end.
     pauses: usize,
@@ -65,7 +65,7 @@ impl Control {
         // Models that nobody unloaded in words.
         let gone: Vec<ModelId> = self.models.iter().filter(|model| model.is_gone()).map(|model| model.id).collect();
         for model in gone {
-            self.models.retain(|known| known.id != model);
+            self.remove_model(model);
             if shared.wants(EventName::ModelUnloaded) {
                 shared.queues.post(EventKind::ModelUnloaded { model });
             }
@@ -101,9 +101,14 @@ impl Control {
         self.models[at].handles -= 1;
         let is_last = self.models[at].handles == 0;
         if is_last {
-            self.models.remove(at);
+            self.remove_model(id);
         }
         is_last
+    }
+
+    fn remove_model(&mut self, id: ModelId) {
+        self.models.retain(|known| known.id != id);
+        self.breakpoints.values().for_each(|breakpoint| breakpoint.forget(id));
     }
 
     /// What is known of a plan. A model that is new with it is told; the caller has to wait at that event.
@@ -159,7 +164,8 @@ impl Control {
     /// Lets every run know what the client wants now.
     pub fn steer(&mut self) {
         self.tables.clear();
-        for run in self.runs.clone() {
+        let runs = std::mem::take(&mut self.runs);
+        for run in &runs {
             let table = self.table(&run.plan);
             run.change(|course| {
                 if table.is_none() {
@@ -168,16 +174,16 @@ impl Control {
                 course.table = table;
             });
         }
+        self.runs = runs;
     }
 
-    /// What the client wants of a plan's runs: looked up once, until it wants something else.
     fn table(&mut self, plan: &Arc<PlanInfo>) -> Option<Arc<Table>> {
         let (debugger, options) = self.attached.as_ref()?;
         if let Some((_, table)) = self.tables.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(plan)) {
             return Some(Arc::clone(table));
         }
-        let table = Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics);
-        let table = Arc::new(table);
+        let table =
+            Arc::new(Table::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics));
         self.tables.retain(|(known, _)| known.strong_count() > 0);
         self.tables.push((Arc::downgrade(plan), Arc::clone(&table)));
         Some(table)
@@ -207,7 +213,7 @@ impl Control {
         let breakpoint = Arc::new(breakpoint);
         self.breakpoints.insert(breakpoint.id, Arc::clone(&breakpoint));
         self.steer();
-        self.info(&breakpoint)
+        info(&breakpoint, &self.sites(), most_locations(1))
     }
 
     pub fn breakpoint(&self, id: BreakpointId) -> Result<Arc<Breakpoint>, DebugError> {
@@ -226,35 +232,27 @@ impl Control {
         self.steer();
     }
 
-    pub fn breakpoints(&self) -> Vec<BreakpointInfo> {
-        self.breakpoints.values().map(|breakpoint| self.info(breakpoint)).collect()
+    pub fn breakpoints(&self) -> Vec<Arc<Breakpoint>> {
+        self.breakpoints.values().cloned().collect()
     }
 
-    fn info(&self, breakpoint: &Breakpoint) -> BreakpointInfo {
-        let mut locations = Vec::new();
-        for model in &self.models {
-            let Some(graph) = model.graph.upgrade() else { continue };
-            for &operator in breakpoint.operators(model.id, &graph).iter().take(LOCATIONS) {
-                let fate = model.plans.last().map_or(Fate::Pending, |plan| plan.fate(operator));
-                locations.push(BreakpointLocation {
-                    model: model.id,
-                    operator: operator.index() as u32,
-                    name: graph.operator(operator).name.clone(),
-                    fate,
-                });
-            }
-        }
-        breakpoint.info(locations)
+    /// Where breakpoints can be.
+    pub fn sites(&self) -> Vec<Site> {
+        let site = |model: &Model| {
+            Some(Site { model: model.id, graph: model.graph.upgrade()?, plan: model.plans.last().cloned() })
+        };
+        self.models.iter().filter_map(site).collect()
     }
 
     /// Runs stop at their next operator; where there is none, the next one to come does. So does it for one of all that
     /// ends before. How many were asked.
-    pub fn pause(&mut self, only: Option<RunId>) -> usize {
+    pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
         let mut there =
             self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
         self.pauses = usize::from(there.peek().is_none() && only.is_none());
         let pause = if only.is_some() { Pause::This } else { Pause::Any };
-        let asked = there.filter(|run| run.state().stopped.is_none());
+        let is_there = |run: RunId| stopped.iter().any(|stopped| stopped.run == run && stopped.at_operator);
+        let asked = there.filter(|run| !is_there(run.id));
         asked.map(|run| run.change(|course| course.pause = course.table.as_ref().map(|_| pause))).count()
     }
 
@@ -277,8 +275,9 @@ impl Control {
         models.collect()
     }
 
-    pub fn runs(&self) -> Vec<RunState> {
-        self.runs.iter().map(|run| run.state()).collect()
+    pub fn runs(&self, stopped: &[StoppedRun]) -> Vec<RunState> {
+        let event = |run: RunId| stopped.iter().find(|stopped| stopped.run == run).map(|stopped| stopped.event);
+        self.runs.iter().map(|run| run.state(event(run.id))).collect()
     }
 
     pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {
@@ -295,5 +294,30 @@ impl Control {
     }
 }
 
-/// How many places of a breakpoint are listed in each model.
-const LOCATIONS: usize = 1000;
+/// A model, and its newest plan.
+pub(crate) struct Site {
+    model: ModelId,
+    graph: Arc<Graph>,
+    plan: Option<Arc<PlanInfo>>,
+}
+
+/// A breakpoint as a client is told of it, with at most so many places in each model.
+pub(crate) fn info(breakpoint: &Breakpoint, sites: &[Site], most: usize) -> BreakpointInfo {
+    let mut locations = Vec::new();
+    for Site { model, graph, plan } in sites {
+        for &operator in breakpoint.operators(*model, graph).iter().take(most) {
+            locations.push(BreakpointLocation {
+                model: *model,
+                operator: operator.index() as u32,
+                name: graph.operator(operator).name.clone(),
+                fate: plan.as_ref().map_or(Fate::Pending, |plan| plan.fate(operator)),
+            });
+        }
+    }
+    breakpoint.info(locations)
+}
+
+/// How many places are told of each breakpoint in each model, where so many are listed: an answer has an end.
+pub(crate) fn most_locations(breakpoints: usize) -> usize {
+    (16_000 / breakpoints.max(1)).clamp(16, 1000)
+}

@@ -3,6 +3,7 @@
 mod control;
 mod loaded;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, io};
@@ -11,13 +12,14 @@ use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObse
 use opscope_onnx::Graph;
 
 use crate::attachment::Attachment;
+use crate::doorbell::Doorbell;
 use crate::observer::Observer;
 use crate::queues::{Answer, Generation, Queues, Terms};
 use crate::run::Run;
 use crate::stopped::Job;
 use crate::thread::{note_process, thread};
 use crate::{AttachOptions, DebugError, EventKind, EventName, Release, ReleaseReason, Resume};
-pub(crate) use control::Control;
+pub(crate) use control::{Control, info, most_locations};
 pub use loaded::LoadedModelHandle;
 
 /// The debugger of a program that runs models: an instrument, and the place where a client attaches. Clones are the same
@@ -85,13 +87,15 @@ impl Debugger {
     /// Lets a client in. It is told of the models and runs that there are, and then that it is attached.
     ///
     /// # Errors
-    /// When another one is attached, or this is the debugger of the process that this one was forked off from.
+    /// When another one is attached, this is the debugger of the process that this one was forked off from, or the system
+    /// has no descriptor or thread for the notification.
     pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
         crate::recursion::allow_nothing()?;
         if !self.0.queues.is_at_home() {
             let reason = "it is another process's debugger; make one in the process that was forked off";
             return Err(DebugError::NotAttached(Some(reason.to_owned())));
         }
+        let bell = Arc::new(Doorbell::new().map_err(DebugError::system)?);
         let mut control = self.0.control();
         if let Some((_, other)) = &control.attached {
             return Err(DebugError::AlreadyAttached { by: other.name.clone() });
@@ -100,11 +104,11 @@ impl Debugger {
             Terms { lease: options.lease, capacity: options.async_capacity.clamp(1, MOST_EVENTS), patience: PATIENCE };
         let replay = control.replay(options.events);
         self.0.wanted.store(options.events.bits(), Ordering::Relaxed);
-        let generation = self.0.queues.attach(terms, replay);
+        let generation = self.0.queues.attach(terms, Arc::clone(&bell), replay);
         control.attached = Some((generation, options.clone()));
         control.steer();
         drop(control);
-        Ok(Attachment::new(Arc::clone(&self.0), generation, &options))
+        Attachment::new(Arc::clone(&self.0), generation, bell, &options)
     }
 }
 
@@ -116,7 +120,7 @@ impl fmt::Debug for Debugger {
 }
 
 /// The most async events that a client may let wait, whatever it asks for.
-const MOST_EVENTS: usize = 1 << 20;
+const MOST_EVENTS: usize = 1 << 18;
 
 impl Instrument for Debugger {
     fn name(&self) -> &str {
@@ -215,7 +219,8 @@ impl Shared {
         }
     }
 
+    /// Logs. What the program does with it must not end the thread that serves debuggers, nor a run.
     pub fn log(&self, message: &str) {
-        (self.log)(message);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.log)(message)));
     }
 }

@@ -181,6 +181,18 @@ impl EventKind {
         self.place().is_some() && !has_failed
     }
 
+    /// The run that it tells of, where it tells of one.
+    pub fn run(&self) -> Option<RunId> {
+        match self {
+            EventKind::RunCreated { run, .. }
+            | EventKind::RunDestroyed { run }
+            | EventKind::RunPushed { run }
+            | EventKind::RunPopped { run, .. }
+            | EventKind::Exception { run, .. } => Some(*run),
+            other => other.place().map(|place| place.run),
+        }
+    }
+
     /// Where the run is that it tells of, where it tells of a place in a run.
     pub fn place(&self) -> Option<&Place> {
         match self {

@@ -94,9 +94,17 @@ impl FrameReader {
         Self { limits, head: [0; HEAD], filled: 0, frame: Frame::default() }
     }
 
-    /// Changes the limits, from the next frame on.
+    /// Changes the limits, also of a frame that has begun.
     pub fn set_limits(&mut self, limits: FrameLimits) {
         self.limits = limits;
+    }
+
+    /// Whether the frame that has begun, if one has, is within the limits.
+    ///
+    /// # Errors
+    /// When it is too long.
+    pub fn check(&self) -> Result<(), FrameError> {
+        if self.filled == HEAD { self.lengths().map(drop) } else { Ok(()) }
     }
 
     /// Takes what the stream has: a frame when its last byte is there. None where a stream that does not block has no

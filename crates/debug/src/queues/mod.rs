@@ -10,6 +10,7 @@ mod parked;
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use opscope_clock::Timestamp;
@@ -19,6 +20,7 @@ use crate::sync::{Condvar, Mutex, lock, wait_until};
 use crate::{Account, DebugError, Event, EventKind, EventName, Queue, Release, ReleaseReason, Resume, Sequence, Stop};
 use backlog::Backlog;
 use parked::Parking;
+pub(crate) use parked::StoppedRun;
 
 /// The queues of one program. `J` is work that a waiting thread does for the debugger.
 pub(crate) struct Queues<J> {
@@ -27,7 +29,6 @@ pub(crate) struct Queues<J> {
     room: Condvar,
     /// Signalled when there is something to notify of, or the debugger goes.
     news: Condvar,
-    bell: Doorbell,
 }
 
 /// What the queues must know of the debugger.
@@ -89,6 +90,8 @@ struct State<J> {
     /// Whether the notification's thread was told of what waits.
     told: bool,
     released: VecDeque<Release>,
+    /// The bell of the debugger that came last. Each brings its own, so that none is told of what another one is to read.
+    bell: Arc<Doorbell>,
 }
 
 /// How many releases are remembered.
@@ -113,8 +116,9 @@ impl<J> Queues<J> {
             rung: false,
             told: false,
             released: VecDeque::new(),
+            bell: Arc::new(Doorbell::new()?),
         };
-        Ok(Self { state: Mutex::new(state), room: Condvar::new(), news: Condvar::new(), bell: Doorbell::new()? })
+        Ok(Self { state: Mutex::new(state), room: Condvar::new(), news: Condvar::new() })
     }
 
     /// Whether these are the queues of this process, and not of one that it was forked off from.
@@ -122,18 +126,16 @@ impl<J> Queues<J> {
         lock(&self.state).process == std::process::id()
     }
 
-    /// The descriptor that is readable while an event waits to be read.
-    pub fn bell(&self) -> &Doorbell {
-        &self.bell
-    }
-
-    /// Lets a debugger in, and tells it what happened before. What an earlier one left unread is gone.
-    pub fn attach(&self, terms: Terms, replay: impl IntoIterator<Item = EventKind>) -> Generation {
+    /// Lets a debugger in, and tells it what happened before. What an earlier one left unread is gone. The bell is rung
+    /// while an event waits to be read.
+    pub fn attach(&self, terms: Terms, bell: Arc<Doorbell>, replay: impl IntoIterator<Item = EventKind>) -> Generation {
         let mut state = lock(&self.state);
         state.generations += 1;
         let generation = Generation(state.generations);
         state.sync.clear();
         state.backlog = Backlog::default();
+        self.silence(&mut state);
+        state.bell = bell;
         state.account = [Account::default(); 2];
         state.released.clear();
         state.last_read = Instant::now();
@@ -167,7 +169,7 @@ impl<J> Queues<J> {
             let unread = state.sync.len() as u64;
             state.sync.clear();
             state.account[0].discarded += unread;
-            state.account[1].discarded += state.backlog.clear();
+            state.account[1].discarded += std::mem::take(&mut state.backlog).len() as u64;
             self.silence(&mut state);
         }
         self.room.notify_all();
@@ -304,7 +306,7 @@ impl<J> Queues<J> {
     fn silence(&self, state: &mut State<J>) {
         if state.rung && state.sync.is_empty() && state.backlog.len() == 0 {
             state.rung = false;
-            self.bell.silence();
+            state.bell.silence();
         }
     }
 
@@ -376,18 +378,29 @@ impl<J> Queues<J> {
         lock(&self.state).parking.get(sequence).map(|parked| (parked.kind, parked.at_operator))
     }
 
-    /// Whether this debugger, which asks, is attached.
-    pub fn is_attached(&self, generation: Generation) -> bool {
-        lock(&self.state).check(generation).is_ok()
+    /// Notes that this debugger asks for something, which it can while it is attached.
+    pub fn call(&self, generation: Generation) -> Result<(), DebugError> {
+        lock(&self.state).check(generation).map(drop)
     }
 
-    /// Accounts of the sync and of the async queue, the threads that wait, and the latest releases.
-    pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>) {
+    /// Whether this debugger is attached.
+    #[cfg(not(loom))]
+    pub fn is_attached(&self, generation: Generation) -> bool {
+        lock(&self.state).is(generation)
+    }
+
+    /// Accounts of the sync and of the async queue, the threads that wait, the latest releases, and the runs that wait.
+    pub fn status(&self) -> ([Account; 2], Vec<Stop>, Vec<Release>, Vec<StoppedRun>) {
         let state = lock(&self.state);
         let mut accounts = state.account;
         accounts[0].waiting = state.sync.len() as u64;
         accounts[1].waiting = state.backlog.len() as u64;
-        (accounts, state.parking.stops(), state.released.iter().cloned().collect())
+        (accounts, state.parking.stops(), state.released.iter().cloned().collect(), state.parking.runs())
+    }
+
+    /// The runs that wait at events.
+    pub fn stopped_runs(&self) -> Vec<StoppedRun> {
+        lock(&self.state).parking.runs()
     }
 
     /// Waits until there is something to notify of that was not told yet, or until a moment.
@@ -433,7 +446,7 @@ impl<J> Queues<J> {
         let waits = !state.sync.is_empty() || state.backlog.len() > 0;
         if waits && !state.rung {
             state.rung = true;
-            self.bell.ring();
+            state.bell.ring();
         }
         if waits {
             self.news.notify_all();
@@ -443,6 +456,10 @@ impl<J> Queues<J> {
 
 #[cfg(all(test, loom))]
 impl<J> Queues<J> {
+    pub fn is_rung(&self) -> bool {
+        lock(&self.state).bell.is_rung()
+    }
+
     /// What the clock does to a lease.
     pub fn expire(&self, sequence: Sequence) {
         if let Some(parked) = lock(&self.state).parking.get_mut(sequence) {

@@ -6,6 +6,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::{Answer, Generation, News, Queues, Terms};
+use crate::doorbell::Doorbell;
 use crate::{DebugError, Event, EventKind, Queue, ReleaseReason, Resume, Sequence};
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -13,9 +14,13 @@ type Work = Box<dyn FnOnce() + Send>;
 const TERMS: Terms = Terms { lease: Duration::MAX, capacity: 1, patience: Duration::ZERO };
 
 fn attached(terms: Terms) -> (Arc<Queues<Work>>, Generation) {
-    let queues = Arc::new(Queues::new().expect("a model needs no descriptor of its own"));
-    let generation = queues.attach(terms, []);
+    let queues = Arc::new(Queues::new().expect("the system has descriptors"));
+    let generation = queues.attach(terms, bell(), []);
     (queues, generation)
+}
+
+fn bell() -> std::sync::Arc<Doorbell> {
+    std::sync::Arc::new(Doorbell::new().expect("the system has descriptors"))
 }
 
 /// A thread that is stopped once, and how it went on; none where nobody was attached.
@@ -51,7 +56,7 @@ fn a_thread_waits_until_its_event_is_read_and_acknowledged() {
         queues.acknowledge(generation, event.sequence, Resume::Step).unwrap();
         assert!(matches!(thread.join().unwrap(), Some(Answer::Resume(Resume::Step))));
         assert!(queues.status().1.is_empty());
-        assert!(!queues.bell().is_rung());
+        assert!(!queues.is_rung());
     });
 }
 
@@ -152,7 +157,7 @@ fn async_events_are_delivered_or_counted() {
         assert!(read.is_sorted_by(|a, b| a.sequence < b.sequence));
         let ([_, account], ..) = queues.status();
         assert_eq!((account.raised, account.delivered + account.coalesced), (3, 3));
-        assert!(!queues.bell().is_rung());
+        assert!(!queues.is_rung());
     });
 }
 
@@ -191,7 +196,7 @@ fn a_thread_that_waits_for_room_goes_on_when_the_debugger_goes() {
         raiser.join().unwrap();
         let ([_, account], ..) = queues.status();
         assert_eq!(account.raised, account.discarded);
-        assert!(!queues.bell().is_rung());
+        assert!(!queues.is_rung());
     });
 }
 
@@ -221,7 +226,7 @@ fn the_notification_of_a_debugger_that_is_gone_takes_nothing_from_the_next_one()
             thread::spawn(move || while queues.wait_for_news(first, None, || true) == News::Events {})
         };
         queues.detach(first, None);
-        let second = queues.attach(TERMS, [EventKind::AttachComplete]);
+        let second = queues.attach(TERMS, bell(), [EventKind::AttachComplete]);
         assert_eq!(queues.wait_for_news(second, None, || true), News::Events);
         earlier.join().unwrap();
     });
@@ -233,7 +238,7 @@ fn an_event_of_a_debugger_that_is_gone_does_not_reach_the_next_one() {
         let (queues, first) = attached(TERMS);
         let thread = stopped(&queues);
         queues.detach(first, None);
-        let second = queues.attach(TERMS, []);
+        let second = queues.attach(TERMS, bell(), []);
         let late = queues.acknowledge(first, Sequence(1), Resume::Step);
         assert!(matches!(late, Err(DebugError::NotAttached(_))));
         if let Some(event) = queues.take(second, Queue::Sync, 1).pop() {

@@ -2,6 +2,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use opscope_model::RunId;
+
 use crate::sync::Condvar;
 use crate::{Event, EventName, Place, Release, ReleaseReason, Resume, Sequence, Stop};
 
@@ -24,7 +26,16 @@ pub(super) struct Parked<J> {
     pub kind: EventName,
     /// Whether there are tensors to be looked at.
     pub at_operator: bool,
+    run: Option<RunId>,
     place: Option<Place>,
+}
+
+/// A run that waits at an event.
+pub(crate) struct StoppedRun {
+    pub run: RunId,
+    pub event: Sequence,
+    /// Whether there are tensors to be looked at.
+    pub at_operator: bool,
 }
 
 impl<J> Default for Parking<J> {
@@ -49,6 +60,7 @@ impl<J> Parking<J> {
             signal: Arc::new(Condvar::new()),
             kind: event.kind.name(),
             at_operator: event.kind.is_at_operator(),
+            run: event.kind.run(),
             place: event.kind.place().cloned(),
         };
         self.0.insert(event.sequence, parked);
@@ -99,6 +111,14 @@ impl<J> Parking<J> {
             }
         }
         (released, undone)
+    }
+
+    pub fn runs(&self) -> Vec<StoppedRun> {
+        let waiting = self.0.iter().filter(|(_, parked)| parked.resume.is_none());
+        let run = |(&event, parked): (&Sequence, &Parked<J>)| {
+            Some(StoppedRun { run: parked.run?, event, at_operator: parked.at_operator })
+        };
+        waiting.filter_map(run).collect()
     }
 
     pub fn stops(&self) -> Vec<Stop> {

@@ -12,6 +12,8 @@ use crate::wire::send_some;
 /// A debugger that is connected. Neither reading nor writing waits for it.
 pub(super) struct Connection {
     stream: UnixStream,
+    /// Since when it is connected.
+    since: Instant,
     /// Who it is, for the log.
     pub peer: String,
     process: String,
@@ -34,7 +36,7 @@ pub(super) struct Connection {
 /// The longest name of a debugger in the log.
 const MOST_NAME: usize = 100;
 
-/// How long a debugger may take nothing of what it is sent.
+/// How long a debugger may take to say who it is, and take nothing of what it is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Connection {
@@ -42,6 +44,7 @@ impl Connection {
         stream.set_nonblocking(true)?;
         Ok(Self {
             stream,
+            since: Instant::now(),
             peer: process.clone(),
             process,
             reader: FrameReader::new(FrameLimits::STRANGER),
@@ -67,9 +70,10 @@ impl Connection {
         Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
     }
 
-    /// When it has to have taken something.
+    /// When it has to have said who it is, or taken something.
     pub fn deadline(&self) -> Option<Instant> {
-        self.is_sending().then(|| self.stuck + PATIENCE)
+        let since = if !self.greeted { Some(self.since) } else { self.is_sending().then_some(self.stuck) };
+        since.map(|since| since + PATIENCE)
     }
 
     /// Notes what the debugger calls itself.
@@ -81,7 +85,17 @@ impl Connection {
     pub fn hold(&mut self, attachment: Attachment) {
         self.attachment = Some(attachment);
         self.told = false;
-        self.reader.set_limits(FrameLimits::REQUEST);
+    }
+
+    /// Takes note of the time, and of whether it was detached. Some where it is to be closed.
+    pub fn review(&mut self) -> Option<String> {
+        if !self.greeted && self.since.elapsed() >= PATIENCE {
+            return Some(format!("did not say hello for {} s", PATIENCE.as_secs()));
+        }
+        let is_attached = self.attachment.as_ref().is_some_and(Attachment::is_attached);
+        self.reader.set_limits(if is_attached { FrameLimits::REQUEST } else { FrameLimits::STRANGER });
+        // What has come of a tensor is not kept for whoever cannot do anything with it any more.
+        self.reader.check().is_err().then(|| "was detached before the end of a long message".to_owned())
     }
 
     /// Takes a frame if there is a whole one.

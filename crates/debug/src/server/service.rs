@@ -146,6 +146,9 @@ impl Service {
 
 /// Does what there is to do for a connection. Some where it is over, with the reason.
 fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, news: bool) -> Option<String> {
+    if let Some(reason) = connection.review() {
+        return Some(reason);
+    }
     if io {
         match connection.receive() {
             Ok(None) => {}

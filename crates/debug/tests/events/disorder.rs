@@ -11,6 +11,7 @@ use opscope_debug::{
 };
 use opscope_model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
 
+use crate::attaching::LEASE;
 use crate::fake::{Fake, PLAIN};
 use crate::{loaded, next, program, start, stop};
 
@@ -123,13 +124,12 @@ fn looking_where_no_operator_is_fails_at_once_though_the_thread_waits_elsewhere(
 #[test]
 fn a_lease_counts_from_when_the_thread_waits() {
     let (debugger, fake) = (Debugger::with_log(|_| ()).unwrap(), Arc::new(Fake::new()));
-    let lease = Duration::from_millis(100);
-    let options = AttachOptions { lease, ..with(&[EventName::ModelLoaded, EventName::RunCreated]) };
+    let options = AttachOptions { lease: LEASE, ..with(&[EventName::ModelLoaded, EventName::RunCreated]) };
     let attachment = debugger.attach(options).unwrap();
     let run = start(&debugger, &fake, 1, PLAIN);
     let first = stop(&attachment);
     let begin = Instant::now();
-    while begin.elapsed() < lease * 2 {
+    while begin.elapsed() < LEASE + LEASE / 4 {
         attachment.renew(first.sequence).unwrap();
     }
     attachment.acknowledge(first.sequence, Resume::Continue).unwrap();
@@ -145,12 +145,21 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
     let attachment = debugger.attach(with(&[EventName::RunPushed])).unwrap();
     let run = start(&debugger, &fake, 1, PLAIN);
     let pushed = stop(&attachment);
+    assert_eq!(attachment.status().unwrap().runs[0].stopped, Some(pushed.sequence));
     attachment.acknowledge(pushed.sequence, Resume::Step).unwrap();
     let step = stop(&attachment);
     assert_eq!(step.kind.place().unwrap().to_string(), "run 1, before #0 scale (Mul)");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
     let run = start(&debugger, &fake, 2, PLAIN);
+    let pushed = stop(&attachment);
+    assert_eq!(attachment.pause(None).unwrap(), 1);
+    attachment.acknowledge(pushed.sequence, Resume::Continue).unwrap();
+    let paused = stop(&attachment);
+    assert_eq!(paused.kind.name(), EventName::Paused);
+    attachment.acknowledge(paused.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+    let run = start(&debugger, &fake, 3, PLAIN);
     let pushed = stop(&attachment);
     attachment.acknowledge(pushed.sequence, Resume::Abort("not today".into())).unwrap();
     // Who wanted it may be gone.
@@ -233,6 +242,54 @@ fn a_second_answer_is_refused_unless_it_asks_for_nothing() {
     attachment.acknowledge(event, Resume::Continue).unwrap();
     assert!(attachment.acknowledge(event, Resume::Abort("too late".into())).is_err());
     run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_model_that_is_unloaded_while_a_run_of_it_is_stopped_can_still_be_looked_at_there() {
+    let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
+    let attachment = debugger.attach(with(&[EventName::ModelUnloaded])).unwrap();
+    let handle = debugger.load(&fake.graph, Fidelity::Exact);
+    breakpoint(&attachment, "log");
+    let run = start(&debugger, &fake, 1, PLAIN);
+    let stopped = stop(&attachment);
+    let unloading = std::thread::spawn(|| drop(handle));
+    let unloaded = stop(&attachment);
+    assert_eq!(unloaded.kind.name(), EventName::ModelUnloaded);
+    attachment.acknowledge(unloaded.sequence, Resume::Continue).unwrap();
+    unloading.join().unwrap();
+    assert_eq!(attachment.location(stopped.sequence).unwrap().place.name.as_ref(), "log");
+    attachment.acknowledge(stopped.sequence, Resume::Until("sum".parse().unwrap())).unwrap();
+    let step = stop(&attachment);
+    assert_eq!(step.kind.place().unwrap().name.as_ref(), "sum");
+    attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+}
+
+#[test]
+fn two_debuggers_of_a_process_know_nothing_of_each_other() {
+    let [(one, fake), (other, _)] = [program(), program()];
+    let (first, second) = (one.attach(with(&[])).unwrap(), other.attach(with(&[])).unwrap());
+    breakpoint(&first, "*");
+    breakpoint(&second, "log");
+    assert_eq!(fake.run(&Debugger::new().unwrap(), 1, PLAIN).unwrap(), Fake::expected(PLAIN));
+    let run = start(&other, &fake, 1, PLAIN);
+    let event = stop(&second);
+    assert_eq!(event.kind.place().unwrap().name.as_ref(), "log");
+    assert!(first.status().unwrap().runs.is_empty());
+    assert!(matches!(first.location(event.sequence), Err(DebugError::NotStopped(_))));
+    second.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_log_that_panics_ends_neither_a_run_nor_the_release_of_others() {
+    let (debugger, fake) = loaded(Debugger::with_log(|_| panic!("a log that fails")).unwrap());
+    let attachment = debugger.attach(with(&[])).unwrap();
+    breakpoint(&attachment, "log");
+    let runs = [1, 2].map(|run| start(&debugger, &fake, run, PLAIN));
+    let _read = [(); 2].map(|()| stop(&attachment));
+    drop(attachment);
+    runs.into_iter().for_each(|run| assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN)));
 }
 
 #[test]

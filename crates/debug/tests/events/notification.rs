@@ -29,7 +29,11 @@ fn the_descriptor_is_readable_exactly_while_events_wait() {
         attachment.next_event(Queue::Async).unwrap().unwrap();
         assert_eq!(is_readable(&attachment), left > 0);
     }
-    drop(attachment);
+    attachment.detach().unwrap();
+    assert!(is_readable(&attachment), "detach complete waits");
+    let next = debugger.attach(AttachOptions::default()).unwrap();
+    assert!(!is_readable(&attachment), "what waits now is the next one's");
+    assert!(is_readable(&next));
 }
 
 /// Lets a run come to its end, whose events the callback does not take.

@@ -1,10 +1,14 @@
 //! Debuggers that come, go, and do not read.
 
+use std::collections::VecDeque;
 use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 
 use opscope_debug::client::Client;
-use opscope_debug::{AttachOptions, Debugger};
+use opscope_debug::server::{Listen, ServerOptions};
+use opscope_debug::{AttachOptions, Debugger, Resume};
+use opscope_model::Fidelity;
 use serde_json::json;
 
 use crate::fake::{Fake, PLAIN};
@@ -95,5 +99,75 @@ fn a_client_that_only_closes_its_writing_side_gets_its_answer() {
     raw.send(br#"{"id": 1, "request": "hello", "protocol": "opscope-debug", "version": 1}"#, b"").unwrap();
     raw.0.shutdown(Shutdown::Write).unwrap();
     assert_eq!(raw.answer()["ok"]["version"], 1);
+    assert!(raw.is_closed());
+}
+
+#[test]
+fn one_that_says_nothing_takes_no_place_for_ever() {
+    let program = Program::new();
+    let mut silent: Vec<_> = (0..16).map(|_| Raw::over(program.server.connect().unwrap())).collect();
+    std::io::Write::write_all(&mut silent[0].0, &[200, 0]).unwrap();
+    assert!(silent.iter_mut().all(Raw::is_closed));
+    program.attached();
+}
+
+#[test]
+fn a_flood_of_connections_holds_up_neither_a_run_nor_its_debugger() {
+    let directory = tempfile::tempdir().unwrap();
+    let debugger = Debugger::with_log(|_| ()).unwrap();
+    let listen = Listen::At(directory.path().join("socket"));
+    let server = debugger.serve(ServerOptions { listen }).unwrap();
+    let fake = &Fake::new();
+    debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+    let (path, program) = (server.path().unwrap(), &debugger);
+    let client = Client::connect(path).unwrap();
+    client.attach(AttachOptions::default()).unwrap();
+    client.add_breakpoint(at("log")).unwrap();
+    std::thread::scope(|scope| {
+        for kept in [0, 30] {
+            scope.spawn(move || {
+                let mut open = VecDeque::new();
+                for _ in 0..1000 {
+                    open.push_back(UnixStream::connect(path).unwrap());
+                    open.drain(..open.len().saturating_sub(kept));
+                }
+            });
+        }
+        for run in 0..50 {
+            let thread = scope.spawn(move || fake.run(program, run, PLAIN));
+            let event = stop(&client);
+            client.statistics(event.sequence, "input").unwrap();
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+            assert_eq!(thread.join().unwrap().unwrap(), Fake::expected(PLAIN));
+        }
+    });
+}
+
+#[test]
+fn one_that_is_detached_is_told_nothing_of_the_next_ones_events() {
+    let program = Program::new();
+    let mut first = Raw::attached(program.server.connect().unwrap());
+    assert_eq!(first.ask(json!({"id": 3, "request": "detach"}))["ok"], json!({}));
+    let news = json!({"id": 4, "request": "next_events", "queue": "sync"});
+    assert!(first.ask(news).to_string().contains("detach_complete"));
+    let second = program.attached();
+    assert!(second.wait(LONG), "attach complete waits, and is not read");
+    first.send(br#"{"id": 5, "request": "status"}"#, b"").unwrap();
+    let (answer, _) = first.receive().unwrap();
+    assert_eq!(answer["error"]["code"], "not_attached", "{answer}");
+}
+
+#[test]
+fn one_that_is_detached_in_the_middle_of_a_tensor_is_let_go_with_it() {
+    let program = Program::new();
+    let mut raw = Raw::over(program.server.connect().unwrap());
+    raw.hello();
+    raw.ask(json!({"id": 2, "request": "attach", "lease_ms": 0}));
+    raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
+    let half = frame(br#"{"id": 4, "request": "status"}"#, &[0; 100_000]);
+    std::io::Write::write_all(&mut raw.0, &half[..50_000]).unwrap();
+    // Nobody reads the event of its stop, so that whoever should have counts as dead.
+    program.start(0, PLAIN).join().unwrap().unwrap();
+    program.attached();
     assert!(raw.is_closed());
 }

@@ -226,13 +226,9 @@ impl Console {
         if others > 0 {
             text.push_str(&format!("; the first of {}", others + 1));
         }
-        let value = |value: &ValueInfo| {
-            let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
-            format!("{} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))
-        };
         for (kind, values) in [("input", &operator.inputs), ("output", &operator.outputs)] {
             for (slot, one) in values.iter().enumerate() {
-                let one = one.as_ref().map_or("left out".to_owned(), value);
+                let one = one.as_ref().map_or("left out".to_owned(), of_the_file);
                 text.push_str(&format!("\n  {kind}[{slot}]  {one}"));
             }
         }
@@ -265,10 +261,7 @@ impl Console {
                 model.model, info.name, info.path, info.operators, model.fidelity
             ));
             for (kind, values) in [("input", &info.inputs), ("output", &info.outputs)] {
-                text.extend(values.iter().map(|value| {
-                    let shape = value.shape.as_ref().map_or("...".to_owned(), |dims| dims.join(", "));
-                    format!("  {kind:<6}  {} {} [{shape}]", value.name, value.dtype.as_deref().unwrap_or("?"))
-                }));
+                text.extend(values.iter().map(|value| format!("  {kind:<6}  {}", of_the_file(value))));
             }
             infos.push(info);
         }
@@ -316,4 +309,11 @@ impl Console {
         self.output.tell("status", json!({ "program": hello, "status": status }), text);
         Ok(())
     }
+}
+
+/// A value with what the file says of its type and shape.
+fn of_the_file(value: &ValueInfo) -> String {
+    let dtype = value.dtype.as_ref().map(|dtype| format!(" {dtype}")).unwrap_or_default();
+    let shape = value.shape.as_ref().map(|dims| format!(" [{}]", dims.join(", "))).unwrap_or_default();
+    format!("{}{dtype}{shape}", value.name)
 }

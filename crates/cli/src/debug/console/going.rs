@@ -147,6 +147,13 @@ impl Console {
     /// Waits until a run stops, which it returns, or nothing is left that could.
     pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         self.board.forget_interrupts();
+        self.board.drain(true);
+        let outcome = self.take_until_a_stop(only);
+        self.board.drain(false);
+        outcome
+    }
+
+    fn take_until_a_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         loop {
             // In this order: what ends the last run is on the board before the run is counted as over.
             let nothing_runs = !self.runs_go_on();
@@ -179,6 +186,12 @@ impl Console {
                     self.current = Some(event.sequence);
                     self.listing = None;
                     self.tell_stop(&event);
+                    if let (Some(meant), Some(stopped)) = (only, run_of(&event))
+                        && meant != stopped
+                    {
+                        let (meant, stopped) = (meant.0, stopped.0);
+                        self.output.note(format!("Commands mean run {stopped} now; `thread {meant}` goes back."));
+                    }
                     return Ok(Some(event));
                 }
                 other => self.tell(other),

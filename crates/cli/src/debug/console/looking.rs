@@ -1,6 +1,6 @@
 //! Tensors: shown, counted, saved.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -55,26 +55,31 @@ impl Console {
         let (at, mut page) = self.at(part, |at| self.client.tensor(at, part, 0, u64::MAX))?;
         let header = npy::header(page.dtype, &page.shape)?;
         let cannot = || format!("{} cannot be written", path.display());
-        let mut file = BufWriter::new(File::create(path).with_context(cannot)?);
-        file.write_all(&header).with_context(cannot)?;
-        let mut written = 0;
-        loop {
-            file.write_all(&page.bytes).with_context(cannot)?;
-            written += page.count;
-            if written >= page.elements {
-                break;
+        // What exists is not overwritten.
+        let mut file = BufWriter::new(File::create_new(path).with_context(cannot)?);
+        let (dtype, shape) = (page.dtype.name(), page.shape.clone());
+        let mut write = || -> Result<()> {
+            file.write_all(&header).with_context(cannot)?;
+            let mut written = 0;
+            loop {
+                file.write_all(&page.bytes).with_context(cannot)?;
+                written += page.count;
+                if written >= page.elements {
+                    return file.flush().with_context(cannot);
+                }
+                page = self.client.tensor(at, part, written, u64::MAX)?;
+                if page.count == 0 {
+                    bail!("the program gave {written} elements of {} only", page.elements);
+                }
             }
-            page = self.client.tensor(at, part, written, u64::MAX)?;
-            if page.count == 0 {
-                bail!("{} is not whole: the program gave {written} elements of {}", path.display(), page.elements);
-            }
+        };
+        if let Err(error) = write() {
+            // A file that is not whole is none.
+            let _ = fs::remove_file(path);
+            return Err(error);
         }
-        file.flush().with_context(cannot)?;
-        let text =
-            format!("{} {} in {}", part, show::tensor_form(Some(page.dtype.name()), &page.shape), path.display());
-        let fields = json!({
-            "reference": part.to_string(), "path": path, "dtype": page.dtype.name(), "shape": page.shape,
-        });
+        let text = format!("{} {} in {}", part, show::tensor_form(Some(dtype), &shape), path.display());
+        let fields = json!({ "reference": part.to_string(), "path": path, "dtype": dtype, "shape": shape });
         self.output.tell("saved", fields, text);
         Ok(())
     }

@@ -1,5 +1,6 @@
-use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, Place};
+use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, OutputSummary, Place};
 
+use super::number::short;
 use super::{count, inputs_and_outputs};
 use crate::debug::attendant::Untold;
 use crate::debug::debuggee::RunEnd;
@@ -48,14 +49,9 @@ pub fn told(event: &Event) -> String {
         EventKind::RunPushed { run } => format!("Run {} begins on thread {}", run.0, event.thread),
         EventKind::RunPopped { run, error: None } => format!("Run {} ended", run.0),
         EventKind::RunPopped { run, error: Some(error) } => format!("Run {} failed: {error}", run.0),
-        EventKind::OperatorReady { place } => format!("Ready: {}, step {}", at(place), place.kernel),
+        EventKind::OperatorReady { place } => format!("Ready: {}", at(place)),
         EventKind::OperatorFinished { place, outputs } => {
-            let range = outputs.iter().filter_map(|output| {
-                let statistics = output.statistics.as_ref()?;
-                let (min, max) = statistics.min.zip(statistics.max)?;
-                Some(format!("; output[{}] {min} to {max}", output.slot))
-            });
-            format!("Finished: {}, step {}{}", at(place), place.kernel, range.collect::<String>())
+            format!("Finished: {}{}", at(place), outputs.iter().map(in_short).collect::<String>())
         }
         EventKind::Exception { run, place, exception } => {
             let place =
@@ -99,6 +95,22 @@ pub fn untold(untold: &Untold) -> String {
     let parts = parts.iter().filter(|(number, ..)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, what, how)| count(*number, what) + how).collect();
     format!("... and {}", parts.join(", "))
+}
+
+/// An output's range, and what in it is no number.
+fn in_short(output: &OutputSummary) -> String {
+    let Some(statistics) = &output.statistics else { return String::new() };
+    let mut text = format!(": output[{}]", output.slot);
+    if let (Some(min), Some(max)) = (statistics.min, statistics.max) {
+        text.push_str(&format!(" {} to {}", short(min), short(max)));
+    }
+    let infinite = statistics.positive_infinite + statistics.negative_infinite;
+    for (count, what) in [(statistics.nan, "NaN"), (infinite, "infinite")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    text
 }
 
 /// Outputs with elements that are not finite.

@@ -36,7 +36,8 @@ pub fn histogram(reference: &str, histogram: &HistogramInfo) -> String {
     let most = histogram.bins.iter().map(|bin| bin.count).max().unwrap_or(1).max(1);
     let rows = histogram.bins.iter().filter(|bin| bin.count > 0).map(|bin| {
         let bar = "#".repeat((bin.count as f64 / most as f64 * LONGEST).ceil() as usize);
-        let range = if bin.to == 0.0 { "zero".to_owned() } else { format!("{} to {}", short(bin.from), short(bin.to)) };
+        let (low, high) = (bin.from.min(bin.to), bin.from.max(bin.to));
+        let range = if bin.to == 0.0 { "zero".to_owned() } else { format!("{} to {}", short(low), short(high)) };
         [format!("  {range}"), bin.count.to_string(), bar]
     });
     let mut text = format!("{reference}\n{}", table(rows));
@@ -70,7 +71,7 @@ pub fn element_json(element: Element) -> Value {
 }
 
 /// A number with at most six digits that matter.
-fn short(number: f64) -> String {
+pub(super) fn short(number: f64) -> String {
     let size = number.abs();
     if number != 0.0 && !(1e-4..1e7).contains(&size) {
         return format!("{number:.4e}");

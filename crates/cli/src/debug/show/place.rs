@@ -73,6 +73,8 @@ pub fn breakpoint(info: &BreakpointInfo) -> String {
     let (fused, removed) =
         (count(|fate| matches!(fate, Fate::Fused { .. })), count(|fate| matches!(fate, Fate::Removed)));
     match &info.locations[..] {
+        // It is at every operator.
+        _ if matches!(spec.target, Target::First(_)) => return text,
         [] => text.push_str(": no operator yet"),
         [only] => text.push_str(&format!(": #{} {}, {}", only.operator, only.name, fate(&only.fate))),
         several => {
