@@ -34,14 +34,6 @@ enum Course {
     Skip { inputs: TVec<TValue>, outputs: TVec<TValue> },
 }
 
-/// Where tract was left because somebody looks.
-enum LookedAt {
-    /// Before a node that takes these.
-    Before(TVec<TValue>),
-    /// After a node that gave these.
-    After(TVec<TValue>),
-}
-
 /// Nothing failed: the run goes on node by node.
 #[derive(Debug)]
 struct LeftTract;
@@ -93,45 +85,34 @@ impl Observed<'_> {
     /// Lets tract run the plan as long as nobody looks, and goes node by node from there on: between two steps the values
     /// that the plan holds can be seen. That does the same where all shapes are known beforehand.
     fn until_looked_at(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
-        let looked_at = Cell::new(None);
+        let taken = Cell::new(None);
         let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             self.last.set(node.id);
             let Some(kernel) = self.plan.kernel_at(node.id) else {
                 return eval(context, op_state, node, inputs);
             };
-            if self.interest.before.contains(kernel.id) || self.interest.keep_inputs.contains(kernel.id) {
-                looked_at.set(Some(LookedAt::Before(inputs)));
+            if self.interest.before.contains(kernel.id) || self.interest.after.contains(kernel.id) {
+                taken.set(Some(inputs));
                 return Err(LeftTract.into());
             }
-            let outcome = self.timed(kernel, || eval(context, op_state, node, inputs));
-            if !self.interest.after.contains(kernel.id) {
-                return outcome;
-            }
-            looked_at.set(Some(LookedAt::After(outcome?)));
-            Err(LeftTract.into())
+            self.timed(kernel, || eval(context, op_state, node, inputs))
         });
-        let Some(looked_at) = looked_at.into_inner() else { return outcome };
-        self.plan.with_threads(|| self.step_through(state, looked_at))?;
+        let Some(inputs) = taken.into_inner() else { return outcome };
+        self.plan.with_threads(|| self.step_through(state, inputs))?;
         let outputs = state.outputs()?;
         state.reset_turn()?;
         Ok(outputs)
     }
 
-    /// Goes on node by node from where tract was left.
-    fn step_through(&self, state: &mut TypedSimpleState, looked_at: LookedAt) -> TractResult<()> {
+    /// Goes on node by node, from the one at which tract was left with these inputs.
+    fn step_through(&self, state: &mut TypedSimpleState, inputs: TVec<TValue>) -> TractResult<()> {
         let steps = self.plan.order().iter().zip(self.plan.flushed());
         let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
         if let Some((&node, _)) = rest.next()
             && let Some(kernel) = self.plan.kernel_at(node)
         {
-            match looked_at {
-                // What nothing takes any more is forgotten already.
-                LookedAt::Before(inputs) => self.watched_step(state, kernel, node, &[], inputs)?,
-                LookedAt::After(outputs) => {
-                    state.set_values(node, outputs)?;
-                    self.look_after(state, kernel, node, &Kept { inputs: tvec!(), replaced: false })?;
-                }
-            }
+            // What nothing takes any more is forgotten already.
+            self.watched_step(state, kernel, node, &[], inputs)?;
         }
         for (&node, flushed) in rest {
             self.last.set(node);
@@ -164,16 +145,11 @@ impl Observed<'_> {
             }
         }
         if self.interest.after.contains(kernel.id) {
-            self.look_after(state, kernel, node, &kept)?;
-        }
-        Ok(())
-    }
-
-    fn look_after(&self, state: &mut TypedSimpleState, kernel: &Kernel, node: usize, kept: &Kept) -> TractResult<()> {
-        let held = &state.turn_state.values;
-        let outputs = held[node].as_deref().unwrap_or_default();
-        if let Some(outputs) = self.after(kernel, node, kept, outputs, held)? {
-            state.set_values(node, outputs)?;
+            let held = &state.turn_state.values;
+            let outputs = held[node].as_deref().unwrap_or_default();
+            if let Some(outputs) = self.after(kernel, node, &kept, outputs, held)? {
+                state.set_values(node, outputs)?;
+            }
         }
         Ok(())
     }

@@ -75,11 +75,7 @@ fn case(
         peer: "run without a debugger, us".to_owned(),
         peer_value: median(&measured.first) / 1e3,
         floor: Some(0.0),
-        goal: if is_goal {
-            "<= 100 ns".to_owned()
-        } else {
-            "informative; <= 100 ns where they are elsewhere".to_owned()
-        },
+        goal: if is_goal { "<= 100 ns".to_owned() } else { "for information".to_owned() },
         met: !is_goal || value / dispatches <= 100.0,
     }
     .print();
