@@ -13,7 +13,8 @@ pub fn texts(dtype: DType, elements: &[Element], alone: bool) -> Vec<String> {
         return if alone { floats.iter().map(Float::alone).collect() } else { aligned(dtype, &floats) };
     }
     let words = elements.iter().map(|element| match element {
-        Element::Bool(true) => "True".to_owned(),
+        // As wide as the other one, also where that is not there.
+        Element::Bool(true) => if alone { "True" } else { " True" }.to_owned(),
         Element::Bool(false) => "False".to_owned(),
         other => other.to_string(),
     });
