@@ -69,6 +69,11 @@ impl Breakpoint {
         Arc::clone(known.entry(model).or_insert_with(found))
     }
 
+    /// A model is gone.
+    pub fn forget(&self, model: ModelId) {
+        self.operators.lock().unwrap_or_else(PoisonError::into_inner).remove(&model);
+    }
+
     pub fn target(&self) -> &Target {
         &self.spec.target
     }

@@ -65,7 +65,7 @@ impl Control {
         // Models that nobody unloaded in words.
         let gone: Vec<ModelId> = self.models.iter().filter(|model| model.is_gone()).map(|model| model.id).collect();
         for model in gone {
-            self.models.retain(|known| known.id != model);
+            self.remove_model(model);
             if shared.wants(EventName::ModelUnloaded) {
                 shared.queues.post(EventKind::ModelUnloaded { model });
             }
@@ -101,9 +101,14 @@ impl Control {
         self.models[at].handles -= 1;
         let is_last = self.models[at].handles == 0;
         if is_last {
-            self.models.remove(at);
+            self.remove_model(id);
         }
         is_last
+    }
+
+    fn remove_model(&mut self, id: ModelId) {
+        self.models.retain(|known| known.id != id);
+        self.breakpoints.values().for_each(|breakpoint| breakpoint.forget(id));
     }
 
     /// What is known of a plan. A model that is new with it is told; the caller has to wait at that event.

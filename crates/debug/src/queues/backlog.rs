@@ -40,9 +40,4 @@ impl Backlog {
         self.taken += count as u64;
         self.events.drain(..count).collect()
     }
-
-    /// Throws all away and says how many there were.
-    pub fn clear(&mut self) -> u64 {
-        self.take(usize::MAX).len() as u64
-    }
 }

@@ -169,7 +169,7 @@ impl<J> Queues<J> {
             let unread = state.sync.len() as u64;
             state.sync.clear();
             state.account[0].discarded += unread;
-            state.account[1].discarded += state.backlog.clear();
+            state.account[1].discarded += std::mem::take(&mut state.backlog).len() as u64;
             self.silence(&mut state);
         }
         self.room.notify_all();

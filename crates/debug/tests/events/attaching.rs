@@ -10,6 +10,9 @@ use opscope_model::Fidelity;
 use crate::fake::{Fake, PLAIN};
 use crate::{loaded, next, program, start, stop};
 
+/// A lease that runs out in a test, and not because a processor was busy with something else.
+pub const LEASE: Duration = Duration::from_secs(1);
+
 #[test]
 fn a_debugger_that_comes_late_is_told_of_what_is_there_before_attach_complete() {
     let (debugger, fake) = program();
@@ -102,7 +105,7 @@ fn an_event_that_is_read_but_never_acknowledged_is_released_and_named_in_the_log
     let (log, told) = std::sync::mpsc::channel();
     let debugger = Debugger::with_log(move |message| log.send(message.to_owned()).unwrap()).unwrap();
     let (debugger, fake) = loaded(debugger);
-    let options = AttachOptions { lease: Duration::from_millis(20), ..AttachOptions::default() };
+    let options = AttachOptions { lease: LEASE, ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("log".parse().unwrap())).unwrap();
     let run = start(&debugger, &fake, 1, PLAIN);
@@ -133,7 +136,7 @@ fn a_debugger_that_does_not_even_read_is_detached() {
 #[test]
 fn a_debugger_that_is_busy_with_one_event_is_not_taken_for_dead_because_of_another() {
     let (debugger, fake) = loaded(Debugger::with_log(|_| ()).unwrap());
-    let options = AttachOptions { lease: Duration::from_millis(50), ..AttachOptions::default() };
+    let options = AttachOptions { lease: LEASE, ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("log".parse().unwrap())).unwrap();
     let first = start(&debugger, &fake, 1, PLAIN);

@@ -11,6 +11,7 @@ use opscope_debug::{
 };
 use opscope_model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
 
+use crate::attaching::LEASE;
 use crate::fake::{Fake, PLAIN};
 use crate::{loaded, next, program, start, stop};
 
@@ -123,13 +124,12 @@ fn looking_where_no_operator_is_fails_at_once_though_the_thread_waits_elsewhere(
 #[test]
 fn a_lease_counts_from_when_the_thread_waits() {
     let (debugger, fake) = (Debugger::with_log(|_| ()).unwrap(), Arc::new(Fake::new()));
-    let lease = Duration::from_millis(100);
-    let options = AttachOptions { lease, ..with(&[EventName::ModelLoaded, EventName::RunCreated]) };
+    let options = AttachOptions { lease: LEASE, ..with(&[EventName::ModelLoaded, EventName::RunCreated]) };
     let attachment = debugger.attach(options).unwrap();
     let run = start(&debugger, &fake, 1, PLAIN);
     let first = stop(&attachment);
     let begin = Instant::now();
-    while begin.elapsed() < lease * 2 {
+    while begin.elapsed() < LEASE + LEASE / 4 {
         attachment.renew(first.sequence).unwrap();
     }
     attachment.acknowledge(first.sequence, Resume::Continue).unwrap();

@@ -1,10 +1,14 @@
 //! Debuggers that come, go, and do not read.
 
+use std::collections::VecDeque;
 use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 
 use opscope_debug::client::Client;
-use opscope_debug::{AttachOptions, Debugger};
+use opscope_debug::server::{Listen, ServerOptions};
+use opscope_debug::{AttachOptions, Debugger, Resume};
+use opscope_model::Fidelity;
 use serde_json::json;
 
 use crate::fake::{Fake, PLAIN};
@@ -105,6 +109,38 @@ fn one_that_says_nothing_takes_no_place_for_ever() {
     std::io::Write::write_all(&mut silent[0].0, &[200, 0]).unwrap();
     assert!(silent.iter_mut().all(Raw::is_closed));
     program.attached();
+}
+
+#[test]
+fn a_flood_of_connections_holds_up_neither_a_run_nor_its_debugger() {
+    let directory = tempfile::tempdir().unwrap();
+    let debugger = Debugger::with_log(|_| ()).unwrap();
+    let listen = Listen::At(directory.path().join("socket"));
+    let server = debugger.serve(ServerOptions { listen }).unwrap();
+    let fake = &Fake::new();
+    debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+    let (path, program) = (server.path().unwrap(), &debugger);
+    let client = Client::connect(path).unwrap();
+    client.attach(AttachOptions::default()).unwrap();
+    client.add_breakpoint(at("log")).unwrap();
+    std::thread::scope(|scope| {
+        for kept in [0, 30] {
+            scope.spawn(move || {
+                let mut open = VecDeque::new();
+                for _ in 0..1000 {
+                    open.push_back(UnixStream::connect(path).unwrap());
+                    open.drain(..open.len().saturating_sub(kept));
+                }
+            });
+        }
+        for run in 0..50 {
+            let thread = scope.spawn(move || fake.run(program, run, PLAIN));
+            let event = stop(&client);
+            client.statistics(event.sequence, "input").unwrap();
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+            assert_eq!(thread.join().unwrap().unwrap(), Fake::expected(PLAIN));
+        }
+    });
 }
 
 #[test]
