@@ -127,6 +127,12 @@ fn tab_lists_what_could_be_meant() {
     terminal.types("b type:Ma\t\r");
     terminal.until("before type:MaxPool: 2 operators");
     terminal.until(PROMPT);
+    terminal.types("tb first nonf\t\r");
+    terminal.until("after first nonfinite");
+    terminal.until(PROMPT);
+    terminal.types("tb Conv aft\t if absm\t > 1e9\r");
+    terminal.until("after Conv if absmax > 1e9: 3 operators");
+    terminal.until(PROMPT);
     terminal.types("events operator_f\t\r");
     terminal.until("Told are stops and operator_finished");
     terminal.until(PROMPT);

@@ -32,7 +32,7 @@ pub struct DebugArguments {
     /// Print one JSON object a line
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     pub json: Option<bool>,
-    /// Print no messages but errors
+    /// Print results, stops and errors only
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     pub quiet: Option<bool>,
 }

@@ -13,7 +13,7 @@ use super::command::Usage;
 pub struct Output {
     /// JSON instead of text.
     pub json: bool,
-    /// No messages but results, events and errors.
+    /// No messages but results, stops and errors.
     pub quiet: bool,
 }
 

@@ -68,6 +68,7 @@ impl Layout<'_> {
             };
             let space = usize::from(number > 0);
             if number > 0 && column + space + word.len() > width - 1 {
+                self.text.truncate(self.text.trim_end_matches(' ').len());
                 self.text.push('\n');
                 self.text.extend(std::iter::repeat_n(' ', indent));
                 column = indent;

@@ -139,6 +139,11 @@ mod tests {
         assert_eq!(floats(&[0.1, 0.25]), "[0.1  0.25]");
         assert_eq!(floats(&[1.0 / 3.0, 100.0]), "[  0.33333334 100.        ]");
         assert_eq!(floats(&[1e-5, 2.0]), "[1.e-05 2.e+00]");
+        // Digits that tell no two floats apart are those of the float, not zeros.
+        assert_eq!(floats(&[0.103_644_04, 1.2345e-5, 0.101148605]), "[1.03644043e-01 1.23450000e-05 1.01148605e-01]");
+        assert_eq!(floats(&[-0.462_890_63, 0.5]), "[-0.46289062  0.5       ]");
+        let wrapped = "[-0.115321  -0.115321  -0.115321  -0.115321  -0.115321  -0.115321\n  1.2345678]";
+        assert_eq!(floats(&[-0.115321, -0.115321, -0.115321, -0.115321, -0.115321, -0.115321, 1.2345678]), wrapped);
         assert_eq!(floats(&[1.5e9, -2.0]), "[ 1.5e+09 -2.0e+00]");
         assert_eq!(floats(&[f32::NAN, 1.0, f32::NEG_INFINITY]), "[ nan   1. -inf]");
         assert_eq!(floats(&[f32::NAN, f32::INFINITY]), "[nan inf]");
@@ -152,5 +157,7 @@ mod tests {
     fn scalars_truths_and_missing_elements_have_their_own_looks() {
         assert_eq!(arange(DType::F32, &[], |_| 0.1f32.to_le_bytes().to_vec()), "0.1");
         assert_eq!(arange(DType::Bool, &[3], |index| vec![u8::from(index == 1)]), "[False  True False]");
+        assert_eq!(arange(DType::Bool, &[1], |_| vec![1]), "[ True]");
+        assert_eq!(arange(DType::Bool, &[], |_| vec![1]), "True");
     }
 }

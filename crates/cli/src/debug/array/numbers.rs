@@ -10,10 +10,11 @@ const PRECISION: usize = 8;
 pub fn texts(dtype: DType, elements: &[Element], alone: bool) -> Vec<String> {
     let floats: Vec<Float> = elements.iter().filter_map(|element| Float::of(dtype, *element)).collect();
     if !floats.is_empty() && floats.len() == elements.len() {
-        return if alone { floats.iter().map(Float::alone).collect() } else { aligned(&floats) };
+        return if alone { floats.iter().map(Float::alone).collect() } else { aligned(dtype, &floats) };
     }
     let words = elements.iter().map(|element| match element {
-        Element::Bool(true) => "True".to_owned(),
+        // As wide as the other one, also where that is not there.
+        Element::Bool(true) => if alone { "True" } else { " True" }.to_owned(),
         Element::Bool(false) => "False".to_owned(),
         other => other.to_string(),
     });
@@ -32,12 +33,14 @@ struct Float {
 impl Float {
     fn of(dtype: DType, element: Element) -> Option<Self> {
         match element {
-            Element::F64(value) => Some(Self { exact: value, short: value }),
+            Element::F64(value) => {
+                Some(Self { exact: value, short: even(&format!("{value:e}"), value, |near| near == value) })
+            }
             Element::F32(value) => {
                 let short = match dtype {
                     DType::F16 => shortest(value, |near| f16::from_f32(near).to_f32() == value),
                     DType::Bf16 => shortest(value, |near| bf16::from_f32(near).to_f32() == value),
-                    _ => format!("{value}").parse().unwrap_or(f64::from(value)),
+                    _ => even(&format!("{value:e}"), f64::from(value), |near| near as f32 == value),
                 };
                 Some(Self { exact: f64::from(value), short })
             }
@@ -76,11 +79,7 @@ impl Float {
         let short = format!("{:e}", self.short);
         let digits = short.split_once('e').and_then(|(digits, _)| digits.split_once('.')).map_or(0, |(_, it)| it.len());
         let text = if digits > PRECISION { format!("{:.PRECISION$e}", self.exact) } else { short };
-        let (number, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-        let fraction = fraction.trim_end_matches('0').to_owned();
-        Decimal { whole: whole.to_owned(), fraction, exponent: format!("{sign}{digits:0>2}") }
+        Decimal::scientific(&text)
     }
 }
 
@@ -93,9 +92,25 @@ struct Decimal {
 }
 
 impl Decimal {
+    /// Of a text such as `1.5e-7`.
+    fn scientific(text: &str) -> Self {
+        let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        let fraction = fraction.trim_end_matches('0').to_owned();
+        Self { whole: whole.to_owned(), fraction, exponent: format!("{sign}{digits:0>2}") }
+    }
+
     fn join(&self) -> String {
         format!("{}.{}e{}", self.whole, self.fraction, self.exponent)
     }
+}
+
+/// Of two shortest decimal numbers that are as near to the exact one, that with the even last digit, as numpy has it.
+fn even(short: &str, exact: f64, is_same: impl Fn(f64) -> bool) -> f64 {
+    let digits = short.split_once('e').and_then(|(digits, _)| digits.split_once('.')).map_or(0, |(_, it)| it.len());
+    let rounded = format!("{exact:.digits$e}").parse().ok();
+    rounded.filter(|near| is_same(*near)).or_else(|| short.parse().ok()).unwrap_or(exact)
 }
 
 fn shortest(value: f32, is_same: impl Fn(f32) -> bool) -> f64 {
@@ -104,12 +119,22 @@ fn shortest(value: f32, is_same: impl Fn(f32) -> bool) -> f64 {
     same.next().and_then(|text| text.parse().ok()).unwrap_or(f64::from(value))
 }
 
+/// What is as large as this has more digits before the point than its type can tell.
+fn large(dtype: DType) -> f64 {
+    match dtype {
+        DType::Bf16 => 1e2,
+        DType::F16 => 1e3,
+        DType::F32 => 1e6,
+        _ => 1e8,
+    }
+}
+
 /// With an exponent where the numbers are of very different size, very large or very small.
-fn aligned(floats: &[Float]) -> Vec<String> {
+fn aligned(dtype: DType, floats: &[Float]) -> Vec<String> {
     let finite = || floats.iter().filter(|float| float.exact.is_finite());
     let sizes = || finite().map(|float| float.exact.abs()).filter(|size| *size != 0.0);
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-    let scientific = most >= 1e8 || most > 0.0 && (least < 1e-4 || most / least > 1000.0);
+    let scientific = most >= large(dtype) || most > 0.0 && (least < 1e-4 || most / least > 1000.0);
     let decimals: Vec<Decimal> =
         finite().map(|float| if scientific { float.scientific() } else { float.positional() }).collect();
     let widest = |part: fn(&Decimal) -> usize| decimals.iter().map(part).max().unwrap_or(0);
@@ -123,8 +148,12 @@ fn aligned(floats: &[Float]) -> Vec<String> {
         if !float.exact.is_finite() {
             return float.infinite();
         }
-        let decimal = decimals.next().expect("there is one for every finite number");
+        let mut decimal = decimals.next().expect("there is one for every finite number");
         if scientific {
+            if decimal.fraction.len() < fraction {
+                // As numpy does: digits of the number itself, not zeros, behind those that it takes to tell it.
+                decimal = Decimal::scientific(&format!("{:.fraction$e}", float.exact));
+            }
             let (sign, digits) = decimal.exponent.split_at(1);
             let digits = format!("{digits:0>width$}", width = exponent - 1);
             format!("{}.{:0<fraction$}e{sign}{digits}", decimal.whole, decimal.fraction)

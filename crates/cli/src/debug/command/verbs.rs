@@ -26,6 +26,8 @@ pub enum Words {
     Nothing,
     /// Operators by name, type or index.
     Targets,
+    /// Operators, and when to stop there.
+    Breakpoint,
     /// Tensors.
     Tensors,
     /// A tensor, then a file.
@@ -73,7 +75,7 @@ turn. The prompt comes back when a run stops or all are over.",
         "break",
         &["b", "br"],
         "PLACE [before|after] [run N] [if CONDITION]",
-        Words::Targets,
+        Words::Breakpoint,
         "stop at operators",
         TARGETS,
     ),
@@ -81,7 +83,7 @@ turn. The prompt comes back when a run stops or all are over.",
         "tbreak",
         &["tb"],
         "PLACE [before|after] [run N] [if CONDITION]",
-        Words::Targets,
+        Words::Breakpoint,
         "stop at operators once",
         TARGETS,
     ),

@@ -207,6 +207,7 @@ impl Console {
         while !self.over {
             match self.board.wait() {
                 News::Told(event) if event.kind.name() == EventName::AttachComplete => break,
+                News::Told(_) if self.output.quiet && !self.output.json => {}
                 news => self.tell(news),
             }
         }

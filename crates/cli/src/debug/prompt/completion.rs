@@ -20,6 +20,10 @@ pub struct Completion {
     names: Mutex<Names>,
 }
 
+/// What a condition can ask of tensors.
+const FUNCTIONS: [&str; 13] =
+    ["nan", "inf", "zeros", "count", "absmax", "min", "max", "mean", "std", "l2", "shape", "rank", "dtype"];
+
 #[derive(Default)]
 struct Names {
     models: Vec<ModelId>,
@@ -60,12 +64,29 @@ impl Completion {
                 names.chain(["all", "default", "none"]).map(str::to_owned).collect()
             }
             Words::Targets => self.targets(word),
+            Words::Breakpoint => self.breakpoint(&line[..line.len() - word.len()], word),
             Words::Tensors | Words::TensorsAndFiles => {
                 let mut words = owned(&["input[0]", "output[0]", "weight[0]", "value(\""]);
                 words.extend(self.with_names(|names| names.values.clone()));
                 words
             }
             Words::Nothing | Words::Files => Vec::new(),
+        }
+    }
+
+    /// What comes next in `break PLACE [before|after] [run N] [if CONDITION]`.
+    fn breakpoint(&self, before: &str, word: &str) -> Vec<String> {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let said: Vec<&str> = before.split_whitespace().skip(1).collect();
+        match said[..] {
+            [] => self.targets(word),
+            ["first"] => owned(&["nonfinite", "nan", "inf"]),
+            [_, .., "run"] => Vec::new(),
+            _ if said.contains(&"if") => {
+                let words = ["input[0]", "output[0]", "weight[0]", "value(\"", "and", "or", "not"];
+                owned(&[&FUNCTIONS[..], &words].concat())
+            }
+            _ => owned(&["before", "after", "run", "if"]),
         }
     }
 
