@@ -139,10 +139,10 @@ impl Control {
         let table = self.table(&run.plan);
         let pause = (table.is_some() && self.pauses > 0).then_some(Pause::Any);
         self.pauses -= usize::from(pause.is_some());
-        run.change(|course| {
-            course.table = table;
-            course.pause = pause;
-        });
+        // Where nobody is attached there is nothing to switch on.
+        if table.is_some() {
+            run.change(|course| (course.table, course.pause) = (table, pause));
+        }
     }
 
     pub fn end(&mut self, run: &Arc<Run>) {

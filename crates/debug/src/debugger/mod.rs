@@ -224,7 +224,12 @@ impl Shared {
     }
 }
 
-/// The system's number of the calling thread.
+thread_local! {
+    static THREAD: u32 = gettid().as_raw_nonzero().get().unsigned_abs();
+}
+
+/// The system's number of the calling thread. It is asked for once, as every run notes it. (The first thread of a process
+/// that was forked off has that of the thread that it is a copy of.)
 pub(crate) fn thread() -> u32 {
-    gettid().as_raw_nonzero().get().unsigned_abs()
+    THREAD.with(|thread| *thread)
 }
