@@ -41,7 +41,8 @@ pub fn told(event: &Event) -> String {
     };
     let text = match &event.kind {
         EventKind::ModelLoaded { model, name, path, fidelity, operators } => {
-            format!("Model {model}: {name} ({path}), {operators} operators, {fidelity}")
+            let operators = count(u64::from(*operators), "operator");
+            format!("Model {model}: {name} ({path}), {operators}, {fidelity}")
         }
         EventKind::ModelUnloaded { model } => format!("Model {model} is gone"),
         EventKind::RunCreated { run, model } => format!("Run {} of model {model} was prepared", run.0),
