@@ -14,7 +14,8 @@ pub enum Resume {
     Finish,
     /// To one of these operators in this run, or to the run's end.
     Until(Target),
-    /// Without executing the operator that it is before: these are its outputs, one for each slot.
+    /// Without executing the operator that it is before: these are its outputs, one for each slot. Of an operator that the
+    /// engine executes in several steps, it is the last one that is left out.
     Skip(Vec<Tensor>),
     /// To its end at once: the run fails with this reason.
     Abort(String),
