@@ -5,6 +5,7 @@
 mod arguments;
 mod array;
 mod attendant;
+mod board;
 mod command;
 mod console;
 mod debuggee;
@@ -30,7 +31,8 @@ use crate::exit::{Exit, Failure};
 use crate::options::FeedArguments;
 pub use arguments::DebugArguments;
 use arguments::{FidelityName, Part};
-use attendant::{Attendant, Board, News};
+use attendant::Attendant;
+use board::{Board, News};
 use console::Console;
 use debuggee::Debuggee;
 use output::Output;

@@ -2,7 +2,7 @@ use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, OutputSum
 
 use super::number::short;
 use super::{count, inputs_and_outputs};
-use crate::debug::attendant::Untold;
+use crate::debug::board::Untold;
 use crate::debug::debuggee::RunEnd;
 
 /// A run that stopped: why and where, and what can be looked at.
