@@ -122,7 +122,7 @@ fn the_history_of_one_session_is_there_in_the_next() {
 fn tab_lists_what_could_be_meant() {
     let place = Workplace::new();
     place.write("a file.npy", "");
-    place.write("script.txt", "");
+    place.write("script.txt", "echo it ran\n");
     let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
     terminal.types("b type:Ma\t\r");
     terminal.until("before type:MaxPool: 2 operators");
@@ -139,6 +139,7 @@ fn tab_lists_what_could_be_meant() {
     terminal.types("source scr\t");
     terminal.until("source script.txt");
     terminal.types("\r");
+    terminal.until("it ran");
     terminal.until(PROMPT);
     terminal.types("info ope\t\t");
     let shown = terminal.until("operators");
@@ -155,8 +156,17 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);
     let mut terminal = begun(&place, &["--attach", "socket"]);
-    terminal.types("break Conv if nan\r");
-    terminal.until("Breakpoint 1 after Conv if nan");
+    // At its second stop the program has a run to report.
+    terminal.types("break Softmax\r");
+    terminal.until("Breakpoint 1 before Softmax");
+    terminal.until(PROMPT);
+    for go in ["wait\r", "continue\r"] {
+        terminal.types(go);
+        terminal.until("Breakpoint 1, before #15");
+        terminal.until(PROMPT);
+    }
+    terminal.types("delete\r");
+    terminal.until("Breakpoint 1 is gone");
     terminal.until(PROMPT);
     running.signal(Signal::STOP);
     terminal.types("wait\r");
@@ -166,7 +176,8 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     assert_eq!(terminal.types_until_it_ends(CTRL_C, "^C").code(), Some(130));
     running.signal(Signal::CONT);
     // The program goes on as if nothing had been.
-    assert_eq!(running.interrupt().code, Some(3));
+    let ended = running.interrupt();
+    assert_eq!(ended.code, Some(3), "{ended:?}");
 }
 
 #[test]
@@ -179,4 +190,17 @@ fn a_program_that_goes_away_ends_the_session() {
     let (status, shown) = terminal.end();
     assert!(shown.contains("Nothing is left to debug: the program ended"), "{shown}");
     assert_eq!(status.code(), Some(0), "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_a_batch() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let command = place.command(&["debug", &digits, "--batch", "-ex", "run 1000000000", "-ex", "echo not reached"]);
+    let mut terminal = Terminal::start(&command);
+    terminal.until("Run 20 ended");
+    terminal.types(CTRL_C);
+    let (status, shown) = terminal.end();
+    assert_eq!(status.code(), Some(130), "{shown}");
+    assert!(!shown.contains("not reached"), "{shown}");
 }

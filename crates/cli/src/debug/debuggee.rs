@@ -15,7 +15,7 @@ use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::inputs::{Inputs, ShapeWish};
 use opscope::model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
 
-use super::attendant::{Board, News};
+use super::board::{Board, News};
 use crate::exit::Failure;
 
 /// A loaded model with a debugger.

@@ -5,6 +5,7 @@
 mod arguments;
 mod array;
 mod attendant;
+mod board;
 mod command;
 mod console;
 mod debuggee;
@@ -30,7 +31,8 @@ use crate::exit::{Exit, Failure};
 use crate::options::FeedArguments;
 pub use arguments::DebugArguments;
 use arguments::{FidelityName, Part};
-use attendant::{Attendant, Board, News};
+use attendant::Attendant;
+use board::{Board, News};
 use console::Console;
 use debuggee::Debuggee;
 use output::Output;
@@ -48,7 +50,7 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let (client, debuggee) = open(arguments)?;
     let client = Arc::new(client);
     let board = Arc::new(Board::default());
-    watch_for_interrupts(&board)?;
+    watch_for_interrupts(&board, arguments.batch)?;
     let own = debuggee.is_some();
     let events = subscribed(EventSet::default(), own);
     let options = AttachOptions {
@@ -165,8 +167,8 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
 }
 
 /// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
-/// does not answer.
-fn watch_for_interrupts(board: &Arc<Board>) -> Result<(), Failure> {
+/// does not answer. In a batch nobody would be there to look, so the first one leaves.
+fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT]).map_err(cannot)?;
@@ -176,7 +178,7 @@ fn watch_for_interrupts(board: &Arc<Board>) -> Result<(), Failure> {
         for _ in signals.forever() {
             let typed = board.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
-            if again && !board.typing.load(Ordering::Relaxed) {
+            if batch || again && !board.typing.load(Ordering::Relaxed) {
                 process::exit(130);
             }
             last = Some((Instant::now(), typed));

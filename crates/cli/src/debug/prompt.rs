@@ -13,7 +13,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::attendant::Board;
+use super::board::Board;
 use completion::Completion;
 
 const PROMPT: &str = "(opscope) ";

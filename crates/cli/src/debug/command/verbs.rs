@@ -136,7 +136,7 @@ Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, output
         "\
 With `magnitude` the largest without their sign.",
     ),
-    verb("save", &[], "TENSOR FILE.npy", Words::TensorsAndFiles, "write a tensor to a file", TENSORS),
+    verb("save", &[], "TENSOR FILE.npy", Words::TensorsAndFiles, "write a tensor to a new file", TENSORS),
     verb(
         "set",
         &[],

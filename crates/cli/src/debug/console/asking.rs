@@ -257,8 +257,12 @@ impl Console {
             let info = self.client.model(model.model)?;
             let mark = if current == Some(model.model) && models.len() > 1 { "* " } else { "" };
             text.push(format!(
-                "{mark}Model {}: {} ({}), {} operators, {}",
-                model.model, info.name, info.path, info.operators, model.fidelity
+                "{mark}Model {}: {} ({}), {}, {}",
+                model.model,
+                info.name,
+                info.path,
+                show::count(u64::from(info.operators), "operator"),
+                model.fidelity
             ));
             for (kind, values) in [("input", &info.inputs), ("output", &info.outputs)] {
                 text.extend(values.iter().map(|value| format!("  {kind:<6}  {}", of_the_file(value))));

@@ -8,7 +8,7 @@ use opscope::model::RunId;
 use serde_json::json;
 
 use super::Console;
-use crate::debug::attendant::News;
+use crate::debug::board::News;
 use crate::debug::show;
 
 impl Console {

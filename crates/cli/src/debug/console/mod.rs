@@ -16,7 +16,7 @@ use opscope::debug::client::Client;
 use opscope::debug::{Event, EventSet, ModelId, Sequence};
 use serde_json::json;
 
-use super::attendant::Board;
+use super::board::Board;
 use super::command::{self, Command};
 use super::debuggee::Debuggee;
 use super::output::Output;

@@ -2,7 +2,7 @@ use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, OutputSum
 
 use super::number::short;
 use super::{count, inputs_and_outputs};
-use crate::debug::attendant::Untold;
+use crate::debug::board::Untold;
 use crate::debug::debuggee::RunEnd;
 
 /// A run that stopped: why and where, and what can be looked at.
@@ -41,7 +41,8 @@ pub fn told(event: &Event) -> String {
     };
     let text = match &event.kind {
         EventKind::ModelLoaded { model, name, path, fidelity, operators } => {
-            format!("Model {model}: {name} ({path}), {operators} operators, {fidelity}")
+            let operators = count(u64::from(*operators), "operator");
+            format!("Model {model}: {name} ({path}), {operators}, {fidelity}")
         }
         EventKind::ModelUnloaded { model } => format!("Model {model} is gone"),
         EventKind::RunCreated { run, model } => format!("Run {} of model {model} was prepared", run.0),

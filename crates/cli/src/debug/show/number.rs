@@ -42,7 +42,7 @@ pub fn histogram(reference: &str, histogram: &HistogramInfo) -> String {
     });
     let mut text = format!("{reference}\n{}", table(rows));
     if histogram.non_finite > 0 {
-        text.push_str(&format!("\n  {} are NaN or infinite", histogram.non_finite));
+        text.push_str(&format!("\n  NaN or infinite: {}", histogram.non_finite));
     }
     text
 }
