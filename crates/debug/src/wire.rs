@@ -1,9 +1,9 @@
-//! Sends to a socket without a signal where the other side is gone.
+//! Sends to a socket without a signal where the other side is gone, and reads from one that is waited for elsewhere.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{SendFlags, send};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::protocol::frame_head;
 
@@ -27,4 +27,13 @@ pub(crate) fn send_frame(to: &UnixStream, json: &[u8], attachment: &[u8]) -> io:
         }
     }
     Ok(())
+}
+
+/// A socket of which only what is there is read.
+pub(crate) struct Ready<'a>(pub &'a UnixStream);
+
+impl Read for Ready<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Ok(recv(self.0, into, RecvFlags::DONTWAIT)?.0)
+    }
 }

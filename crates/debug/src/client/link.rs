@@ -2,40 +2,53 @@ use std::collections::HashMap;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::notification::News;
 use crate::DebugError;
 use crate::protocol::{Bye, Failure, Frame, FrameError, FrameLimits, FrameReader, Request};
-use crate::sync::lock;
-use crate::wire::send_frame;
+use crate::sync::{lock, wait_until};
+use crate::wire::{Ready, send_frame};
 
-/// The socket, the calls that wait for their answers, and the thread that brings these.
+/// The socket, and the threads that wait for what comes over it. One of them reads it, for all: so no thread has to wake
+/// another one to tell it what it waits for, which takes as long as the message's way from process to process.
 pub(super) struct Link {
     stream: UnixStream,
     /// Held while a frame is sent, so that frames do not mix.
     sending: Mutex<()>,
+    /// Of the thread that reads.
+    frames: Mutex<FrameReader>,
     calls: Mutex<Calls>,
+    /// Something came, or nobody reads any more.
+    changed: Condvar,
     news: News,
-    reader: Mutex<Option<JoinHandle<()>>>,
+    /// The thread that reads when no other one does, for those that are not waiting in a call of ours.
+    listener: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
 struct Calls {
     last: u64,
     waiting: HashMap<u64, Call>,
+    /// Whether a thread reads.
+    are_read: bool,
+    /// Whether events can be taken, as far as is known.
+    news: bool,
+    /// Why the program will close the connection.
+    last_words: Option<DebugError>,
     gone: Option<DebugError>,
 }
 
 /// A call that waits.
+#[derive(Default)]
 struct Call {
-    answer: SyncSender<Frame>,
+    answer: Option<Frame>,
     takes_events: bool,
 }
 
@@ -76,15 +89,6 @@ pub(super) fn read_answer<T: DeserializeOwned>(frame: &Frame) -> Result<T, Debug
     }
 }
 
-/// Whether this is how a connection ends whose other side is gone. One that had not read everything resets it.
-fn is_end(error: &FrameError) -> bool {
-    match error {
-        FrameError::Closed | FrameError::Cut => true,
-        FrameError::Io(error) => error.kind() == io::ErrorKind::ConnectionReset,
-        FrameError::TooLong { .. } => false,
-    }
-}
-
 /// An answer that makes no sense.
 pub(super) fn not_understood(reason: impl std::fmt::Display) -> DebugError {
     DebugError::Connection(format!("the program's answer is not understood: {reason}"))
@@ -94,32 +98,47 @@ impl Link {
     pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
         let failed =
             |error: io::Error| DebugError::Connection(format!("the connection to the program cannot be used: {error}"));
-        let own = stream.try_clone().map_err(failed)?;
-        let link = Arc::new(Self {
+        Ok(Arc::new(Self {
             stream,
             sending: Mutex::new(()),
+            frames: Mutex::new(FrameReader::new(FrameLimits::ANSWER)),
             calls: Mutex::default(),
+            changed: Condvar::new(),
             news: News::new().map_err(failed)?,
-            reader: Mutex::new(None),
-        });
-        let for_reader = Arc::clone(&link);
-        let read = move || for_reader.read(own);
-        let reader = thread::Builder::new().name("opscope-debug-client".into()).spawn(read).map_err(failed)?;
-        *lock(&link.reader) = Some(reader);
-        Ok(link)
+            listener: Mutex::new(None),
+        }))
     }
 
-    pub fn news(&self) -> &News {
+    /// What is told of events without a call of ours being waited in. From now on somebody always reads.
+    pub fn news(self: &Arc<Self>) -> &News {
+        let mut listener = lock(&self.listener);
+        if listener.is_none() {
+            let link = Arc::clone(self);
+            let listen = move || {
+                link.until(None, |calls| calls.gone.as_ref().map(drop));
+            };
+            match thread::Builder::new().name("opscope-debug-client".into()).spawn(listen) {
+                Ok(thread) => *listener = Some(thread),
+                // Whoever polls is told that, and the next call says why.
+                Err(error) => self.end(DebugError::system(error)),
+            }
+        }
         &self.news
     }
 
+    /// Why the connection is no more, if it is.
     pub fn gone(&self) -> Option<DebugError> {
-        lock(&self.calls).gone.clone()
+        self.until(Some(Instant::now()), |calls| calls.gone.clone())
+    }
+
+    /// Waits until events can be taken, or the connection is gone; says whether that is so.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let until = Instant::now().checked_add(timeout);
+        self.until(until, |calls| (calls.news || calls.gone.is_some()).then_some(())).is_some()
     }
 
     /// Asks, and waits for the answer.
     pub fn call(&self, request: &Request, attachment: &[u8], patience: Option<Duration>) -> Result<Frame, DebugError> {
-        let (answer, waits) = mpsc::sync_channel(1);
         let id = {
             let mut calls = lock(&self.calls);
             if let Some(gone) = &calls.gone {
@@ -127,30 +146,30 @@ impl Link {
             }
             calls.last += 1;
             let id = calls.last;
-            calls.waiting.insert(id, Call { answer, takes_events: matches!(request, Request::NextEvents { .. }) });
+            let takes_events = matches!(request, Request::NextEvents { .. });
+            calls.waiting.insert(id, Call { answer: None, takes_events });
             id
         };
-        match self.send(id, request, attachment)? {
-            Ok(()) => {}
+        match self.send(id, request, attachment) {
+            Ok(Ok(())) => {}
             // The program may have said why it closes: that is read to its end, and then no call waits any more.
-            Err(_) => drop(self.stream.shutdown(Shutdown::Both)),
-        }
-        let answer = match patience {
-            None => waits.recv().map_err(|_| None),
-            Some(patience) => waits.recv_timeout(patience).map_err(|error| match error {
-                RecvTimeoutError::Timeout => Some(patience),
-                RecvTimeoutError::Disconnected => None,
-            }),
-        };
-        answer.map_err(|late| match late {
-            Some(patience) => {
+            Ok(Err(_)) => drop(self.stream.shutdown(Shutdown::Both)),
+            Err(error) => {
                 lock(&self.calls).waiting.remove(&id);
-                let seconds = patience.as_secs();
-                DebugError::Connection(format!("the program did not answer for {seconds} s; it may be stopped"))
+                return Err(error);
             }
-            None => {
-                self.gone().unwrap_or_else(|| DebugError::Connection("the connection to the program was closed".into()))
-            }
+        }
+        let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let answer = self.until(until, |calls| {
+            let answer = calls.waiting.get_mut(&id).and_then(|call| call.answer.take());
+            let outcome = answer.map(Ok).or_else(|| calls.gone.clone().map(Err))?;
+            calls.waiting.remove(&id);
+            Some(outcome)
+        });
+        answer.unwrap_or_else(|| {
+            lock(&self.calls).waiting.remove(&id);
+            let seconds = patience.unwrap_or_default().as_secs();
+            Err(DebugError::Connection(format!("the program did not answer for {seconds} s; it may be stopped")))
         })
     }
 
@@ -177,62 +196,87 @@ impl Link {
     pub fn hang_up(&self) {
         self.end(DebugError::Connection("the connection to the program was closed from this side".into()));
         let _ = self.stream.shutdown(Shutdown::Both);
-        let reader = lock(&self.reader).take();
-        if let Some(reader) = reader.filter(|reader| reader.thread().id() != thread::current().id()) {
-            let _ = reader.join();
+        let listener = lock(&self.listener).take();
+        if let Some(listener) = listener.filter(|listener| listener.thread().id() != thread::current().id()) {
+            let _ = listener.join();
         }
         self.news.stop();
     }
 
-    fn read(&self, mut stream: UnixStream) {
-        let mut frames = FrameReader::new(FrameLimits::ANSWER);
-        let mut last_words = None;
-        let reason = loop {
-            match frames.read(&mut stream) {
-                Ok(None) => continue,
-                Ok(Some(frame)) => match self.route(frame) {
-                    Ok(None) => continue,
-                    Ok(words) => last_words = words,
-                    Err(error) => break error,
-                },
-                Err(error) if is_end(&error) => {
-                    break DebugError::Connection("the program ended, or closed the connection".into());
-                }
-                Err(error) => {
-                    break DebugError::Connection(format!("the connection to the program broke off: {error}"));
-                }
+    /// Waits until something is `done`, and reads for all meanwhile, or lets another thread that waits do so. None where
+    /// that takes too long; what is there already is read in any case.
+    fn until<T>(&self, until: Option<Instant>, mut done: impl FnMut(&mut Calls) -> Option<T>) -> Option<T> {
+        let mut calls = lock(&self.calls);
+        let mut has_read = false;
+        loop {
+            let result = done(&mut calls);
+            let is_late = until.is_some_and(|until| Instant::now() >= until);
+            if result.is_some() || is_late && (has_read || calls.are_read) {
+                return result;
             }
-        };
-        self.end(last_words.unwrap_or(reason));
+            if calls.are_read {
+                calls = wait_until(&self.changed, calls, until);
+                continue;
+            }
+            calls.are_read = true;
+            drop(calls);
+            let outcome = self.read(until);
+            if let Err(reason) = outcome {
+                self.end(reason);
+            }
+            calls = lock(&self.calls);
+            calls.are_read = false;
+            has_read = true;
+            self.changed.notify_all();
+        }
     }
 
-    /// Brings an answer to the call that waits for it. Some where the program says why it will close the connection.
-    fn route(&self, frame: Frame) -> Result<Option<DebugError>, DebugError> {
+    /// Waits for something to read, and takes what is there, a frame at most. An error where the connection is gone.
+    fn read(&self, until: Option<Instant>) -> Result<(), DebugError> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        if let Ok(0) = poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], left.as_ref()) {
+            return Ok(());
+        }
+        match lock(&self.frames).read(&mut Ready(&self.stream)) {
+            Ok(None) => Ok(()),
+            Ok(Some(frame)) => self.route(frame),
+            Err(error) => Err(lock(&self.calls).last_words.take().unwrap_or_else(|| {
+                DebugError::Connection(match error {
+                    FrameError::Closed | FrameError::Cut => "the program ended, or closed the connection".into(),
+                    error => format!("the connection to the program broke off: {error}"),
+                })
+            })),
+        }
+    }
+
+    /// Lays an answer where the call that waits for it looks.
+    fn route(&self, frame: Frame) -> Result<(), DebugError> {
         let incoming: Incoming = serde_json::from_slice(&frame.json)
             .map_err(|error| DebugError::Connection(format!("a message of the program is not understood: {error}")))?;
+        let mut calls = lock(&self.calls);
         if let Some(id) = incoming.id {
-            if let Some(call) = lock(&self.calls).waiting.remove(&id) {
-                if call.takes_events {
-                    // What comes behind this answer is told of anew.
-                    self.news.silence();
-                }
-                let _ = call.answer.try_send(frame);
+            let Some(call) = calls.waiting.get_mut(&id) else { return Ok(()) };
+            call.answer = Some(frame);
+            if call.takes_events {
+                // What comes behind this answer is told of anew.
+                calls.news = false;
+                self.news.silence();
             }
         } else if incoming.notify.is_some() {
+            calls.news = true;
             self.news.tell();
         } else if let Some(bye) = incoming.bye {
-            return Ok(Some(DebugError::Connection(bye.reason)));
+            calls.last_words = Some(DebugError::Connection(bye.reason));
         } else if let Some(failure) = incoming.error {
-            return Ok(Some(failure.into()));
+            calls.last_words = Some(failure.into());
         }
-        Ok(None)
+        Ok(())
     }
 
     fn end(&self, reason: DebugError) {
-        let mut calls = lock(&self.calls);
-        calls.gone.get_or_insert(reason);
-        calls.waiting.clear();
-        drop(calls);
+        lock(&self.calls).gone.get_or_insert(reason);
+        self.changed.notify_all();
         self.news.tell();
     }
 }

@@ -94,7 +94,7 @@ impl Client {
     /// Waits until events are there to be taken, or the connection is gone. Says whether that came before the time was
     /// over.
     pub fn wait(&self, timeout: Duration) -> bool {
-        self.link.news().wait(timeout)
+        self.link.wait(timeout)
     }
 
     /// Calls a function, on a thread of its own, whenever there is something to take, and once when the connection is

@@ -2,7 +2,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -10,7 +9,7 @@ use crate::doorbell::Doorbell;
 use crate::recursion::{self, Rule};
 use crate::sync::lock;
 
-/// That events wait, for whoever polls, waits or is called back.
+/// That events wait, for whoever polls or is called back.
 pub(super) struct News {
     bell: Doorbell,
     told: Arc<Told>,
@@ -50,24 +49,12 @@ impl News {
         self.told.signal.notify_all();
     }
 
-    pub fn wait(&self, timeout: Duration) -> bool {
-        let until = Instant::now().checked_add(timeout);
-        loop {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let left = left.and_then(|left| Timespec::try_from(left).ok());
-            match poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], left.as_ref()) {
-                Err(rustix::io::Errno::INTR) => continue,
-                ready => return ready.is_ok_and(|ready| ready > 0),
-            }
-        }
-    }
-
     /// Starts the thread of a callback, when that of an earlier one has ended.
     pub fn set_callback(&self, callback: Option<Box<dyn FnMut() + Send>>, rule: Rule) -> io::Result<()> {
         let mut caller = lock(&self.caller);
         self.end(caller.take());
         let Some(mut callback) = callback else { return Ok(()) };
-        *lock(&self.told.state) = State { news: self.wait(Duration::ZERO), over: false };
+        *lock(&self.told.state) = State { news: self.is_rung(), over: false };
         let told = Arc::clone(&self.told);
         let call = move || {
             while told.wait() {
@@ -76,6 +63,11 @@ impl News {
         };
         *caller = Some(thread::Builder::new().name("opscope-debug-callback".into()).spawn(call)?);
         Ok(())
+    }
+
+    fn is_rung(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.bell, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
     /// Ends the callback's thread.

@@ -173,6 +173,8 @@ fn take(from: &mut impl Read, into: &mut [u8]) -> Result<Taken, FrameError> {
             Ok(count) => Ok(Taken::Bytes(count)),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Taken::NoneYet),
+            // So it ends where the other side has gone without having read everything.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(Taken::End),
             Err(error) => Err(error.into()),
         };
     }

@@ -1,6 +1,9 @@
 //! What a debugger does at a stop, through the client.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use opscope_debug::{
     AttachOptions, BreakpointChange, BreakpointSpec, DebugError, EventKind, EventName, EventSet, Moment, Queue, Resume,
@@ -240,6 +243,38 @@ fn a_notification_comes_again_for_what_was_not_taken() {
     for run in runs {
         run.join().unwrap().unwrap();
     }
+}
+
+#[test]
+fn threads_that_share_a_client_read_for_each_other() {
+    const CALLS: u64 = 300;
+    let program = Program::new();
+    let client = program.attached();
+    client.add_breakpoint(at("log")).unwrap();
+    let calls_are_done = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for caller in 0..3 {
+            let (client, calls_are_done) = (&client, &calls_are_done);
+            scope.spawn(move || {
+                for call in 0..CALLS {
+                    client.status().unwrap();
+                    // Some wait for a moment, too, and give up reading when it is over.
+                    if call % 3 == caller {
+                        client.wait(Duration::from_micros(call));
+                    }
+                }
+                calls_are_done.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        let mut run = 0;
+        while calls_are_done.load(Ordering::SeqCst) < 3 {
+            let running = program.start(run, PLAIN);
+            let event = stop(&client);
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+            assert_eq!(running.join().unwrap().unwrap(), Fake::expected(PLAIN));
+            run += 1;
+        }
+    });
 }
 
 #[test]
