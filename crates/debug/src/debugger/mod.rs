@@ -25,7 +25,7 @@ pub use loaded::LoadedModelHandle;
 /// The debugger of a program that runs models: an instrument, and the place where a client attaches. Clones are the same
 /// debugger.
 ///
-/// With nobody attached it costs a run one load and one branch per kernel.
+/// With nobody attached it costs a run two loads and branches per kernel.
 #[derive(Clone)]
 pub struct Debugger(pub(crate) Arc<Shared>);
 
