@@ -3,6 +3,8 @@
 mod process;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use opscope::tensor::{Tensor, npy};
 use process::tensors::{close, near, numbers, read};
@@ -459,12 +461,40 @@ fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_c
 #[test]
 fn lines_from_a_pipe_are_commands_and_an_error_does_not_end_them() {
     let place = Workplace::new();
-    place.write("lines", "break Softmax\nnonsense\nrun\n\np input[0][0, 0]\nstep\n\nquit\necho not reached\n");
+    place.write(
+        "lines",
+        b"break Softmax\nnonsense\nno text: \xff\nrun\n\np input[0][0, 0]\nstep\n\nquit\necho not reached\n",
+    );
     let mut command = place.command(&["debug", &model("digits_cnn.onnx")]);
     let ended = end(command.stdin(fs::File::open(place.path("lines")).unwrap()));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     in_order(&ended.stdout, &["Breakpoint 1, before #15", "input[0][0, 0]", "Run 0 ended"]);
     assert!(!ended.stdout.contains("not reached") && !ended.stdout.contains("(opscope)"), "{ended:?}");
+    in_order(&ended.stderr, &["nonsense", "error: the line is no text in UTF-8"]);
+}
+
+#[test]
+fn whoever_closes_stdout_ends_the_debugger_and_a_full_disk_is_told() {
+    let place = Workplace::new();
+    let arguments = ["debug", &model("digits_cnn.onnx"), "--batch", "-ex", "run 100000000"];
+    let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "it does not run to its end for nobody");
+
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let child = place.command(&arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("the result cannot be printed"), "{ended:?}");
+}
+
+#[test]
+fn names_of_a_model_do_not_steer_the_terminal() {
+    let place = Workplace::new();
+    let ended = batch(&place, &[&model("fixtures/odd_names.onnx")], &["info operators", "break *"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("\\u{0}"), "{ended:?}");
+    assert!(ended.stdout.lines().all(|line| !line.contains(char::is_control)), "{ended:?}");
 }
 
 #[test]

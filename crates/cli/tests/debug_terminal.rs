@@ -204,3 +204,14 @@ fn ctrl_c_ends_a_batch() {
     assert_eq!(status.code(), Some(130), "{shown}");
     assert!(!shown.contains("not reached"), "{shown}");
 }
+
+#[test]
+fn a_terminal_works_again_when_the_debugger_is_ended_at_its_prompt() {
+    let place = Workplace::new();
+    for signal in [Signal::TERM, Signal::HUP] {
+        let terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+        assert!(!terminal.echoes(), "the editor shows what is typed");
+        let (code, echoes) = terminal.end_by(signal);
+        assert_eq!((code, echoes), (Some(128 + signal.as_raw()), true));
+    }
+}

@@ -13,6 +13,7 @@ mod output;
 mod prompt;
 mod show;
 
+use std::io;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -23,12 +24,13 @@ use std::time::{Duration, Instant};
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, EventName, EventSet};
 use opscope::model::Fidelity;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{Exit, Failure};
-use crate::options::FeedArguments;
+use crate::options::{FeedArguments, threads};
 pub use arguments::DebugArguments;
 use arguments::{FidelityName, Part};
 use attendant::Attendant;
@@ -105,7 +107,8 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
         FidelityName::Exact => Fidelity::Exact,
         FidelityName::Optimised => Fidelity::Optimised,
     };
-    let threads = arguments.engine_threads.unwrap_or(std::num::NonZeroUsize::MIN);
+    let threads = threads("--engine-threads", arguments.engine_threads).map_err(Failure::wrong_use)?;
+    let threads = threads.unwrap_or(std::num::NonZeroUsize::MIN);
     let debuggee = Debuggee::load(model, &inputs.wish(&choice), &shapes, fidelity, threads)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
@@ -159,6 +162,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         match prompt.read() {
             Typed::Line(line) if line.trim_start().starts_with('#') => {}
             Typed::Line(line) => drop(console.line(&line, None)),
+            Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
             Typed::End => break,
         }
@@ -167,15 +171,24 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
 }
 
 /// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
-/// does not answer. In a batch nobody would be there to look, so the first one leaves.
+/// does not answer. In a batch nobody would be there to look, so the first one leaves. Other signals end the debugger; a
+/// program that it was attached to goes on.
 fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
-    let mut signals = Signals::new([SIGINT]).map_err(cannot)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
     let board = Arc::clone(board);
+    // Line editing changes how the terminal works, and whoever is ended in it has to change it back.
+    let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
         let mut last: Option<(Instant, u64)> = None;
-        for _ in signals.forever() {
+        for signal in signals.forever() {
+            if signal != SIGINT {
+                if let Some(terminal) = &terminal {
+                    let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
+                }
+                process::exit(128 + signal);
+            }
             let typed = board.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
             if batch || again && !board.typing.load(Ordering::Relaxed) {

@@ -1,7 +1,9 @@
 //! What the debugger says: text for people, or one JSON object a line.
 
+use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::process;
 
 use opscope::debug::DebugError;
 use serde_json::{Map, Value, json};
@@ -21,19 +23,19 @@ impl Output {
     /// A result or an event: its JSON fields, which are those of an object, and its text.
     pub fn tell(&self, kind: &str, fields: Value, text: impl Display) {
         if !self.json {
-            return line(text);
+            return line(&tame(&text.to_string()));
         }
         let mut object = Map::from_iter([("type".to_owned(), kind.into())]);
         if let Value::Object(fields) = fields {
             object.extend(fields);
         }
-        line(Value::Object(object));
+        line(&Value::Object(object).to_string());
     }
 
     /// Something that is good to know.
     pub fn note(&self, text: impl Display) {
         if !self.quiet && !self.json {
-            line(text);
+            line(&tame(&text.to_string()));
         }
     }
 
@@ -53,7 +55,7 @@ impl Output {
         }
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         // A closed stderr is no reason to stop working.
-        let _ = writeln!(io::stderr(), "error: {place}{message}");
+        let _ = writeln!(io::stderr(), "error: {place}{}", tame(&message));
     }
 }
 
@@ -71,8 +73,36 @@ fn message(error: &anyhow::Error) -> String {
     }
 }
 
-/// Whoever reads stdout may have seen enough and closed it: that is no failure.
-fn line(text: impl Display) {
+/// Names of a model may hold anything: what would move a terminal's cursor, or do worse, is shown as an escape.
+fn tame(text: &str) -> Cow<'_, str> {
+    let is_wild = |c: char| c.is_control() && c != '\n';
+    if !text.contains(is_wild) {
+        return text.into();
+    }
+    let letter = |c: char| if is_wild(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(letter).collect()
+}
+
+/// Whoever reads stdout may have seen enough and closed it: that is no failure, but there is nobody left to debug for.
+fn line(text: &str) {
     let mut stdout = io::stdout().lock();
-    let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(0),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: the result cannot be printed: {error}");
+            process::exit(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_a_name_do_not_reach_the_terminal() {
+        assert_eq!(tame("two\nlines, \u{1b}[2J, \u{9b}1m, \0"), "two\nlines, \\u{1b}[2J, \\u{9b}1m, \\u{0}");
+        assert!(matches!(tame("plain, ünïcode"), Cow::Borrowed(_)));
+    }
 }

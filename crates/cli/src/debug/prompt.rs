@@ -18,6 +18,8 @@ use completion::Completion;
 
 const PROMPT: &str = "(opscope) ";
 
+const NO_TEXT: &str = "the line is no text in UTF-8, and was not run";
+
 /// Where lines come from.
 pub enum Prompt {
     /// A person at a terminal.
@@ -38,6 +40,8 @@ pub enum Prompt {
 pub enum Typed {
     /// A line.
     Line(String),
+    /// No text; why not.
+    Unreadable(String),
     /// Ctrl-C: the line is thrown away.
     Cleared,
     /// Ctrl-D, or the end of the input.
@@ -64,10 +68,10 @@ impl Prompt {
     /// Reads a line.
     pub fn read(&mut self) -> Typed {
         let Prompt::Terminal { editor, history, board } = self else {
-            let mut line = String::new();
-            return match io::stdin().lock().read_line(&mut line) {
+            let mut line = Vec::new();
+            return match io::stdin().lock().read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => Typed::End,
-                Ok(_) => Typed::Line(line),
+                Ok(_) => String::from_utf8(line).map_or_else(|_| Typed::Unreadable(NO_TEXT.to_owned()), Typed::Line),
             };
         };
         board.typing.store(true, Ordering::Relaxed);
@@ -86,6 +90,9 @@ impl Prompt {
                 Typed::Line(line)
             }
             Err(ReadlineError::Interrupted) => Typed::Cleared,
+            Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                Typed::Unreadable(NO_TEXT.to_owned())
+            }
             Err(_) => Typed::End,
         }
     }

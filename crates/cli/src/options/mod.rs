@@ -22,7 +22,7 @@ pub use environment::Environment;
 pub use feed::FeedArguments;
 pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
 pub use request::{BenchmarkRequest, DebugServer, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
-pub use resolve::resolve;
+pub use resolve::{resolve, threads};
 pub use shapes::{ShapeChoice, ShapeSet};
 pub use spellings::expand;
 

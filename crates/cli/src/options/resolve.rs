@@ -273,7 +273,8 @@ fn run_name(name: &Path) -> Result<(), Refusal> {
 }
 
 /// A system that is asked for very many threads grinds to a halt before it refuses one.
-fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
+/// A number of threads that a machine can be asked for.
+pub fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
     const MOST: usize = 256;
     match threads.filter(|threads| threads.get() > MOST) {
         Some(many) => Err(Refusal::Value { option, what: format!("{many} are too many"), right: "write 1 to 256" }),

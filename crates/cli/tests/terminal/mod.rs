@@ -6,8 +6,9 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// Longer than anything takes; only a test that fails waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -92,6 +93,18 @@ impl Terminal {
             }
             self.shown.clear();
         }
+    }
+
+    /// Whether the terminal itself shows what is typed.
+    pub fn echoes(&self) -> bool {
+        tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// Ends the command by a signal; its exit code, and whether the terminal shows what is typed afterwards.
+    pub fn end_by(mut self, signal: Signal) -> (Option<i32>, bool) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let code = self.child.wait().unwrap().code();
+        (code, self.echoes())
     }
 
     /// Reads what is shown until the command ends.

@@ -62,9 +62,17 @@ pub fn spec(text: &str) -> Result<BreakpointSpec> {
         let (front, word) = last(place);
         let (before, last_but_one) = last(front);
         match word {
-            "before" if !front.is_empty() => (place, moment) = (front, Some(Moment::Before)),
-            "after" if !front.is_empty() => (place, moment) = (front, Some(Moment::After)),
+            "before" | "after" if !front.is_empty() => {
+                let said = if word == "before" { Moment::Before } else { Moment::After };
+                if moment.replace(said).is_some() {
+                    bail!("a breakpoint stops before an operator or after it; for both, set two");
+                }
+                place = front;
+            }
             number if last_but_one == "run" && !before.is_empty() && number.parse::<u64>().is_ok() => {
+                if run.is_some() {
+                    bail!("a breakpoint is for all runs or for one; set another one for run {number}");
+                }
                 (place, run) = (before, number.parse().ok());
             }
             _ => break,
