@@ -160,14 +160,25 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             break;
         }
         match prompt.read() {
-            Typed::Line(line) if line.trim_start().starts_with('#') => {}
-            Typed::Line(line) => drop(console.line(&line, None)),
+            Typed::Line(text) => typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
             Typed::End => break,
         }
     }
     failed
+}
+
+/// Runs a line, or the lines of a text that was pasted as one.
+fn typed(console: &mut Console, text: &str) {
+    // An empty line repeats the last command.
+    let lines = if text.trim().is_empty() { vec![""] } else { text.lines().collect() };
+    for line in lines.into_iter().filter(|line| !line.trim_start().starts_with('#')) {
+        console.line(line, None);
+        if console.over {
+            return;
+        }
+    }
 }
 
 /// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program

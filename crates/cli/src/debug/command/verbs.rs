@@ -56,7 +56,7 @@ const fn verb(
 
 const TARGETS: &str = "A place is an operator's name or, where no operator has it, a type (Conv); a glob pattern (name:/layer1/*, \
 type:Conv*) or re: and a regular expression; an index (#12); or first nonfinite, first nan, first inf.";
-const TENSORS: &str = "A tensor is input[0], output[0], weight[0] (the operator's, by slot) or value(\"name\"), or simply a value's \
+const TENSORS: &str = "A tensor is input[0], output[0], weight[0] (by slot) or value(\"name\"), or simply a value's \
 name. A slice may follow, as in numpy: output[0][0, :4], input[0][..., -1].";
 
 /// All commands, in the order in which `help` lists them.
@@ -132,7 +132,7 @@ Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, output
         &[],
         "TENSOR [K] [magnitude]",
         Words::Tensors,
-        "the K largest elements, 10 if not given",
+        "the K largest elements, 10 if not given, at most 4096",
         "\
 With `magnitude` the largest without their sign.",
     ),

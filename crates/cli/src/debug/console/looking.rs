@@ -97,9 +97,12 @@ impl Console {
         };
         if let TensorRef::Value(_) = part.tensor
             && let Ok(model) = self.model()
-            && let Ok(answer) = ask(model.into())
         {
-            return Ok((model.into(), answer));
+            match ask(model.into()) {
+                Ok(answer) => return Ok((model.into(), answer)),
+                Err(error) if error.code() != "no_such_tensor" => return Err(error.into()),
+                Err(_) => {}
+            }
         }
         Err(refused)
     }
