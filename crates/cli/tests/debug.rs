@@ -9,6 +9,7 @@ use std::process::Stdio;
 use opscope::tensor::{Tensor, npy};
 use process::tensors::{close, near, numbers, read};
 use process::{Ended, Workplace, end, fixture, model};
+use serde_json::Value;
 
 /// Runs commands in batch on a model.
 fn batch(place: &Workplace, arguments: &[&str], commands: &[&str]) -> Ended {
@@ -22,6 +23,13 @@ fn digits(place: &Workplace, commands: &[&str]) -> String {
     let ended = batch(place, &[&digits, "--input", &image], commands);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
     ended.stdout
+}
+
+/// Runs commands on the digits, whose script must end well, and gives the lines of the JSON.
+fn in_json(place: &Workplace, commands: &[&str]) -> Vec<Value> {
+    let ended = batch(place, &[&model("digits_cnn.onnx"), "--json"], commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The texts stand in this order.
@@ -238,6 +246,26 @@ fn of_parallel_runs_one_can_be_looked_at_while_others_wait_or_go_on() {
     for run in 0..5 {
         assert!(text.contains(&format!("Run {run} ended")), "{run}: {text}");
     }
+}
+
+#[test]
+fn a_run_that_was_let_go_with_all_is_not_told_as_stopped_and_its_end_is_waited_for() {
+    let place = Workplace::new();
+    let ends = |lines: &[Value]| lines.iter().filter(|line| line["type"] == "run_ended").count();
+    let commands = ["break Softmax", "run 2 --parallel 8", "delete", "continue --all", "-wait"];
+    let lines = in_json(&place, &commands);
+    assert_eq!(ends(&lines), 16, "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| line["type"] == "stopped").count(), 1, "{lines:?}");
+
+    let again = "-continue --all";
+    let commands = ["break Softmax", "run 2 --parallel 8", again, again, "delete", again, "-wait", "info runs"];
+    let lines = in_json(&place, &commands);
+    assert_eq!(ends(&lines), 16, "{lines:?}");
+    for stop in lines.iter().filter(|line| line["type"] == "stopped") {
+        assert!(stop["location"].is_object(), "{stop}");
+    }
+    let runs = lines.iter().find(|line| line["type"] == "runs").unwrap();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 0, "{runs}");
 }
 
 #[test]

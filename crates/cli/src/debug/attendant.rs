@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use opscope::debug::client::Client;
-use opscope::debug::{DebugError, EventName, Queue, Resume};
+use opscope::debug::{DebugError, EventName, Queue, Resume, Sequence};
 
 use super::board::{Board, News};
 
@@ -55,6 +55,12 @@ struct Attending {
 
 impl Attending {
     fn attend(mut self) {
+        self.read_to_the_end();
+        // Nobody waits for what cannot come any more.
+        self.board.has_read(Sequence(u64::MAX));
+    }
+
+    fn read_to_the_end(&mut self) {
         let gone = loop {
             self.client.wait(self.turn.saturating_sub(self.renewed.elapsed()));
             match self.take() {
@@ -79,6 +85,7 @@ impl Attending {
     fn take(&self) -> Result<Course, DebugError> {
         loop {
             let mut events = self.client.next_events(Queue::Sync, HANDFUL)?;
+            let last = events.last().map(|event| event.sequence);
             events.extend(self.client.next_events(Queue::Async, HANDFUL)?);
             if events.is_empty() {
                 return Ok(Course::GoesOn);
@@ -101,6 +108,9 @@ impl Attending {
                         return Err(error);
                     }
                 }
+            }
+            if let Some(last) = last {
+                self.board.has_read(last);
             }
         }
     }

@@ -78,6 +78,8 @@ struct State {
     awaited: Option<RunId>,
     /// Events whose threads wait, in the order in which they came.
     stops: Vec<Event>,
+    /// The last event that can stop somebody and was read.
+    read: Option<Sequence>,
 }
 
 impl Board {
@@ -149,9 +151,24 @@ impl Board {
         self.lock().stops.iter().find(|stop| stop.sequence == event).cloned()
     }
 
-    /// A run is let go.
+    /// A run is let go. That it had stopped is no news any more.
     pub fn forget(&self, event: Sequence) {
-        self.lock().stops.retain(|stop| stop.sequence != event);
+        let mut state = self.lock();
+        state.stops.retain(|stop| stop.sequence != event);
+        state.news.retain(|news| !matches!(news, News::Stopped(stop) if stop.sequence == event));
+    }
+
+    /// What stopped somebody up to this event is here now.
+    pub fn has_read(&self, event: Sequence) {
+        self.lock().read = Some(event);
+        self.changed.notify_all();
+    }
+
+    /// Waits until all that stopped somebody up to this event is here, or nothing comes any more.
+    pub fn catch_up(&self, event: Sequence) {
+        let state = self.lock();
+        let is_behind = |state: &mut State| state.read < Some(event);
+        drop(self.changed.wait_while(state, is_behind).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Throws away what was typed before something began.
@@ -207,10 +224,20 @@ impl State {
 mod tests {
     use std::thread;
 
+    use serde_json::json;
+
     use super::*;
 
     fn ended(run: usize) -> News {
         News::RunEnded(RunEnd { run: RunId(run as u64), outcome: Ok(Vec::new()) })
+    }
+
+    fn stop(sequence: u64) -> Event {
+        let event = json!({
+            "sequence": sequence, "at": 0, "thread": 1, "waiting": true, "replayed": false, "coalesced": 0,
+            "kind": "timeout",
+        });
+        serde_json::from_value(event).unwrap()
     }
 
     fn run(news: News) -> usize {
@@ -247,5 +274,16 @@ mod tests {
         });
         board.drain(false);
         assert!(board.take().is_none());
+    }
+
+    #[test]
+    fn a_run_that_was_let_go_before_anybody_was_told_that_it_stopped_is_no_news() {
+        let board = Board::default();
+        let events = [1, 2].map(stop);
+        events.iter().for_each(|event| board.post(News::Stopped(event.clone())));
+        board.forget(Sequence(1));
+        assert!(matches!(board.take(), Some(News::Stopped(event)) if event.sequence == Sequence(2)));
+        assert!(board.take().is_none());
+        assert_eq!(board.stops(), events[1..]);
     }
 }

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::{
-    BreakpointChange, Event, EventKind, EventName, EventSet, Exception, Fate, Place, Resume, Sequence, Target,
+    BreakpointChange, DebugError, Event, EventKind, EventName, EventSet, Exception, Fate, Place, Resume, Sequence,
+    Target,
 };
 use opscope::model::RunId;
 use serde_json::json;
@@ -74,8 +75,18 @@ impl Console {
 
     pub(super) fn go_on_all(&mut self) -> Result<()> {
         self.stop()?;
+        // Some may have stopped by now without that having come here.
+        if let Some(newest) = self.client.status()?.stopped.iter().map(|stop| stop.event).max() {
+            self.board.catch_up(newest);
+        }
         for stop in self.board.stops() {
-            self.let_go(stop.sequence, Resume::Continue)?;
+            match self.let_go(stop.sequence, Resume::Continue) {
+                // One that has gone on by itself needs nothing; the others do.
+                Err(error) if error.downcast_ref().is_none_or(|error: &DebugError| error.code() != "gone_on") => {
+                    return Err(error);
+                }
+                _ => {}
+            }
         }
         self.wait(None).map(drop)
     }
