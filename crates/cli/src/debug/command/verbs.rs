@@ -189,7 +189,7 @@ Its outputs are zeros, or the tensors of the files, one for each output. The run
     ),
     verb("abort", &[], "[REASON]", Words::Nothing, "end the run here", ""),
     verb("pause", &["interrupt"], "", Words::Nothing, "stop what runs at its next operator", ""),
-    verb("wait", &[], "", Words::Nothing, "wait for the next stop", ""),
+    verb("wait", &[], "", Words::Nothing, "wait for the next stop", "One that came while nothing waited for it counts."),
     verb("events", &[], "[NAME...|all|default|none]", Words::Events, "which events are told; stops always are", ""),
     verb("source", &[], "FILE", Words::Files, "run the commands of a file", ""),
     verb("echo", &[], "TEXT", Words::Nothing, "print a text", ""),

@@ -106,7 +106,12 @@ impl Console {
         self.wait(None).map(drop)
     }
 
+    /// Waits for the next stop. One that came before anybody waited counts: it may come as soon as its breakpoint is set.
     pub(super) fn await_stop(&mut self) -> Result<()> {
+        if let Some(stop) = self.unawaited.take().and_then(|stop| self.board.stop(stop)) {
+            self.tell_stop(&stop);
+            return Ok(());
+        }
         if !self.runs_go_on() {
             bail!("no run is going on; `run` starts one");
         }
@@ -234,7 +239,10 @@ impl Console {
     fn tell(&mut self, news: News) {
         match news {
             News::Told(event) => self.tell_event(&event, false),
-            News::Stopped(event) => self.tell_stop(&event),
+            News::Stopped(event) => {
+                self.tell_stop(&event);
+                self.unawaited = Some(event.sequence);
+            }
             News::RunEnded(end) => {
                 let aborted = self.aborted.remove(&end.run.0);
                 self.run_failed |= end.outcome.is_err() && !aborted;

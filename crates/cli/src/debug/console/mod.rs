@@ -43,6 +43,8 @@ pub struct Console {
     aborted: BTreeSet<u64>,
     /// Whether a run failed that was not ended by a command.
     pub run_failed: bool,
+    /// The last stop that was told while no command waited for one.
+    unawaited: Option<Sequence>,
     /// Whether the program is gone.
     pub gone: bool,
     /// Files within files.
@@ -74,6 +76,7 @@ impl Console {
             listing: None,
             aborted: BTreeSet::new(),
             run_failed: false,
+            unawaited: None,
             gone: false,
             depth: 0,
             over: false,
