@@ -142,6 +142,21 @@ fn conditions_ignore_counts_and_switches_decide_what_stops() {
 }
 
 #[test]
+fn a_condition_that_cannot_be_evaluated_is_told_once() {
+    let place = Workplace::new();
+    let commands = ["break Conv if absmax(input[99]) > 1", "run 2", "run"];
+    let text = digits(&place, &commands);
+    let note = "note: breakpoint 1 cannot be evaluated: there is no input[99] here";
+    assert_eq!(text.matches(note).count(), 1, "{text}");
+    in_order(&text, &["Run 1 ended", note, "Run 2 ended"]);
+    let lines = in_json(&place, &commands);
+    let troubles: Vec<_> = lines.iter().filter(|line| line["type"] == "trouble").collect();
+    assert_eq!(troubles.len(), 1, "{lines:?}");
+    assert_eq!(troubles[0]["breakpoint"], 1);
+    assert!(troubles[0]["reason"].as_str().unwrap().contains("input[99]"), "{lines:?}");
+}
+
+#[test]
 fn continue_with_a_number_lets_hits_pass() {
     let place = Workplace::new();
     let text = digits(&place, &["break Relu", "run", "continue 2", "continue"]);

@@ -19,6 +19,9 @@ impl Console {
             _ => error.into(),
         })?;
         self.tell_breakpoint(&info);
+        if info.spec.condition.is_some() {
+            self.conditional.insert(info.id);
+        }
         Ok(())
     }
 
@@ -33,6 +36,11 @@ impl Console {
         let change = BreakpointChange { condition: Some(condition), ..BreakpointChange::default() };
         let info = self.client.change_breakpoint(breakpoint, change)?;
         self.tell_breakpoint(&info);
+        // The trouble that is known is that of the earlier condition.
+        match info.trouble {
+            Some(_) => self.conditional.remove(&breakpoint),
+            None => self.conditional.insert(breakpoint),
+        };
         Ok(())
     }
 
@@ -110,6 +118,24 @@ impl Console {
         };
         self.output.tell("events", json!({ "events": names }), text);
         Ok(())
+    }
+
+    /// Says once of each breakpoint that its condition could not be evaluated, for then it stops nobody.
+    pub(super) fn tell_troubles(&mut self) {
+        if self.conditional.is_empty() {
+            return;
+        }
+        // Where the program is gone, that is told.
+        for info in self.client.breakpoints().unwrap_or_default() {
+            if let Some(trouble) = &info.trouble
+                && self.conditional.remove(&info.id)
+            {
+                let fields = json!({ "breakpoint": info.id, "reason": trouble });
+                let reason = trouble.lines().next().unwrap_or_default();
+                let text = format!("note: breakpoint {} cannot be evaluated: {reason}", info.id);
+                self.output.tell("trouble", fields, text);
+            }
+        }
     }
 
     fn or_all(&self, breakpoints: Vec<BreakpointId>) -> Result<Vec<BreakpointId>> {

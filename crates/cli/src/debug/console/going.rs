@@ -166,6 +166,7 @@ impl Console {
         self.board.drain(true);
         let outcome = self.take_until_a_stop(only);
         self.board.drain(false);
+        self.tell_troubles();
         outcome
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
-use opscope::debug::{Event, EventSet, ModelId, Sequence};
+use opscope::debug::{BreakpointId, Event, EventSet, ModelId, Sequence};
 use serde_json::json;
 
 use super::board::Board;
@@ -39,6 +39,8 @@ pub struct Console {
     repeat: Option<Command>,
     /// The line of the listing that comes next.
     listing: Option<(ModelId, usize)>,
+    /// Breakpoints whose conditions may fail to be evaluated, which was not told.
+    conditional: BTreeSet<BreakpointId>,
     /// Runs that were ended by a command.
     aborted: BTreeSet<u64>,
     /// Whether a run failed that was not ended by a command.
@@ -74,6 +76,7 @@ impl Console {
             told: EventSet::default(),
             repeat: None,
             listing: None,
+            conditional: BTreeSet::new(),
             aborted: BTreeSet::new(),
             run_failed: false,
             unawaited: None,
