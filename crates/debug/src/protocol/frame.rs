@@ -108,7 +108,7 @@ impl FrameReader {
     }
 
     /// Takes what the stream has: a frame when its last byte is there. None where a stream that does not block has no
-    /// more for now, and after some MiB of a long frame, so that a caller with other duties can see to them.
+    /// more yet, and after some MiB of a long frame, so that a caller with other duties can see to them.
     ///
     /// # Errors
     /// When the stream ends or fails, or a frame is longer than is taken: then the stream cannot be understood any more.
