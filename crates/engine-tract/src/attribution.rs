@@ -1,14 +1,15 @@
 //! Which operators of the file a kernel stands for.
 //!
-//! At exact fidelity a kernel's name tells. An optimiser, though, names a fused kernel after the *last* operator that
-//! went into it: a convolution with the addition behind it is called after the addition. Counting time by such names
-//! credits the wrong operators, so a matrix kernel counts for the matrix operator in it. What went into which kernel is
-//! not recorded anywhere; it is inferred from the graph and marked as inferred.
+//! At exact fidelity a kernel's name tells. An optimiser names a fused kernel after any of the operators that went into it,
+//! so names alone credit the wrong ones. What is known is which values of the file each kernel gives (see
+//! [`provenance`](crate::provenance)): the operators between those values and the values that other kernels give are what a
+//! kernel stands for. Where several kernels lie between the same values, their names and kinds tell which is which, and
+//! that is marked as inferred.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use opscope_model::{Attribution, Fidelity, KernelId};
-use opscope_onnx::{Graph, Operator, OperatorId, Producer};
+use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 
 /// One step of the engine's, as far as attribution needs it.
 pub(crate) struct Step {
@@ -18,8 +19,10 @@ pub(crate) struct Step {
     pub named: Option<OperatorId>,
     /// The steps whose outputs it takes.
     pub feeds_from: Vec<KernelId>,
-    /// The operators that the names of its constants lead to.
-    pub constants: Vec<OperatorId>,
+    /// The values of the file that its outputs carry.
+    pub made: Vec<ValueId>,
+    /// Whether it only shows its input in another shape or order.
+    pub only_layout: bool,
 }
 
 /// Operators that are executed by a matrix kernel, which is where the time goes.
@@ -40,6 +43,23 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Ve
     if steps.is_empty() {
         return Vec::new();
     }
+    if fidelity == Fidelity::Exact {
+        return by_name(graph, steps);
+    }
+    let regions = Regions::of(graph, steps);
+    let mut groups = regions.groups();
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.only_layout) {
+        // It gives what the step before it gave.
+        let before = step.feeds_from.first().map(|from| from.index());
+        if let Some(from) = before.filter(|from| regions.made[*from] == regions.made[index]) {
+            groups[index] = groups[from].clone();
+        }
+    }
+    place_the_rest(graph, &mut groups);
+    groups
+}
+
+fn by_name(graph: &Graph, steps: &[Step]) -> Vec<Vec<Attribution>> {
     let mut groups: Vec<Vec<Attribution>> = Vec::with_capacity(steps.len());
     for step in steps {
         let inherited =
@@ -49,10 +69,6 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Ve
             None => Attribution { operator: inherited().unwrap_or(graph.operators[0].id), exact: false },
         };
         groups.push(vec![group]);
-    }
-    if fidelity == Fidelity::Optimised {
-        credit_matrix_operators(graph, steps, &mut groups);
-        place_the_rest(graph, &mut groups);
     }
     groups
 }
@@ -65,38 +81,147 @@ fn is_matrix_kernel(op: &str) -> bool {
     (op.contains("MatMul") || op.contains("EinSum")) && !prepares_operand(op)
 }
 
-/// Whether a step only brings an operand into the layout that a matrix kernel reads.
+/// Whether a step only brings an operand into the layout that another kernel reads.
 fn prepares_operand(op: &str) -> bool {
-    op.contains("Pack") || op.contains("Im2col")
+    op.contains("Pack") || op.contains("Im2col") || op == "Pad"
 }
 
-/// Puts the matrix operator first in each matrix kernel that is named after something else.
-fn credit_matrix_operators(graph: &Graph, steps: &[Step], groups: &mut [Vec<Attribution>]) {
-    let mut claimed: HashSet<OperatorId> = steps
-        .iter()
-        .filter(|step| is_matrix_kernel(&step.op))
-        .filter_map(|step| step.named)
-        .filter(|&id| is_matrix(graph.operator(id)))
-        .collect();
-    for (index, step) in steps.iter().enumerate().filter(|(_, step)| is_matrix_kernel(&step.op)) {
-        let named = groups[index][0];
-        if is_matrix(graph.operator(named.operator)) {
-            continue;
+/// The steps of a plan, and the operators between the values that they give.
+struct Regions<'a> {
+    graph: &'a Graph,
+    steps: &'a [Step],
+    /// For each step the values that it gives, maybe in another shape.
+    made: Vec<Vec<ValueId>>,
+    /// For each step the operators between its values and those of other steps. Empty for a step that gives no value.
+    operators: Vec<BTreeSet<OperatorId>>,
+    /// For each step that gives no value, the steps behind it that are the first to give one.
+    leads_to: Vec<BTreeSet<usize>>,
+}
+
+impl<'a> Regions<'a> {
+    fn of(graph: &'a Graph, steps: &'a [Step]) -> Self {
+        let mut made: Vec<Vec<ValueId>> = steps.iter().map(|step| step.made.clone()).collect();
+        for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| step.only_layout) {
+            if let Some(from) = step.feeds_from.first().map(|from| from.index()).filter(|from| made[*from].is_empty()) {
+                made[from] = made[index].clone();
+            }
         }
-        // The steps that prepare a matrix kernel's operands, and its packed weights, carry the matrix operator's own name.
-        let feeds = step.feeds_from.iter().map(|&from| &steps[from.index()]);
-        let hinted: Vec<OperatorId> = feeds
-            .filter(|feed| prepares_operand(&feed.op))
-            .filter_map(|feed| feed.named)
-            .chain(step.constants.iter().copied())
-            .filter(|&id| is_matrix(graph.operator(id)))
-            .collect();
-        if let Some(matrix) = nearest_before(graph, named.operator, |id| hinted.contains(&id)).or_else(|| {
-            nearest_before(graph, named.operator, |id| is_matrix(graph.operator(id)) && !claimed.contains(&id))
-        }) {
-            claimed.insert(matrix);
-            groups[index].insert(0, Attribution { operator: matrix, exact: false });
+        let mut maker: HashMap<ValueId, usize> = HashMap::new();
+        for (index, made) in made.iter().enumerate() {
+            for &value in made {
+                maker.entry(value).or_insert(index);
+            }
         }
+        let depends = graph.depends_on_input();
+        let region = |(index, made): (usize, &Vec<ValueId>)| {
+            let mut found = BTreeSet::new();
+            let mut values = made.clone();
+            while let Some(value) = values.pop() {
+                let Producer::Operator(id, _) = graph.value(value).producer else { continue };
+                if found.insert(id) {
+                    let operator = graph.operator(id);
+                    let taken = operator.inputs.iter().flatten().chain(&operator.captures).copied();
+                    values.extend(taken.filter(|value| {
+                        depends[value.index()] && maker.get(value).is_none_or(|maker| *maker == index)
+                    }));
+                }
+            }
+            found
+        };
+        let operators = made.iter().enumerate().map(region).collect();
+        let mut leads_to = vec![BTreeSet::new(); steps.len()];
+        for index in (0..steps.len()).rev() {
+            let goal = if made[index].is_empty() { leads_to[index].clone() } else { BTreeSet::from([index]) };
+            for from in steps[index].feeds_from.iter().map(|from| from.index()) {
+                if made[from].is_empty() {
+                    leads_to[from].extend(goal.iter().copied());
+                }
+            }
+        }
+        Self { graph, steps, made, operators, leads_to }
+    }
+
+    /// The operators that a step can stand for.
+    fn candidates(&self, step: usize) -> BTreeSet<OperatorId> {
+        match self.made[step].is_empty() {
+            true => self.leads_to[step].iter().flat_map(|goal| self.operators[*goal].iter().copied()).collect(),
+            false => self.operators[step].clone(),
+        }
+    }
+
+    /// Whether a step computes nothing.
+    fn prepares(&self, step: usize) -> bool {
+        self.steps[step].only_layout || prepares_operand(&self.steps[step].op)
+    }
+
+    /// The operator that a step's name leads to, where the values agree.
+    fn named(&self, step: usize) -> Option<OperatorId> {
+        self.steps[step].named.filter(|named| self.candidates(step).contains(named))
+    }
+
+    fn groups(&self) -> Vec<Vec<Attribution>> {
+        let is_inner = |step: &usize| self.made[*step].is_empty();
+        // What the inner steps that compute something have taken of each region.
+        let mut taken: Vec<BTreeSet<OperatorId>> = vec![BTreeSet::new(); self.steps.len()];
+        let mut is_shared = vec![false; self.steps.len()];
+        for inner in (0..self.steps.len()).filter(is_inner) {
+            if self.prepares(inner) {
+                continue;
+            }
+            for &goal in &self.leads_to[inner] {
+                is_shared[goal] = true;
+                taken[goal].extend(self.counts_for(inner));
+            }
+        }
+        let group = |step: usize| match is_inner(&step) {
+            true => self.inner_group(step),
+            false => self.outer_group(step, &taken[step], is_shared[step]),
+        };
+        (0..self.steps.len()).map(group).collect()
+    }
+
+    /// The operator that a step's time counts for: the matrix operator for a matrix kernel and for what prepares its
+    /// operands, otherwise the one that it is named after.
+    fn counts_for(&self, step: usize) -> Option<OperatorId> {
+        let candidates = self.candidates(step);
+        let named = self.named(step);
+        let matrix = || {
+            let wanted = |id: OperatorId| candidates.contains(&id) && is_matrix(self.graph.operator(id));
+            let start = named.or(candidates.last().copied())?;
+            if wanted(start) { Some(start) } else { nearest_before(self.graph, start, wanted) }
+        };
+        let op = &self.steps[step].op;
+        let matrix = if is_matrix_kernel(op) { matrix() } else { None };
+        matrix.or(named).or(candidates.last().copied())
+    }
+
+    /// A step whose output is no value of the file.
+    fn inner_group(&self, step: usize) -> Vec<Attribution> {
+        let candidates = self.candidates(step);
+        let Some(operator) = self.counts_for(step) else {
+            let operator = self.steps[step].named.unwrap_or(self.graph.operators[0].id);
+            return vec![Attribution { operator, exact: false }];
+        };
+        let only_matrix = candidates.iter().filter(|id| is_matrix(self.graph.operator(**id))).eq([&operator]);
+        let exact = candidates.len() == 1 || (only_matrix && self.prepares(step));
+        vec![Attribution { operator, exact }]
+    }
+
+    /// A step that gives a value of the file. What inner steps have taken is theirs.
+    fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
+        let all = &self.operators[step];
+        let Some(first) = self.counts_for(step) else {
+            let operator = self.steps[step].named.unwrap_or(self.graph.operators[0].id);
+            return vec![Attribution { operator, exact: false }];
+        };
+        let first = if taken.contains(&first) {
+            all.iter().rev().find(|id| !taken.contains(id)).copied().unwrap_or(first)
+        } else {
+            first
+        };
+        let rest = all.iter().rev().filter(|id| **id != first && !taken.contains(id)).copied();
+        let exact = !is_shared || all.len() == 1;
+        std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact }).collect()
     }
 }
 

@@ -7,11 +7,13 @@ use opscope_model::{Fidelity, Kernel, KernelId, KernelInput, TensorType};
 use opscope_onnx::{Graph, ValueId};
 use tract_onnx::prelude::{TypedFact, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TypedSimplePlan};
+use tract_onnx::tract_core::ops::change_axes::{AxisOp, IntoShape};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::source::TypedSource;
 
 use crate::attribution::{Step, attribute};
 use crate::live::Outlets;
+use crate::provenance::Provenance;
 use crate::{names, tensors};
 
 /// Stands for the nodes that are no kernels: inputs, which tract also "executes".
@@ -27,14 +29,16 @@ pub(crate) struct Kernels {
     pub outlets: Outlets,
 }
 
+/// What is known of the values of a plan: see [`Prepared`](crate::prepare::Prepared).
+pub(crate) struct Values<'a> {
+    pub values: &'a HashMap<OutletId, Vec<ValueId>>,
+    pub carried: &'a Provenance,
+    pub weights: &'a [(ValueId, OutletId)],
+}
+
 /// The kernels of a plan, in the file's words.
-pub(crate) fn kernels(
-    graph: &Graph,
-    plan: &TypedSimplePlan,
-    fidelity: Fidelity,
-    values: &HashMap<OutletId, Vec<ValueId>>,
-    weights: &[(ValueId, OutletId)],
-) -> Kernels {
+pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity, prepared: &Values<'_>) -> Kernels {
+    let Values { values, weights, .. } = *prepared;
     let model = plan.model();
     let mut kernel_of = vec![NO_KERNEL; model.nodes().len()];
     let mut executed = Vec::new();
@@ -46,7 +50,7 @@ pub(crate) fn kernels(
             executed.push(node);
         }
     }
-    let steps: Vec<Step> = executed.iter().map(|&node| step(model, node, &kernel_of, values, graph)).collect();
+    let steps: Vec<Step> = executed.iter().map(|&node| step(model, node, &kernel_of, prepared, graph)).collect();
     let attributions = attribute(graph, &steps, fidelity);
 
     let mut value_at: HashMap<OutletId, ValueId> = HashMap::new();
@@ -90,16 +94,10 @@ pub(crate) fn kernels(
     Kernels { kernels, kernel_of, outlets }
 }
 
-fn step(
-    model: &TypedModel,
-    id: usize,
-    kernel_of: &[KernelId],
-    values: &HashMap<OutletId, Vec<ValueId>>,
-    graph: &Graph,
-) -> Step {
+fn step(model: &TypedModel, id: usize, kernel_of: &[KernelId], prepared: &Values<'_>, graph: &Graph) -> Step {
     let node = model.node(id);
     let by_value = || {
-        let value = *values.get(&OutletId::new(id, 0))?.first()?;
+        let value = *prepared.values.get(&OutletId::new(id, 0))?.first()?;
         match graph.value(value).producer {
             opscope_onnx::Producer::Operator(operator, _) => Some(operator),
             _ => None,
@@ -111,7 +109,11 @@ fn step(
         op: node.op.name().into_owned(),
         named: decode(&node.name).or_else(by_value),
         feeds_from: node.inputs.iter().map(|outlet| kernel_of[outlet.node]).filter(|id| *id != NO_KERNEL).collect(),
-        constants: node.inputs.iter().filter_map(|outlet| decode(&model.node(outlet.node).name)).collect(),
+        only_layout: node.op_is::<AxisOp>() || node.op_is::<IntoShape>(),
+        made: (0..node.outputs.len())
+            .filter_map(|slot| prepared.carried.get(&OutletId::new(id, slot)))
+            .flat_map(|carried| carried.iter().map(|carried| carried.value))
+            .collect(),
     }
 }
 

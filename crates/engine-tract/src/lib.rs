@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod attribution;
+mod branches;
 mod engine;
 mod guard;
 mod kernels;
@@ -22,8 +23,10 @@ mod live;
 mod model;
 mod names;
 mod observed;
+mod optimise;
 mod plan;
 mod prepare;
+mod provenance;
 mod rewrite;
 mod support;
 mod tensors;

@@ -11,7 +11,7 @@ use tract_onnx::tract_core::internal::{OutletId, TractResult};
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
-use crate::guard;
+use crate::{branches, guard};
 
 /// What this process can have at most, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,8 +123,12 @@ impl Memory {
             Ok((name, model.outlet_fact(outlet)?.clone()))
         });
         let outer = outer.collect::<TractResult<Vec<_>>>()?;
+        let taken = branches::decided_at(model, node);
         if let Some(branches) = model.node_mut(node).op_as_mut::<If>() {
-            for body in [&mut branches.then_body, &mut branches.else_body] {
+            for (branch, body) in [(true, &mut branches.then_body), (false, &mut branches.else_body)] {
+                if taken.is_some_and(|taken| taken != branch) {
+                    continue;
+                }
                 let mut known = body.clone();
                 for outlet in known.input_outlets()?.to_vec() {
                     let name = &known.node(outlet.node).name;

@@ -68,8 +68,11 @@ impl TractModel {
             return Err(error.clone());
         }
         let graph = Arc::clone(&self.graph);
-        let made = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked)
-            .and_then(|prepared| TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked));
+        let made = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked);
+        let made = made.and_then(|mut prepared| {
+            prepared.notes.extend(resized_inputs(&self.graph, inputs).map(|(_, note)| note));
+            TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked)
+        });
         match made {
             Ok(plan) => {
                 let plan = Arc::new(plan);
@@ -104,6 +107,10 @@ impl Model for TractModel {
             Ok(plan) => return Ok(plan),
             Err(error) => error,
         };
+        let first = match resized_inputs(&self.graph, inputs).next() {
+            Some((refusal, _)) => refusal,
+            None => first,
+        };
         let baked = self.bakeable(inputs);
         if baked.is_empty() {
             return Err(first);
@@ -127,9 +134,10 @@ fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
     for (&id, tensor) in graph.inputs.iter().zip(inputs) {
         check_type(graph, id, tensor)?;
         let Some(shape) = &graph.value(id).shape else { continue };
+        let open = Dim::any_open(shape);
         let fits = shape.len() == tensor.shape().len()
             && shape.iter().zip(tensor.shape()).all(|(dim, &found)| match dim {
-                Dim::Fixed(expected) => *expected == found,
+                Dim::Fixed(expected) => *expected == found || open,
                 Dim::Symbol(name) if name.is_empty() => true,
                 Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
             });
@@ -141,14 +149,39 @@ fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
                 },
                 Dim::Fixed(_) => dim.to_string(),
             });
-            return Err(EngineError::InputShape {
-                name: graph.value(id).name.clone(),
-                expected: expected.collect::<Vec<_>>().join(", "),
-                found: tensor.shape().to_vec(),
-            });
+            return Err(wrong_shape(graph, id, &expected.collect::<Vec<_>>(), tensor));
         }
     }
     Ok(())
+}
+
+fn wrong_shape(graph: &Graph, id: ValueId, expected: &[String], tensor: &Tensor) -> EngineError {
+    EngineError::InputShape {
+        name: graph.value(id).name.clone(),
+        expected: expected.join(", "),
+        found: tensor.shape().to_vec(),
+    }
+}
+
+/// The inputs that have another size than the file declares beside an open dimension: what to answer where the graph
+/// cannot take them, and what to say where it can.
+fn resized_inputs<'a>(graph: &'a Graph, inputs: &'a [Tensor]) -> impl Iterator<Item = (EngineError, String)> + 'a {
+    graph.inputs.iter().zip(inputs).filter_map(|(&id, tensor)| {
+        let value = graph.value(id);
+        let declared = value.shape.as_deref()?;
+        let differs = |(dim, found): (&Dim, &usize)| matches!(dim, Dim::Fixed(expected) if expected != found);
+        if !declared.iter().zip(tensor.shape()).any(differs) {
+            return None;
+        }
+        let expected: Vec<String> = declared.iter().map(Dim::to_string).collect();
+        let note = format!(
+            "input '{}' is declared as [{}]; it runs with {:?}, which the graph takes",
+            value.name,
+            expected.join(", "),
+            tensor.shape()
+        );
+        Some((wrong_shape(graph, id, &expected, tensor), note))
+    })
 }
 
 fn check_type(graph: &Graph, id: ValueId, tensor: &Tensor) -> Result<(), EngineError> {

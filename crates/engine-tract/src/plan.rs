@@ -18,7 +18,7 @@ use tract_onnx::tract_core::model::order::build_flush_list;
 use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::guard;
-use crate::kernels::{Kernels, kernels};
+use crate::kernels::{Kernels, Values, kernels};
 use crate::live::Outlets;
 use crate::observed::Observed;
 use crate::prepare::{Baked, Prepared};
@@ -39,6 +39,7 @@ pub(crate) struct TractPlan {
     constants: Vec<(ValueId, usize)>,
     outputs: usize,
     inputs: Vec<ExpectedInput>,
+    notes: Vec<String>,
     /// A state keeps what operators allocate for themselves. A run takes one, so that concurrent runs never wait.
     states: Mutex<Vec<TypedSimpleState>>,
 }
@@ -60,7 +61,7 @@ impl TractPlan {
         inputs: &[Tensor],
         baked: &Baked<'_>,
     ) -> Result<Self, EngineError> {
-        let Prepared { model, values, constants, weights, outputs } = prepared;
+        let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
         let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
         let (plan, state) = guard::load(&graph, || {
             let options = RunOptions { executor: executor.clone(), ..RunOptions::default() };
@@ -68,7 +69,10 @@ impl TractPlan {
             let state = plan.spawn()?;
             Ok((plan, state))
         })?;
-        let Kernels { kernels, kernel_of, mut outlets } = kernels(&graph, &plan, fidelity, &values, &weights);
+        let Kernels { kernels, kernel_of, mut outlets } = {
+            let values = Values { values: &values, carried: &carried, weights: &weights };
+            kernels(&graph, &plan, fidelity, &values)
+        };
         outlets.extend(constants.iter().copied());
         let model = plan.model();
         let flushed =
@@ -91,6 +95,7 @@ impl TractPlan {
             constants: constants.into_iter().map(|(value, outlet)| (value, outlet.node)).collect(),
             outputs,
             inputs: inputs.collect(),
+            notes,
             states: Mutex::new(vec![state]),
             graph,
         })
@@ -182,6 +187,10 @@ impl TractPlan {
 impl Plan for TractPlan {
     fn kernels(&self) -> &Arc<[Kernel]> {
         &self.kernels
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {

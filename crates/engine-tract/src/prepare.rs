@@ -1,5 +1,6 @@
 //! From the file's messages and the actual inputs to a model of tract's that can be planned.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -7,13 +8,17 @@ use opscope_model::{EngineError, Fidelity};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
-use tract_onnx::prelude::{InferenceFact, InferenceModelExt, IntoArcTensor, Tensor as TractTensor, TypedModel};
+use tract_onnx::prelude::{
+    InferenceFact, InferenceModelExt, IntoArcTensor, Tensor as TractTensor, TypedFact, TypedModel,
+};
 use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
-use crate::{guard, tensors};
+use crate::optimise::optimise;
+use crate::provenance::{self, Provenance};
+use crate::{branches, guard, support, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -21,14 +26,18 @@ pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
 /// A model that is ready to be planned.
 pub(crate) struct Prepared {
     pub model: TypedModel,
-    /// Which values of the file each outlet is. Complete at exact fidelity; otherwise the model's outputs.
+    /// Which values of the file each outlet is, to the last element. Complete at exact fidelity.
     pub values: HashMap<OutletId, Vec<ValueId>>,
+    /// At optimised fidelity, which values of the file each outlet carries, some of them with their axes in another order.
+    pub carried: Provenance,
     /// Values that were computed at load, because no input's data is needed for them.
     pub constants: Vec<(ValueId, OutletId)>,
     /// Initializers of the file that are used as they are.
     pub weights: Vec<(ValueId, OutletId)>,
     /// How many of the model's first outputs are those of the file.
     pub outputs: usize,
+    /// What a user should know of how the plan runs the model.
+    pub notes: Vec<String>,
 }
 
 /// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
@@ -40,37 +49,47 @@ pub(crate) fn prepare(
     inputs: &[Tensor],
     baked: &Baked<'_>,
 ) -> Result<Prepared, EngineError> {
-    guard::load(graph, || {
-        let mut parsed = parse(graph, framework, proto)?;
-        bake(&mut parsed, graph, baked)?;
-        let free = (0..inputs.len()).filter(|slot| !baked.iter().any(|(baked, _)| baked == slot));
-        for (outlet, slot) in free.enumerate() {
-            let Some(datum) = tensors::datum_type(inputs[slot].dtype()) else {
-                bail!("tract takes no inputs of {}", inputs[slot].dtype());
-            };
-            parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
+    let mut proto = Cow::Borrowed(proto);
+    let parsed = loop {
+        let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
+        let decided = branches::decided(&proto, &parsed);
+        if decided.is_empty() {
+            break parsed;
         }
-        let memory = Memory::of_this_process();
-        memory.check_untyped(&mut parsed.model)?;
+        branches::inline(proto.to_mut(), &decided);
+    };
+    support::check_branches(graph, framework, &proto)?;
+    guard::load(graph, || {
         let initializers = initializers(graph, &parsed);
-        let mut prepared = match fidelity {
-            Fidelity::Optimised => {
-                let outputs = graph.outputs.len();
-                let model = parsed.model.into_optimized()?;
-                let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
-                for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
-                    if !model.node(outlet.node).op_is::<Const>() {
-                        values.entry(outlet).or_default().push(value);
-                    }
-                }
-                Prepared { model, values, constants: vec![], weights: vec![], outputs }
-            }
-            Fidelity::Exact => exact(graph, parsed)?,
-        };
-        memory.check_typed(&prepared.model)?;
+        let mut prepared = typed(graph, parsed)?;
+        if fidelity == Fidelity::Optimised {
+            prepared = optimised(prepared)?;
+        }
+        Memory::of_this_process().check_typed(&prepared.model)?;
         prepared.weights = used(&initializers, &prepared.model);
         Ok(prepared)
     })
+}
+
+/// The graph as tract reads it, with what can be known of its values beforehand.
+fn analysed(
+    graph: &Graph,
+    framework: &Onnx,
+    proto: &pb::ModelProto,
+    inputs: &[Tensor],
+    baked: &Baked<'_>,
+) -> TractResult<ParseResult> {
+    let mut parsed = parse(graph, framework, proto)?;
+    bake(&mut parsed, graph, baked)?;
+    let free = (0..inputs.len()).filter(|slot| !baked.iter().any(|(baked, _)| baked == slot));
+    for (outlet, slot) in free.enumerate() {
+        let Some(datum) = tensors::datum_type(inputs[slot].dtype()) else {
+            bail!("tract takes no inputs of {}", inputs[slot].dtype());
+        };
+        parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
+    }
+    Memory::of_this_process().check_untyped(&mut parsed.model)?;
+    Ok(parsed)
 }
 
 fn parse(graph: &Graph, framework: &Onnx, proto: &pb::ModelProto) -> TractResult<ParseResult> {
@@ -121,7 +140,7 @@ fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(Va
 /// Translates with every value of the file as an output: so each is known by its outlet, also where no later operator
 /// needs it, and none is dropped. Afterwards only those that nothing else uses stay outputs, so that a run keeps no value
 /// longer than it must.
-fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
+fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     let is_computed = |value: &&opscope_onnx::Value| matches!(value.producer, Producer::Operator(..));
     let asked: Vec<(ValueId, OutletId)> = graph
         .values
@@ -153,5 +172,33 @@ fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     }
     kept[outputs..].sort_by_key(|outlet| (outlet.node, outlet.slot));
     model.select_output_outlets(&kept)?;
-    Ok(Prepared { model, values, constants, weights: vec![], outputs })
+    Ok(Prepared { model, values, carried: Provenance::new(), constants, weights: vec![], outputs, notes: vec![] })
+}
+
+/// Lets tract rewrite the model, and follows the values through it.
+fn optimised(typed: Prepared) -> TractResult<Prepared> {
+    let Prepared { mut model, values: before, outputs, .. } = typed;
+    let facts: HashMap<ValueId, TypedFact> = before
+        .iter()
+        .flat_map(|(outlet, values)| values.iter().map(|value| (*value, *outlet)))
+        .map(|(value, outlet)| Ok((value, model.outlet_fact(outlet)?.without_value())))
+        .collect::<TractResult<_>>()?;
+    let results = model.output_outlets()?[..outputs].to_vec();
+    model.select_output_outlets(&results)?;
+    provenance::mark(&mut model, &before);
+    optimise(&mut model)?;
+    let carried = provenance::read(&model);
+    let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
+    for (&outlet, carried) in &carried {
+        let fact = model.outlet_fact(outlet)?;
+        let is_same = |carried: &&provenance::Carried| {
+            let before = &facts[&carried.value];
+            !carried.reordered && before.shape == fact.shape && before.datum_type == fact.datum_type
+        };
+        let same: Vec<ValueId> = carried.iter().filter(is_same).map(|carried| carried.value).collect();
+        if !same.is_empty() && fact.exotic_fact.is_none() {
+            values.insert(outlet, same);
+        }
+    }
+    Ok(Prepared { model, values, carried, constants: vec![], weights: vec![], outputs, notes: vec![] })
 }

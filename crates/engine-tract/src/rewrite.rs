@@ -4,7 +4,9 @@ use opscope_onnx::Graph;
 use tract_onnx::Onnx;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
-use tract_onnx::pb::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto};
+use tract_onnx::pb::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, tensor_shape_proto, type_proto,
+};
 use tract_onnx::prelude::Framework;
 use tract_onnx::tract_core::internal::TractResult;
 
@@ -27,6 +29,7 @@ pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelPro
 }
 
 fn write_out(graph: &mut GraphProto, unnamed: &mut usize) {
+    graph.input.iter_mut().for_each(forget_names_of_dimensions);
     for node in &mut graph.node {
         name_outputs(node, unnamed);
         give_default(node);
@@ -34,6 +37,18 @@ fn write_out(graph: &mut GraphProto, unnamed: &mut usize) {
             for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
                 write_out(inner, unnamed);
             }
+        }
+    }
+}
+
+/// The inputs of a loop's body may declare dimensions by names; what they are is known from outside of the loop.
+fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
+    let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().and_then(|kind| kind.value.as_mut()) else {
+        return;
+    };
+    for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
+        if let Some(tensor_shape_proto::dimension::Value::DimParam(_)) = dim.value {
+            dim.value = None;
         }
     }
 }

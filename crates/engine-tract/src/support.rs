@@ -6,7 +6,7 @@ use opscope_tensor::DType;
 use tract_onnx::Onnx;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
-use crate::tensors;
+use crate::{names, tensors};
 
 /// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
 /// vendor's `Relu` would be executed as if it were ONNX's.
@@ -40,7 +40,8 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Checks operators, also those in graphs inside of operators, and element types.
+/// Checks operators, also those in graphs inside of operators, and element types. What is in the branches of an `If` is
+/// left to [`check_branches`], because it matters only where the branch is taken.
 pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     let nodes = proto.graph.iter().flat_map(|graph| &graph.node).collect::<Vec<_>>();
     for operator in &graph.operators {
@@ -57,6 +58,15 @@ pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Resu
     Ok(())
 }
 
+/// Checks the branches of every `If` that a run decides.
+pub(crate) fn check_branches(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
+    let nodes = proto.graph.iter().flat_map(|graph| &graph.node);
+    for node in nodes.filter(|node| node.op_type == "If") {
+        check_bodies(node, &names::restore(&node.name, graph), framework)?;
+    }
+    Ok(())
+}
+
 fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), EngineError> {
     if !has(framework, &node.domain, &node.op_type) {
         return Err(EngineError::UnsupportedOperator {
@@ -67,6 +77,10 @@ fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), Engi
             },
         });
     }
+    if node.op_type == "If" { Ok(()) } else { check_bodies(node, name, framework) }
+}
+
+fn check_bodies(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), EngineError> {
     let bodies = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
     for body in bodies {
         check_body(body, name, framework)?;
@@ -82,6 +96,9 @@ fn check_body(body: &GraphProto, outer: &str, framework: &Onnx) -> Result<(), En
             name => format!("{outer}/{name}"),
         };
         check_node(node, &name, framework)?;
+        if node.op_type == "If" {
+            check_bodies(node, &name, framework)?;
+        }
     }
     Ok(())
 }

@@ -82,6 +82,10 @@ pub trait Plan: Send + Sync {
     /// What is executed in every run, in order.
     fn kernels(&self) -> &Arc<[Kernel]>;
 
+    /// What a user should know of how this plan runs the model, a sentence each: an input of another size than the file
+    /// declares, operators that are computed in another type than the file's.
+    fn notes(&self) -> &[String];
+
     /// Calls `visit` with every value of the file that the engine computed when it loaded the model, because no input's
     /// data is needed for it. Initializers are not among them. Empty unless the fidelity is exact.
     ///

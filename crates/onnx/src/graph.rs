@@ -207,6 +207,16 @@ impl Graph {
     }
 }
 
+impl Dim {
+    /// Returns whether a shape leaves a dimension open.
+    ///
+    /// Exporters that leave one dimension open often write the sizes of their example into the others. So an open shape
+    /// only says how many dimensions there are: an input with another size beside the open dimension may still run.
+    pub fn any_open(shape: &[Dim]) -> bool {
+        shape.iter().any(|dim| matches!(dim, Dim::Symbol(_)))
+    }
+}
+
 impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -107,6 +107,10 @@ impl Plan for Chain {
         &self.kernels
     }
 
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> std::io::Result<()>) -> std::io::Result<()> {
         let constant = Tensor::from_f32(vec![2], &[0.5, f32::NAN]).unwrap();
         visit(ValueId::new(self.graph.operators.len() as u32), constant.view())

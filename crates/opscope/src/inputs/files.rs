@@ -186,10 +186,11 @@ fn with_batch_axis(tensor: &Tensor, dims: &[Dim]) -> Option<Tensor> {
 
 /// Whether a file may be the input or, along its first axis, a part of it.
 fn fits(shape: &[usize], dims: &[Dim]) -> bool {
+    let open = Dim::any_open(dims);
     shape.len() == dims.len()
         && shape.iter().zip(dims).enumerate().all(|(axis, (&found, dim))| match dim {
             Dim::Fixed(expected) if axis == 0 => found != 0 && expected.is_multiple_of(found),
-            Dim::Fixed(expected) => *expected == found,
+            Dim::Fixed(expected) => *expected == found || open,
             Dim::Symbol(_) => true,
         })
 }

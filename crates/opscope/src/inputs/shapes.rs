@@ -107,9 +107,10 @@ fn fixed_otherwise<'a>(graph: &'a Graph, wish: &ShapeWish) -> Option<(&'a Value,
 /// Checks a shape against the file's, and notes what its names stand for.
 fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, usize>) -> Result<(), InputError> {
     let Some(expected) = &input.shape else { return Ok(()) };
+    let open = Dim::any_open(expected);
     let fits = expected.len() == dims.len()
         && expected.iter().zip(dims).all(|(expected, &found)| match expected {
-            Dim::Fixed(number) => *number == found,
+            Dim::Fixed(number) => *number == found || open,
             Dim::Symbol(name) if name.is_empty() => true,
             Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
         });

@@ -1,0 +1,163 @@
+//! Which values of the file a plan still computes, and where, after the engine has rewritten it.
+//!
+//! Every rewrite of tract's is a patch that says which of its new outlets stand for which old ones. Following these, patch
+//! by patch, tells for each outlet of the result which values of the file it carries. The notes travel as the labels of
+//! tract's outlets, because those survive the renumbering between its passes.
+
+use std::collections::HashMap;
+
+use opscope_onnx::ValueId;
+use tract_onnx::prelude::{TractResult, TypedModel};
+use tract_onnx::tract_core::internal::{OutletId, TypedModelPatch};
+use tract_onnx::tract_core::ops::konst::Const;
+use tract_onnx::tract_core::optim::{OptimizerSession, TypedPass};
+
+/// A value of the file that an outlet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Carried {
+    pub value: ValueId,
+    /// Whether the engine may have put its axes in another order.
+    pub reordered: bool,
+}
+
+/// The values that outlets carry. What is computed at load is not among them.
+pub(crate) type Provenance = HashMap<OutletId, Vec<Carried>>;
+
+/// Notes where the values are, before the engine rewrites anything.
+pub(crate) fn mark(model: &mut TypedModel, values: &HashMap<OutletId, Vec<ValueId>>) {
+    model.outlet_labels.clear();
+    for (outlet, values) in values {
+        let carried: Vec<Carried> = values.iter().map(|&value| Carried { value, reordered: false }).collect();
+        model.outlet_labels.insert(*outlet, write(&carried));
+    }
+}
+
+/// Where the values are after the engine's rewrites.
+pub(crate) fn read(model: &TypedModel) -> Provenance {
+    let computed = model.outlet_labels.iter().filter(|(outlet, _)| !model.node(outlet.node).op_is::<Const>());
+    computed.map(|(outlet, label)| (*outlet, parse(label))).collect()
+}
+
+/// A pass of the engine's that hands the notes on with each patch.
+#[derive(Debug, Clone)]
+pub(crate) struct Followed {
+    pass: Box<dyn TypedPass>,
+    /// What the patches of this round have moved. It becomes labels at the end of the round.
+    moved: HashMap<OutletId, Vec<Carried>>,
+    /// The last patch, which the engine may or may not have applied.
+    last: Option<Step>,
+}
+
+/// What a patch does to the notes.
+#[derive(Debug, Clone)]
+struct Step {
+    /// How many nodes there are once it is applied.
+    nodes: usize,
+    /// The outlets that are replaced.
+    replaced: Vec<OutletId>,
+    carried: Vec<(OutletId, Vec<Carried>)>,
+}
+
+impl Followed {
+    pub(crate) fn new(pass: Box<dyn TypedPass>) -> Self {
+        Self { pass, moved: HashMap::new(), last: None }
+    }
+
+    fn carried(&self, model: &TypedModel, outlet: OutletId) -> Vec<Carried> {
+        let moved = self.moved.get(&outlet).cloned();
+        moved.unwrap_or_else(|| model.outlet_label(outlet).map(parse).unwrap_or_default())
+    }
+
+    /// Takes over what the last patch did, if it was applied: the engine drops one that it has seen before.
+    fn settle(&mut self, model: &TypedModel) {
+        let Some(step) = self.last.take() else { return };
+        let is_applied = model.nodes().len() == step.nodes
+            && step.replaced.iter().all(|outlet| {
+                let outputs = &model.node(outlet.node).outputs;
+                let unused = outputs.get(outlet.slot).is_none_or(|output| output.successors.is_empty());
+                unused && !model.outputs.contains(outlet)
+            });
+        if is_applied {
+            self.moved.extend(step.carried);
+        }
+    }
+
+    fn step(&self, model: &TypedModel, patch: &TypedModelPatch) -> Step {
+        let mut nodes = model.nodes().len();
+        let mut placed: HashMap<usize, usize> = HashMap::new();
+        for node in patch.model.nodes() {
+            if !patch.taps.contains_key(&OutletId::new(node.id, 0)) {
+                placed.insert(node.id, nodes);
+                nodes += 1;
+            }
+        }
+        let target = |outlet: OutletId| match placed.get(&outlet.node) {
+            Some(node) => Some(OutletId::new(*node, outlet.slot)),
+            None => patch.taps.get(&outlet).copied(),
+        };
+        let mut carried: HashMap<OutletId, Vec<Carried>> = HashMap::new();
+        let mut hand_on = |from: OutletId, to: OutletId, reordered: bool| {
+            let known = carried.entry(to).or_insert_with(|| self.carried(model, to));
+            for Carried { value, reordered: before } in self.carried(model, from) {
+                if known.iter().all(|known| known.value != value) {
+                    known.push(Carried { value, reordered: before || reordered });
+                }
+            }
+        };
+        for (&old, &new) in &patch.shunts {
+            if let Some(new) = target(new) {
+                hand_on(old, new, false);
+            }
+        }
+        // What changes axes replaces whole chains, node by node under the same names; only the ends of a chain are told.
+        if format!("{:?}", self.pass) == "ChangeAxes" {
+            let by_name: HashMap<&str, usize> = model.nodes().iter().map(|node| (&*node.name, node.id)).collect();
+            for node in patch.model.nodes().iter().filter(|node| placed.contains_key(&node.id)) {
+                let Some(&old) = by_name.get(&*node.name) else { continue };
+                if model.node(old).outputs.len() == node.outputs.len() {
+                    for slot in 0..node.outputs.len() {
+                        hand_on(OutletId::new(old, slot), OutletId::new(placed[&node.id], slot), true);
+                    }
+                }
+            }
+        }
+        Step { nodes, replaced: patch.shunts.keys().copied().collect(), carried: carried.into_iter().collect() }
+    }
+}
+
+impl TypedPass for Followed {
+    fn reset(&mut self) -> TractResult<()> {
+        self.moved.clear();
+        self.last = None;
+        self.pass.reset()
+    }
+
+    fn next(&mut self, session: &mut OptimizerSession, model: &TypedModel) -> TractResult<Option<TypedModelPatch>> {
+        self.settle(model);
+        let patch = self.pass.next(session, model)?;
+        self.last = patch.as_ref().map(|patch| self.step(model, patch));
+        Ok(patch)
+    }
+
+    fn run_direct(&mut self, model: &mut TypedModel) -> TractResult<bool> {
+        self.settle(model);
+        for (outlet, carried) in self.moved.drain() {
+            model.outlet_labels.insert(outlet, write(&carried));
+        }
+        self.pass.run_direct(model)
+    }
+}
+
+/// `12 17~`: the numbers of values, and whether they may be reordered.
+fn write(carried: &[Carried]) -> String {
+    let one = |carried: &Carried| format!("{}{}", carried.value.index(), if carried.reordered { "~" } else { "" });
+    carried.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn parse(label: &str) -> Vec<Carried> {
+    let one = |word: &str| {
+        let number = word.trim_end_matches('~');
+        Some(Carried { value: ValueId::new(number.parse().ok()?), reordered: number.len() < word.len() })
+    };
+    label.split(' ').filter_map(one).collect()
+}
