@@ -13,6 +13,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
+use crate::optimise::{Form, optimise};
 use crate::{guard, tensors};
 
 /// Inputs that become constants, by slot.
@@ -56,7 +57,7 @@ pub(crate) fn prepare(
         let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                let model = parsed.model.into_optimized()?;
+                let model = optimise(parsed.model.into_typed()?, Form::Full)?;
                 let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
                 for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
                     if !model.node(outlet.node).op_is::<Const>() {
