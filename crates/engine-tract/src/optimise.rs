@@ -1,15 +1,55 @@
-//! tract's rewrites of a model, from the operators of the file to its own kernels.
+//! tract's optimiser, with the rewrites held back that change what a model computes.
 
-use tract_onnx::prelude::{TractResult, TypedModel};
-use tract_onnx::tract_core::optim::Optimizer;
+use tract_onnx::prelude::TypedModel;
+use tract_onnx::tract_core::internal::TractResult;
+use tract_onnx::tract_core::optim::{Optimizer, TypedPass};
 
 use crate::provenance::Followed;
 
-/// Runs tract's passes, following the values of the file through them.
-pub(crate) fn optimise(model: &mut TypedModel) -> TractResult<()> {
-    for optimizer in [Optimizer::declutter(), Optimizer::codegen()] {
-        let passes = optimizer.passes.into_iter().map(|pass| Box::new(Followed::new(pass)) as _).collect();
-        Optimizer { passes, steps: None }.optimize(model)?;
+/// How far tract may rewrite a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "the weaker forms are for plans that fail their check")]
+pub(crate) enum Form {
+    /// Every pass: the fastest.
+    Full,
+    /// Every pass but the one of this name.
+    Without(&'static str),
+    /// Simpler, but with no operators of tract's own making.
+    Decluttered,
+    /// As the file has it.
+    Plain,
+}
+
+impl Form {
+    /// The forms, the fastest first.
+    #[allow(dead_code, reason = "the weaker forms are for plans that fail their check")]
+    pub(crate) const ALL: &[Self] = &[
+        Self::Full,
+        Self::Without("ChangeAxes"),
+        Self::Without("PushSliceUp"),
+        Self::Without("PushSplitDown"),
+        Self::Without("ConcatThenEinsum"),
+        Self::Without("fuse"),
+        Self::Decluttered,
+        Self::Plain,
+    ];
+}
+
+/// Rewrites a model until nothing is left to make faster.
+pub(crate) fn optimise(mut model: TypedModel, form: Form) -> TractResult<TypedModel> {
+    if form == Form::Plain {
+        return Ok(model);
     }
-    Ok(())
+    optimiser(Optimizer::declutter(), form).optimize(&mut model)?;
+    if form != Form::Decluttered {
+        model.optimize_with_session(&mut optimiser(Optimizer::codegen(), form).session())?;
+    }
+    Ok(model)
+}
+
+/// The passes that a form has. The values of the file are followed through them.
+fn optimiser(all: Optimizer, form: Form) -> Optimizer {
+    let is_wanted = |pass: &Box<dyn TypedPass>| !matches!(form, Form::Without(name) if format!("{pass:?}") == name);
+    let passes = all.passes.into_iter().filter(is_wanted).map(|pass| Box::new(Followed::new(pass)) as _).collect();
+    Optimizer { passes, ..all }
 }

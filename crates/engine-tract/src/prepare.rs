@@ -16,7 +16,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
-use crate::optimise::optimise;
+use crate::optimise::{Form, optimise};
 use crate::provenance::{self, Provenance};
 use crate::{branches, guard, support, tensors};
 
@@ -186,7 +186,7 @@ fn optimised(typed: Prepared) -> TractResult<Prepared> {
     let results = model.output_outlets()?[..outputs].to_vec();
     model.select_output_outlets(&results)?;
     provenance::mark(&mut model, &before);
-    optimise(&mut model)?;
+    let model = optimise(model, Form::Full)?;
     let carried = provenance::read(&model);
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
     for (&outlet, carried) in &carried {
