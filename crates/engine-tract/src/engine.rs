@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use opscope_model::{Capabilities, Engine, EngineError, LoadOptions, Model};
+use opscope_model::{Capabilities, Engine, EngineError, LoadOptions, Model, PlanForm};
 use opscope_onnx::Graph;
 
 use crate::model::TractModel;
+use crate::optimise::Form;
 use crate::rewrite::rewritten;
 use crate::{guard, support};
 
@@ -27,10 +28,15 @@ impl Engine for TractEngine {
         Capabilities { stop: true, intermediates: true, times: true, names: true }
     }
 
+    fn forms(&self) -> Vec<PlanForm> {
+        Form::ALL.iter().map(|form| form.name()).collect()
+    }
+
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {
+        let form = options.form.as_ref().map_or(Ok(Form::Full), Form::named)?;
         let framework = tract_onnx::onnx().with_ignore_value_info(true).with_ignore_output_shapes(true);
         let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
         support::check(&graph, &framework, &proto)?;
-        Ok(Arc::new(TractModel::new(graph, framework, proto, options)))
+        Ok(Arc::new(TractModel::new(graph, framework, proto, options, form)))
     }
 }

@@ -7,8 +7,9 @@ use opscope_onnx::{Dim, Graph, ValueId};
 use opscope_tensor::{DType, Tensor};
 use tract_onnx::{Onnx, pb};
 
+use crate::optimise::Form;
 use crate::plan::TractPlan;
-use crate::prepare::{Baked, prepare};
+use crate::prepare::{Baked, Source, prepare};
 
 /// A graph that tract has read. Plans are made when shapes are known.
 pub(crate) struct TractModel {
@@ -16,6 +17,7 @@ pub(crate) struct TractModel {
     framework: Onnx,
     proto: pb::ModelProto,
     fidelity: Fidelity,
+    form: Form,
     threads: NonZeroUsize,
     plans: Mutex<Plans>,
 }
@@ -39,19 +41,31 @@ struct PlanKey {
     baked: Vec<(usize, Vec<u8>)>,
 }
 
-/// An integer input with no more elements than this may be a shape, axes or indices that tract must know beforehand.
+/// An input of integers or truths with no more elements than this may be a shape, axes, indices or a condition that tract
+/// must know beforehand.
 const LARGEST_BAKED_INPUT: usize = 64;
 
 impl TractModel {
-    pub(crate) fn new(graph: Arc<Graph>, framework: Onnx, proto: pb::ModelProto, options: &LoadOptions) -> Self {
-        let LoadOptions { fidelity, threads } = *options;
-        Self { graph, framework, proto, fidelity, threads, plans: Mutex::default() }
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        framework: Onnx,
+        proto: pb::ModelProto,
+        options: &LoadOptions,
+        form: Form,
+    ) -> Self {
+        let LoadOptions { fidelity, threads, .. } = *options;
+        Self { graph, framework, proto, fidelity, form, threads, plans: Mutex::default() }
     }
 
-    /// The inputs that may have to be known beforehand: small and of integers.
+    fn source(&self) -> Source<'_> {
+        let form = (self.fidelity == Fidelity::Optimised).then_some(self.form);
+        Source { graph: &self.graph, framework: &self.framework, proto: &self.proto, form }
+    }
+
+    /// The inputs that may have to be known beforehand: small, and of integers or truths.
     fn bakeable<'a>(&self, inputs: &'a [Tensor]) -> Baked<'a> {
         let is_small = |tensor: &Tensor| {
-            matches!(tensor.dtype(), DType::I64 | DType::I32) && tensor.elements() <= LARGEST_BAKED_INPUT
+            matches!(tensor.dtype(), DType::I64 | DType::I32 | DType::Bool) && tensor.elements() <= LARGEST_BAKED_INPUT
         };
         inputs.iter().enumerate().filter(|(_, tensor)| is_small(tensor)).collect()
     }
@@ -68,7 +82,7 @@ impl TractModel {
             return Err(error.clone());
         }
         let graph = Arc::clone(&self.graph);
-        let made = prepare(&self.graph, &self.framework, &self.proto, self.fidelity, inputs, baked);
+        let made = prepare(self.source(), inputs, baked);
         let made = made.and_then(|mut prepared| {
             prepared.notes.extend(resized_inputs(&self.graph, inputs).map(|(_, note)| note));
             TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked)

@@ -1,5 +1,6 @@
 //! tract's optimiser, with the rewrites held back that change what a model computes.
 
+use opscope_model::{EngineError, PlanForm};
 use tract_onnx::prelude::TypedModel;
 use tract_onnx::tract_core::internal::TractResult;
 use tract_onnx::tract_core::optim::{Optimizer, TypedPass};
@@ -8,7 +9,6 @@ use crate::provenance::Followed;
 
 /// How far tract may rewrite a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "the weaker forms are for plans that fail their check")]
 pub(crate) enum Form {
     /// Every pass: the fastest.
     Full,
@@ -22,7 +22,6 @@ pub(crate) enum Form {
 
 impl Form {
     /// The forms, the fastest first.
-    #[allow(dead_code, reason = "the weaker forms are for plans that fail their check")]
     pub(crate) const ALL: &[Self] = &[
         Self::Full,
         Self::Without("ChangeAxes"),
@@ -33,6 +32,22 @@ impl Form {
         Self::Decluttered,
         Self::Plain,
     ];
+
+    /// What a user sees of it.
+    pub(crate) fn name(self) -> PlanForm {
+        PlanForm::new(match self {
+            Form::Full => "every rewrite".to_owned(),
+            Form::Without(pass) => format!("every rewrite but {pass}"),
+            Form::Decluttered => "decluttered only".to_owned(),
+            Form::Plain => "no rewrites".to_owned(),
+        })
+    }
+
+    /// The form of a name.
+    pub(crate) fn named(name: &PlanForm) -> Result<Self, EngineError> {
+        let found = Self::ALL.iter().copied().find(|form| form.name() == *name);
+        found.ok_or_else(|| EngineError::Load { node: None, reason: format!("it has no plans with '{}'", name.name()) })
+    }
 }
 
 /// Rewrites a model until nothing is left to make faster.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use opscope_model::{EngineError, Fidelity};
+use opscope_model::EngineError;
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
@@ -22,6 +22,16 @@ use crate::{branches, guard, support, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
+
+/// What a model of tract's is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub graph: &'a Graph,
+    pub framework: &'a Onnx,
+    pub proto: &'a pb::ModelProto,
+    /// How far it is rewritten; not at all at exact fidelity, where each operator of the file is a step of its own.
+    pub form: Option<Form>,
+}
 
 /// A model that is ready to be planned.
 pub(crate) struct Prepared {
@@ -41,14 +51,8 @@ pub(crate) struct Prepared {
 }
 
 /// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
-pub(crate) fn prepare(
-    graph: &Graph,
-    framework: &Onnx,
-    proto: &pb::ModelProto,
-    fidelity: Fidelity,
-    inputs: &[Tensor],
-    baked: &Baked<'_>,
-) -> Result<Prepared, EngineError> {
+pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) -> Result<Prepared, EngineError> {
+    let Source { graph, framework, proto, form } = source;
     let mut proto = Cow::Borrowed(proto);
     let parsed = loop {
         let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
@@ -62,8 +66,8 @@ pub(crate) fn prepare(
     guard::load(graph, || {
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
-        if fidelity == Fidelity::Optimised {
-            prepared = optimised(prepared)?;
+        if let Some(form) = form {
+            prepared = optimised(prepared, form)?;
         }
         Memory::of_this_process().check_typed(&prepared.model)?;
         prepared.weights = used(&initializers, &prepared.model);
@@ -176,7 +180,7 @@ fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
 }
 
 /// Lets tract rewrite the model, and follows the values through it.
-fn optimised(typed: Prepared) -> TractResult<Prepared> {
+fn optimised(typed: Prepared, form: Form) -> TractResult<Prepared> {
     let Prepared { mut model, values: before, outputs, .. } = typed;
     let facts: HashMap<ValueId, TypedFact> = before
         .iter()
@@ -186,7 +190,7 @@ fn optimised(typed: Prepared) -> TractResult<Prepared> {
     let results = model.output_outlets()?[..outputs].to_vec();
     model.select_output_outlets(&results)?;
     provenance::mark(&mut model, &before);
-    let model = optimise(model, Form::Full)?;
+    let model = optimise(model, form)?;
     let carried = provenance::read(&model);
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
     for (&outlet, carried) in &carried {

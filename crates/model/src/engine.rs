@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub trait Engine: Send + Sync {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// The forms that an optimised plan can have. The first is the engine's own and the fastest; each later one holds back
+    /// some of its rewrites, and the last holds back all of them.
+    fn forms(&self) -> Vec<PlanForm>;
 
     /// Loads a graph.
     ///
@@ -56,7 +61,13 @@ pub struct LoadOptions {
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
+    /// The form of optimised plans; the engine's own if none.
+    pub form: Option<PlanForm>,
 }
+
+/// Which of its rewrites an engine applies to an optimised plan, by a name of the engine's.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PlanForm(Cow<'static, str>);
 
 /// A graph that an engine has loaded.
 pub trait Model: Send + Sync {
@@ -125,6 +136,25 @@ pub trait Resident: Send + Sync {
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl LoadOptions {
+    /// Options with which the engine makes its own plans.
+    pub fn new(fidelity: Fidelity, threads: NonZeroUsize) -> Self {
+        Self { fidelity, threads, form: None }
+    }
+}
+
+impl PlanForm {
+    /// The form of this name.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name: `every rewrite`, `no rewrites`.
+    pub fn name(&self) -> &str {
+        &self.0
     }
 }
 

@@ -41,6 +41,7 @@ pub mod inputs;
 pub mod machine;
 mod session;
 pub mod spelling;
+pub mod verify;
 
 pub use chain::Chain;
 pub use opscope_debug as debug;

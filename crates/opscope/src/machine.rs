@@ -37,9 +37,20 @@ pub fn memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX)
 }
 
+/// The memory in bytes that could still be had; the largest number where the system does not say.
+pub fn available_memory() -> u64 {
+    kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
+}
+
 /// The most memory that this process has had resident so far, in bytes; 0 where the system does not say.
 pub fn peak_memory() -> u64 {
     kilobytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+}
+
+/// Lets [`peak_memory`] begin anew from what is resident now, where the system can.
+pub fn forget_peak_memory() {
+    // Documented in proc(5): 5 resets the peak of the resident set. Without it the peak is that of the whole process.
+    let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 fn kilobytes(file: &str, key: &str) -> Option<u64> {

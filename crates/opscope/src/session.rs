@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
-use opscope_model::{Engine, EngineError, Fidelity, Instrument, LoadOptions, Model, RunId, RunInfo};
+use opscope_model::{Engine, EngineError, Fidelity, Instrument, LoadOptions, Model, PlanForm, RunId, RunInfo};
 use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
@@ -52,9 +52,32 @@ impl Session {
         Self::begun(graph, fidelity, threads, Ticks::now())
     }
 
+    /// The same model with the same engine, loaded in another way.
+    ///
+    /// # Errors
+    /// When the engine cannot load it so.
+    pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
+        Ok(Self {
+            engine: Arc::clone(&self.engine),
+            model: self.engine.load(Arc::clone(self.graph()), options)?,
+            threads: options.threads,
+            loading: self.loading,
+            next_run: AtomicU64::new(0),
+        })
+    }
+
+    /// The same model with optimised plans of another form.
+    ///
+    /// # Errors
+    /// When the engine has no such form.
+    pub fn in_form(&self, form: PlanForm) -> Result<Self, EngineError> {
+        let form = Some(form);
+        self.with_options(&LoadOptions { form, ..LoadOptions::new(Fidelity::Optimised, self.threads) })
+    }
+
     fn begun(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize, start: Ticks) -> Result<Self, SessionError> {
         let engine: Arc<dyn Engine> = Arc::new(TractEngine);
-        let model = engine.load(graph, &LoadOptions { fidelity, threads })?;
+        let model = engine.load(graph, &LoadOptions::new(fidelity, threads))?;
         Ok(Self { engine, model, threads, loading: (start, Ticks::now()), next_run: AtomicU64::new(0) })
     }
 

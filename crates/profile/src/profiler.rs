@@ -87,6 +87,7 @@ pub struct Profiler {
     warm_up: AtomicBool,
     refused: AtomicU64,
     shortfalls: Mutex<Vec<String>>,
+    notes: Mutex<Vec<String>>,
     sampler: Option<Sampler>,
 }
 
@@ -132,6 +133,7 @@ impl Profiler {
             warm_up: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             shortfalls: Mutex::default(),
+            notes: Mutex::default(),
             sampler,
         })
     }
@@ -145,6 +147,12 @@ impl Profiler {
     /// were interrupted, for example.
     pub fn set_incomplete(&self, reason: impl Into<String>) {
         self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
+    }
+
+    /// Adds a sentence to the manifest that a reader of the recording should know: that the plan was found to be right, or
+    /// how it runs the model.
+    pub fn note(&self, note: impl Into<String>) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
     }
 
     /// Records a call of the engine. `run` is the run that it was for; loading and planning are for none.
@@ -196,7 +204,8 @@ impl Profiler {
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
         let end = self.records.lock().unwrap_or_else(PoisonError::into_inner).end();
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls)
+        let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
     }
 
     fn copied(&self, run: RunId, direction: Direction, bytes: u64, start: Ticks, end: Ticks) {
@@ -380,6 +389,7 @@ fn manifest(subject: &Subject, options: &ProfilerOptions) -> Manifest {
         schema: SCHEMA.to_owned(),
         complete: false,
         incomplete_because: Vec::new(),
+        notes: Vec::new(),
         model: ModelInfo {
             path: source.path.display().to_string(),
             xxh3: format!("{:016x}", source.xxh3),

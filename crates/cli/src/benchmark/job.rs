@@ -25,6 +25,7 @@ pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
         },
         engine_threads: repetition.engine_threads.unwrap_or(NonZeroUsize::MIN),
         batch_size: request.batch_size.map(Into::into),
+        verify: request.verify,
         output_batch_axis: request.output_batch_axis,
         arguments: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         ..Job::new(&request.model)

@@ -6,6 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use opscope::benchmark::{Job, Latency, Measured, Report};
 use opscope::dump::Estimate;
+use opscope::verify::Verification;
 
 use super::millis;
 
@@ -99,7 +100,14 @@ fn inputs(measured: &Measured) -> String {
 }
 
 fn measured(text: &mut String, measured: &Measured, report: &Report) {
-    let _ = writeln!(text, "inputs    {}\n", inputs(measured));
+    let _ = writeln!(text, "inputs    {}", inputs(measured));
+    for note in &measured.notes {
+        let _ = writeln!(text, "note      {note}");
+    }
+    for (index, sentence) in verified(measured).iter().enumerate() {
+        let _ = writeln!(text, "{}{sentence}", if index == 0 { "verified  " } else { "          " });
+    }
+    text.push('\n');
     let mut table = Table::new();
     table.load_preset(NOTHING);
     table.set_header(["milliseconds", "min", "mean", "median", "P90", "P95", "P99", "P99.9", "max", "count"]);
@@ -132,6 +140,10 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
         "throughput 1000*batchsize.mean({})/NPU_compute_time.mean({mean:.4}): {:.4}",
         measured.batchsize, measured.throughput
     );
+}
+
+fn verified(measured: &Measured) -> Vec<String> {
+    measured.verification.as_ref().map(Verification::sentences).unwrap_or_default()
 }
 
 /// One line for every set of shapes, the highest throughput first.

@@ -1,6 +1,8 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use opscope::verify::Verify;
+
 use super::dump::DumpArguments;
 use super::feed::FeedArguments;
 use super::profiler::{Bytes, RecordPolicy};
@@ -44,6 +46,10 @@ pub struct BenchmarkArguments {
     /// Threads within one operator
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub engine_threads: Option<NonZeroUsize>,
+    /// Compare the optimised plan with the exact one before it is timed, and run a weaker one where it is wrong: auto
+    /// (where that is quick; if not given), on, off
+    #[arg(long, value_name = "WHEN", help_heading = MEASURING)]
+    pub verify: Option<Verify>,
     /// Samples per run, for the throughput
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub batch_size: Option<u64>,

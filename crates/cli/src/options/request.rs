@@ -2,6 +2,8 @@ use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use opscope::verify::Verify;
+
 use super::dump::DumpArguments;
 use super::profiler::{ProfilerSwitches, RecordMemory};
 use super::shapes::ShapeChoice;
@@ -21,6 +23,8 @@ pub struct BenchmarkRequest {
     pub output_batch_axis: usize,
     /// How often.
     pub repetition: Repetition,
+    /// Whether the optimised plan is compared with the exact one.
+    pub verify: Verify,
     /// Where results go; they are only printed when there is none.
     pub output: Option<Output>,
     /// What captures the runs.

@@ -35,6 +35,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
             concurrent_runs: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
             engine_threads: threads("--engine-threads", arguments.engine_threads)?,
         },
+        verify: arguments.verify.unwrap_or_default(),
         output,
         instrument,
         debug_server: debug_server(&arguments)?,

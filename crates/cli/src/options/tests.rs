@@ -3,6 +3,7 @@ use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
 
 use clap::{CommandFactory, Parser};
+use opscope::verify::Verify;
 use proptest::prelude::*;
 
 use super::profiler::Bytes;
@@ -80,6 +81,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("loop", "5", "m.onnx", Works(|r| r.repetition.loops.get() == 5)),
     ("warmup-count", "0", "m.onnx", Works(|r| r.repetition.warmups == 0)),
     ("until-stable", "2.5%", "m.onnx", Works(|r| r.repetition.until_stable == Some(Percent(2.5)))),
+    ("verify", "off", "m.onnx", Works(|r| r.verify == Verify::Off)),
     ("threads", "4", "m.onnx", Works(|r| r.repetition.concurrent_runs.get() == 4)),
     ("engine-threads", "2", "m.onnx", Works(|r| r.repetition.engine_threads == NonZeroUsize::new(2))),
     ("batch-size", "8", "m.onnx", Works(|r| r.batch_size == NonZeroU64::new(8))),

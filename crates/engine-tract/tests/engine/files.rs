@@ -33,7 +33,7 @@ pub fn graph(path: &str) -> Arc<Graph> {
 }
 
 pub fn load(graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Arc<dyn Model>, EngineError> {
-    let options = LoadOptions { fidelity, threads: NonZeroUsize::MIN };
+    let options = LoadOptions::new(fidelity, NonZeroUsize::MIN);
     TractEngine.load(Arc::clone(graph), &options)
 }
 

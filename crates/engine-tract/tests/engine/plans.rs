@@ -6,7 +6,9 @@ use opscope_model::{EngineError, Fidelity};
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Tensor};
 
-use crate::builder::{Builder, D};
+use tract_onnx::pb::tensor_proto::DataType;
+
+use crate::builder::{Builder, D, floats, ints, subgraph};
 use crate::files::{FIDELITIES, graph, inputs, json, load, mismatch, planned, run, tensor};
 
 /// The first `count` of a tensor's leading dimension.
@@ -160,5 +162,71 @@ fn a_graph_without_operators_hands_its_inputs_on() {
         let plan = load(&made, fidelity).unwrap().plan(&inputs).unwrap();
         assert!(plan.kernels().is_empty());
         assert_eq!(run(&*plan, &inputs).unwrap(), inputs);
+    }
+}
+
+#[test]
+fn the_branch_that_the_inputs_decide_is_taken_where_the_other_would_not_fit() {
+    // One window or many: the branches give other ranks, and the one that is not taken cannot be computed at all.
+    let squeezed = Builder::default()
+        .initializer(ints("axes", &[1], &[0]))
+        .node("squeeze", "Squeeze", &["x", "axes"], &["s"])
+        .node("", "Neg", &["s"], &["then"])
+        .output("then");
+    let whole = Builder::default().node("double", "Add", &["x", "x"], &["else"]).output("else");
+    let branches = vec![subgraph("then_branch", squeezed), subgraph("else_branch", whole)];
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::S("windows"), D::N(2)])
+        .initializer(ints("one", &[], &[1]))
+        .initializer(ints("first", &[], &[0]))
+        .node("shape", "Shape", &["x"], &["sizes"])
+        .node("windows", "Gather", &["sizes", "first"], &["count"])
+        .node("single", "Equal", &["count", "one"], &["is_single"])
+        .node_with("choose", "If", &["is_single"], &["y"], branches)
+        .output("y")
+        .graph();
+    for fidelity in FIDELITIES {
+        let model = load(&graph, fidelity).unwrap();
+        let one = vec![Tensor::from_f32(vec![1, 2], &[1.0, 2.0]).unwrap()];
+        let plan = model.plan(&one).unwrap();
+        assert_eq!(run(&*plan, &one).unwrap()[0], Tensor::from_f32(vec![2], &[-1.0, -2.0]).unwrap(), "{fidelity}");
+        for kernel in plan.kernels().iter() {
+            assert_eq!(graph.operator(kernel.operator()).name, "choose", "{fidelity}: {}", kernel.name);
+        }
+        let two = vec![Tensor::from_f32(vec![2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap()];
+        let outputs = run(&*model.plan(&two).unwrap(), &two).unwrap();
+        assert_eq!(outputs[0], Tensor::from_f32(vec![2, 2], &[2.0, 4.0, 6.0, 8.0]).unwrap(), "{fidelity}");
+    }
+}
+
+#[test]
+fn a_size_beside_an_open_dimension_is_a_hint_and_another_one_is_noted() {
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::S("n"), D::N(3)])
+        .node("", "Neg", &["x"], &["y"])
+        .output("y")
+        .graph();
+    for fidelity in FIDELITIES {
+        let model = load(&graph, fidelity).unwrap();
+        let declared = [Tensor::from_f32(vec![1, 3], &[1.0; 3]).unwrap()];
+        assert_eq!(model.plan(&declared).unwrap().notes(), [""; 0]);
+        let other = [Tensor::from_f32(vec![1, 2], &[1.0; 2]).unwrap()];
+        let plan = model.plan(&other).unwrap();
+        assert_eq!(plan.notes(), ["input 'x' is declared as [n, 3]; it runs with [1, 2], which the graph takes"]);
+        assert_eq!(run(&*plan, &other).unwrap()[0].shape(), [1, 2]);
+    }
+    // Where the graph cannot take it, the answer is what the file declares.
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::S("n"), D::N(3)])
+        .initializer(floats("w", &[3, 2], &[1.0; 6]))
+        .node("", "MatMul", &["x", "w"], &["y"])
+        .output("y")
+        .graph();
+    let other = [Tensor::from_f32(vec![1, 2], &[1.0; 2]).unwrap()];
+    for fidelity in FIDELITIES {
+        match load(&graph, fidelity).unwrap().plan(&other).err() {
+            Some(EngineError::InputShape { name, expected, .. }) => assert_eq!((&*name, &*expected), ("x", "n, 3")),
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -8,7 +8,7 @@ use opscope_tensor::{DType, Tensor};
 use tract_onnx::pb::tensor_proto::DataType;
 
 use crate::builder::{Builder, D, floats, int, ints, subgraph};
-use crate::files::load;
+use crate::files::{FIDELITIES, load, run};
 
 fn unsupported(graph: &Arc<Graph>) -> (String, String) {
     match load(graph, Fidelity::Exact).err() {
@@ -47,7 +47,22 @@ fn an_operator_that_is_missing_inside_of_a_branch_is_named_with_the_node_around_
         )
         .output("y")
         .graph();
-    assert_eq!(unsupported(&graph), ("choose/middle/inner".to_owned(), "Frobnicate".to_owned()));
+    for fidelity in FIDELITIES {
+        let model = load(&graph, fidelity).unwrap();
+        let inputs = |choice: u8| {
+            [Tensor::from_f32(vec![2, 3], &[-1.0, 2.0, 0.0, 0.0, 0.0, 0.0]).unwrap(), Tensor::new(DType::Bool, vec![], vec![choice]).unwrap()]
+        };
+        match model.plan(&inputs(1)).err() {
+            Some(EngineError::UnsupportedOperator { node, op_type }) => {
+                assert_eq!((&*node, &*op_type), ("choose/middle/inner", "Frobnicate"));
+            }
+            other => panic!("{other:?}"),
+        }
+        // Where the other branch is taken it does not matter.
+        let inputs = inputs(0);
+        let outputs = run(&*model.plan(&inputs).unwrap(), &inputs).unwrap();
+        assert_eq!(outputs[0], Tensor::from_f32(vec![2, 3], &[0.0, 2.0, 0.0, 0.0, 0.0, 0.0]).unwrap());
+    }
 }
 
 #[test]

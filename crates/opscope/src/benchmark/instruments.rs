@@ -12,6 +12,7 @@ use super::place::Place;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
 use super::watch::{Capture, Watch};
 use crate::Session;
+use crate::verify::Verification;
 
 /// The instruments of a job.
 pub(super) struct Instruments {
@@ -76,6 +77,14 @@ impl Instruments {
             }
         }
         Ok(())
+    }
+
+    /// Notes in a recording what the plan is.
+    pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
+        if let Captures::Profiler(profiler, _) = &self.captures {
+            let sentences = verification.map(Verification::sentences).unwrap_or_default();
+            sentences.iter().chain(notes).for_each(|note| profiler.note(note));
+        }
     }
 
     /// Closes what was captured and gives it its name. What the runs fell short of stands in its manifest.

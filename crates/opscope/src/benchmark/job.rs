@@ -21,6 +21,7 @@ use super::place::{Place, PlaceError, run_name};
 use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use crate::machine::{self, Machine};
+use crate::verify::{Verification, Verify, verify};
 use crate::{Session, SessionError};
 
 /// One call of `opscope benchmark`: what to run, how often, what to watch, and where results go.
@@ -44,6 +45,8 @@ pub struct Job {
     pub output_batch_axis: usize,
     /// The run's name.
     pub run_name: PathBuf,
+    /// Whether the optimised plan is compared with the exact one before it is timed.
+    pub verify: Verify,
     /// What captures the runs.
     pub instrumentation: Instrumentation,
     /// A debugger, to which a client may attach while they go on.
@@ -202,6 +205,7 @@ impl Job {
             output: None,
             output_batch_axis: 0,
             run_name: PathBuf::from(run_name()),
+            verify: Verify::Auto,
             instrumentation: Instrumentation::None,
             debugger: None,
             arguments: Vec::new(),
@@ -242,12 +246,16 @@ impl Job {
         let mut ended = Ended::default();
         let mut runs = 0;
         for inputs in &inputs {
+            let (verification, other) = self.verified(session, inputs, surroundings).unzip();
+            let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
             let (measurement, written, outcome) =
                 self.measure(session, inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
             let described = describe_inputs(session, inputs)?;
             let measured =
                 Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), written.files);
+            instruments.note(verification.as_ref(), &measurement.notes);
+            let measured = measured.map(|measured| Measured { verification, ..measured });
             ended.note(&measurement);
             ended.runs = runs;
             ended.formless.extend(written.formless);
@@ -282,6 +290,24 @@ impl Job {
 
     fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
         self.inputs.find(session.graph(), shapes)
+    }
+
+    /// What comparing the plan for these inputs with the exact one shows, and the session to run where it is another one.
+    fn verified(
+        &self,
+        session: &Session,
+        inputs: &Inputs,
+        surroundings: &Surroundings<'_>,
+    ) -> Option<(Verification, Option<Session>)> {
+        if self.verify == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+            return None;
+        }
+        (surroundings.stage)("comparing the plan with the exact one");
+        let batch = inputs.batch(session.graph(), 0).ok()?;
+        let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
+        let found = verify(session, &batch.tensors, runs, self.verify);
+        machine::forget_peak_memory();
+        found
     }
 
     fn measure(

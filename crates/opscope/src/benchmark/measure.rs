@@ -63,6 +63,8 @@ pub struct Measurement {
     pub cancelled: bool,
     /// How many runs there were, warm-ups among them.
     pub runs: u64,
+    /// What the plans say of how they run the model, each once.
+    pub notes: Vec<String>,
     /// Whether it ended at its limit before the median was as stable as wanted.
     pub unstable: bool,
 }
@@ -167,6 +169,8 @@ struct Samples {
     numbers: u64,
     /// The kernels of the plans that were met.
     plans: Vec<Arc<[Kernel]>>,
+    /// What those plans say.
+    notes: Vec<String>,
 }
 
 /// The moments of one run, in raw ticks.
@@ -295,6 +299,11 @@ impl Bench<'_> {
         if is_new {
             samples.plans.push(Arc::clone(plan.kernels()));
             samples.planning += planning;
+            for note in plan.notes() {
+                if !samples.notes.contains(note) {
+                    samples.notes.push(note.clone());
+                }
+            }
         }
         (run, is_new)
     }
@@ -312,6 +321,7 @@ impl Bench<'_> {
             batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
             cancelled: self.progress.cancel.load(Ordering::Relaxed),
             runs: samples.numbers,
+            notes: samples.notes,
             unstable: samples.unstable,
             busy: 0.0,
         };

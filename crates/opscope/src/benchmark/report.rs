@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::latency::{Latency, median_interval};
 use super::measure::Measurement;
 use crate::machine::Machine;
+use crate::verify::Verification;
 
 /// What a benchmark found. As JSON it is described in `docs/summary.md`.
 #[derive(Debug, Clone, Serialize)]
@@ -101,6 +102,12 @@ pub struct Measured {
     pub download: Latency,
     /// The 95 % confidence interval of the median inference time, in milliseconds.
     pub median_interval_95: Option<(f64, f64)>,
+    /// What the plan says of how it runs the model, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What comparing the plan with the exact one has shown; none where that was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds.
     pub throughput: f64,
     /// Samples in a run.
@@ -187,6 +194,8 @@ impl Measured {
             throughput: 1000.0 * batchsize / mean,
             batchsize,
             plan_ms: measurement.planning,
+            notes: measurement.notes.clone(),
+            verification: None,
             npu_compute_time_list: measurement.compute.clone(),
             filesinfo,
         })

@@ -21,6 +21,9 @@ pub struct Manifest {
     pub complete: bool,
     /// Why not, a sentence each. Empty for a complete recording.
     pub incomplete_because: Vec<String>,
+    /// What a reader should know besides, a sentence each: how the engine ran the model, and whether that is right.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// The model.
     pub model: ModelInfo,
     /// What ran it.

@@ -156,6 +156,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         schema: SCHEMA.to_owned(),
         complete: true,
         incomplete_because: Vec::new(),
+        notes: Vec::new(),
         model: ModelInfo {
             path: "models/small.onnx".to_owned(),
             xxh3: "00000000deadbeef".to_owned(),

@@ -80,6 +80,7 @@ impl RecordingWriter {
         refused: u64,
         end: RecordsEnd,
         shortfalls: Vec<String>,
+        notes: Vec<String>,
     ) -> Result<Manifest, ProfileError> {
         let KindStatistics { emitted, dropped, .. } = statistics.total();
         let (emitted, dropped) = (emitted + refused, dropped + refused);
@@ -94,6 +95,7 @@ impl RecordingWriter {
         }
         self.manifest.complete = reasons.is_empty();
         self.manifest.incomplete_because = reasons;
+        self.manifest.notes = notes;
         self.manifest.clock.end = Some(ClockPair::now().into());
         self.manifest.records = Some(super::RecordCounts {
             emitted,

@@ -1,0 +1,87 @@
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use opscope_tensor::Tensor;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Verification;
+use crate::{Session, machine};
+
+/// The file that keeps what was found for a model and shapes.
+///
+/// It belongs to the model's bytes, the engine's version, this version of opscope and the processor: another one may take
+/// other kernels.
+pub(super) struct Kept {
+    /// None where there is no directory for caches.
+    path: Option<PathBuf>,
+    key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    schema: String,
+    /// What the name of the file is made of, in full.
+    key: String,
+    verified: String,
+    verification: Verification,
+}
+
+const SCHEMA: &str = "opscope.verified/1";
+
+impl Kept {
+    pub fn of(session: &Session, inputs: &[Tensor]) -> Self {
+        let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
+        let engine = session.engine();
+        let key = format!(
+            "{:016x}; {} {}; opscope {}; {}; {} threads; {}",
+            session.graph().source.xxh3,
+            engine.name(),
+            engine.version(),
+            env!("CARGO_PKG_VERSION"),
+            machine::Machine::this().cpu,
+            session.threads(),
+            shapes.join(", ")
+        );
+        let name = format!("{:016x}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
+        Self { path: directory().map(|directory| directory.join(name)), key }
+    }
+
+    /// What was found earlier. A file that cannot be read counts as none.
+    pub fn read(&self) -> Option<Verification> {
+        let file: File = serde_json::from_slice(&fs::read(self.path.as_ref()?).ok()?).ok()?;
+        let is_ours = file.schema == SCHEMA && file.key == self.key;
+        is_ours.then_some(Verification { kept_since: Some(file.verified), ..file.verification })
+    }
+
+    /// Keeps what was found. That it cannot be kept is no reason not to go on.
+    pub fn write(&self, verification: &Verification) {
+        let write = || {
+            let path = self.path.as_ref()?;
+            let directory = path.parent()?;
+            fs::create_dir_all(directory).ok()?;
+            let file = File {
+                schema: SCHEMA.to_owned(),
+                key: self.key.clone(),
+                verified: chrono::Local::now().format("%Y-%m-%d").to_string(),
+                verification: verification.clone(),
+            };
+            let part = path.with_extension(format!("{}.part", std::process::id()));
+            let mut written = fs::File::create_new(&part).ok()?;
+            let done = serde_json::to_vec_pretty(&file).ok().and_then(|text| written.write_all(&text).ok());
+            match done.and_then(|()| fs::rename(&part, path).ok()) {
+                Some(()) => Some(()),
+                None => fs::remove_file(&part).ok(),
+            }
+        };
+        let _ = write();
+    }
+}
+
+/// `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
+fn directory() -> Option<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")))?;
+    Some(caches.join("opscope"))
+}
