@@ -5,7 +5,7 @@ use opscope_onnx::Graph;
 
 use crate::model::TractModel;
 use crate::rewrite::rewritten;
-use crate::{guard, support};
+use crate::{guard, operators, support};
 
 /// tract.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +28,7 @@ impl Engine for TractEngine {
     }
 
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {
-        let framework = tract_onnx::onnx();
+        let framework = operators::framework(options.fidelity);
         let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
         support::check(&graph, &framework, &proto)?;
         Ok(Arc::new(TractModel::new(graph, framework, proto, options)))

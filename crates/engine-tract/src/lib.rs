@@ -22,6 +22,7 @@ mod live;
 mod model;
 mod names;
 mod observed;
+mod operators;
 mod plan;
 mod prepare;
 mod rewrite;

@@ -13,7 +13,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
-use crate::{guard, tensors};
+use crate::{guard, operators, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -56,7 +56,7 @@ pub(crate) fn prepare(
         let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                let model = parsed.model.into_optimized()?;
+                let model = operators::without_roundings(parsed.model.into_typed()?)?.into_optimized()?;
                 let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
                 for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
                     if !model.node(outlet.node).op_is::<Const>() {
