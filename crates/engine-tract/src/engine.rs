@@ -6,7 +6,7 @@ use opscope_onnx::Graph;
 use crate::model::TractModel;
 use crate::optimise::Form;
 use crate::rewrite::rewritten;
-use crate::{guard, support};
+use crate::{guard, operators, support};
 
 /// tract.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,7 +34,8 @@ impl Engine for TractEngine {
 
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {
         let form = options.form.as_ref().map_or(Ok(Form::Full), Form::named)?;
-        let framework = tract_onnx::onnx().with_ignore_value_info(true).with_ignore_output_shapes(true);
+        let framework =
+            operators::framework(options.fidelity).with_ignore_value_info(true).with_ignore_output_shapes(true);
         let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
         support::check(&graph, &framework, &proto)?;
         Ok(Arc::new(TractModel::new(graph, framework, proto, options, form)))

@@ -23,6 +23,7 @@ mod live;
 mod model;
 mod names;
 mod observed;
+mod operators;
 mod optimise;
 mod plan;
 mod prepare;

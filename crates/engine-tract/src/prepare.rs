@@ -18,7 +18,7 @@ use tract_onnx::{Onnx, pb};
 use crate::limits::Memory;
 use crate::optimise::{Form, optimise};
 use crate::provenance::{self, Provenance};
-use crate::{branches, guard, support, tensors};
+use crate::{branches, guard, operators, support, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -66,12 +66,26 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
     guard::load(graph, || {
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
+        let notes: Vec<String> = widened(graph, &prepared.model).into_iter().collect();
         if let Some(form) = form {
             prepared = optimised(prepared, form)?;
         }
         Memory::of_this_process().check_typed(&prepared.model)?;
+        prepared.notes = notes;
         prepared.weights = used(&initializers, &prepared.model);
         Ok(prepared)
+    })
+}
+
+/// What to say of operators that compute in fp32 what the file has in fp16.
+fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
+    let operators = operators::widened(model);
+    let first = &graph.operators.get(operators.first()?.index())?.name;
+    Some(match operators.len() {
+        1 => format!("'{first}' computes float16 in float32, for the engine is slow with float16"),
+        n => format!(
+            "{n} operators compute float16 in float32, for the engine is slow with float16; the first is '{first}'"
+        ),
     })
 }
 
@@ -190,6 +204,7 @@ fn optimised(typed: Prepared, form: Form) -> TractResult<Prepared> {
     let results = model.output_outlets()?[..outputs].to_vec();
     model.select_output_outlets(&results)?;
     provenance::mark(&mut model, &before);
+    let model = operators::without_roundings(model)?;
     let model = optimise(model, form)?;
     let carried = provenance::read(&model);
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();

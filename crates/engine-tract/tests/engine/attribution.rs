@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use opscope_model::{Fidelity, Kernel, Plan, RunId};
+use opscope_model::{Attribution, Fidelity, Kernel, Plan, RunId};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 

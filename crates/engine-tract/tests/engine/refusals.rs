@@ -50,7 +50,10 @@ fn an_operator_that_is_missing_inside_of_a_branch_is_named_with_the_node_around_
     for fidelity in FIDELITIES {
         let model = load(&graph, fidelity).unwrap();
         let inputs = |choice: u8| {
-            [Tensor::from_f32(vec![2, 3], &[-1.0, 2.0, 0.0, 0.0, 0.0, 0.0]).unwrap(), Tensor::new(DType::Bool, vec![], vec![choice]).unwrap()]
+            [
+                Tensor::from_f32(vec![2, 3], &[-1.0, 2.0, 0.0, 0.0, 0.0, 0.0]).unwrap(),
+                Tensor::new(DType::Bool, vec![], vec![choice]).unwrap(),
+            ]
         };
         match model.plan(&inputs(1)).err() {
             Some(EngineError::UnsupportedOperator { node, op_type }) => {

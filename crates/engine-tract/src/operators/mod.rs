@@ -1,0 +1,50 @@
+//! The operators of the framework, with ours in the places where tract's are wrong.
+//!
+//! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
+//! one that parses files, where every operator that computes with numbers is also [`widened`].
+
+mod widened;
+
+use std::sync::OnceLock;
+
+use opscope_model::Fidelity;
+use tract_onnx::Onnx;
+use tract_onnx::model::ParsingContext;
+use tract_onnx::pb::NodeProto;
+use tract_onnx::tract_core::internal::{TractResult, format_err};
+use tract_onnx::tract_hir::internal::InferenceOp;
+
+pub(crate) use widened::{widened, without_roundings};
+
+/// What a builder returns: the operator, and the values that its bodies take from outside.
+type Built = (Box<dyn InferenceOp>, Vec<String>);
+
+/// The framework that parses a file for the given fidelity.
+pub(crate) fn framework(fidelity: Fidelity) -> Onnx {
+    let mut framework = corrected(fidelity).clone();
+    widened::register(&mut framework, fidelity);
+    framework
+}
+
+/// tract's own operators.
+fn tracts() -> &'static Onnx {
+    static TRACTS: OnceLock<Onnx> = OnceLock::new();
+    TRACTS.get_or_init(tract_onnx::onnx)
+}
+
+/// tract's operators, with ours where tract's are wrong.
+fn corrected(fidelity: Fidelity) -> &'static Onnx {
+    static OPTIMISED: OnceLock<Onnx> = OnceLock::new();
+    static EXACT: OnceLock<Onnx> = OnceLock::new();
+    let place = match fidelity {
+        Fidelity::Optimised => &OPTIMISED,
+        Fidelity::Exact => &EXACT,
+    };
+    place.get_or_init(|| tracts().clone())
+}
+
+/// Builds a node with the operator that a framework has for its type.
+fn build(framework: &Onnx, context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let builder = framework.op_register.0.get(&node.op_type);
+    builder.ok_or_else(|| format_err!("the engine has no operator {}", node.op_type))?(context, node)
+}

@@ -1,0 +1,330 @@
+//! Operators that compute fp16 values in fp32.
+//!
+//! tract has few kernels for fp16: most operators are slow with it, and some do not load or are wrong. So an operator with
+//! fp16 inputs gets them widened to fp32, and what it computes is narrowed again: each value of the file keeps the type
+//! that the file gives it. At optimised fidelity the roundings between such operators are then removed.
+
+use std::collections::HashMap;
+
+use opscope_model::Fidelity;
+use opscope_onnx::OperatorId;
+use tract_onnx::Onnx;
+use tract_onnx::model::ParsingContext;
+use tract_onnx::pb::NodeProto;
+use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, SpecialOps, TValue, TVec, TypedFact, TypedModel};
+use tract_onnx::tract_core::internal::translator::Translate;
+use tract_onnx::tract_core::internal::{
+    AxisOp, EvalOp, InletId, IntoArcTensor, IntoTValue, Op, OutletId, StaticName, TractResult, TypedNode, TypedOp,
+    Validation, tvec,
+};
+use tract_onnx::tract_core::ops::array::{MultiBroadcastTo, Slice, TypedConcat};
+use tract_onnx::tract_core::ops::cast::{Cast, cast};
+use tract_onnx::tract_core::ops::identity::Identity;
+use tract_onnx::tract_core::ops::logic::Iff;
+use tract_onnx::tract_hir::infer::{Factoid, GenericFactoid};
+use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, InferenceOp};
+
+use super::{Built, build, corrected};
+use crate::names;
+
+/// Operators that only move values or make them, and those with graphs inside. Whatever the type is, they have it.
+const NOT_WIDENED: &[&str] = &[
+    "Cast",
+    "CastLike",
+    "Compress",
+    "Concat",
+    "Constant",
+    "ConstantLike",
+    "ConstantOfShape",
+    "DepthToSpace",
+    "Dropout",
+    "Expand",
+    "EyeLike",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Identity",
+    "If",
+    "NonZero",
+    "OneHot",
+    "Pad",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Reshape",
+    "Scan",
+    "Scatter",
+    "ScatterElements",
+    "ScatterND",
+    "Shape",
+    "Size",
+    "Slice",
+    "SpaceToDepth",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Trilu",
+    "Unsqueeze",
+    "Where",
+];
+
+/// What the names of the casts that are added end with.
+const WIDENED: &str = ".widened";
+const NARROWED: &str = ".narrowed";
+
+/// Replaces every operator that computes by one that computes fp16 in fp32.
+pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {
+    let builder = match fidelity {
+        Fidelity::Optimised => optimised,
+        Fidelity::Exact => exact,
+    };
+    for (op_type, registered) in &mut framework.op_register.0 {
+        if !NOT_WIDENED.contains(&op_type.as_str()) {
+            *registered = builder;
+        }
+    }
+}
+
+fn optimised(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(corrected(Fidelity::Optimised), context, node)?;
+    Ok((Box::new(Widened { op, constants_at_load: true }), closures))
+}
+
+fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(corrected(Fidelity::Exact), context, node)?;
+    Ok((Box::new(Widened { op, constants_at_load: false }), closures))
+}
+
+/// An operator that computes in fp32 what the file has in fp16.
+#[derive(Debug, Clone)]
+struct Widened {
+    op: Box<dyn InferenceOp>,
+    /// Whether constants are widened while the model loads. At exact fidelity they are widened in every run, so that the
+    /// file's own tensor is what an observer sees as the operator's input.
+    constants_at_load: bool,
+}
+
+impl PartialEq for Widened {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl Eq for Widened {}
+
+impl Op for Widened {
+    fn name(&self) -> StaticName {
+        self.op.as_op().name()
+    }
+
+    fn validation(&self) -> Validation {
+        self.op.as_op().validation()
+    }
+
+    fn info(&self) -> TractResult<Vec<String>> {
+        self.op.as_op().info()
+    }
+
+    fn as_typed(&self) -> Option<&dyn TypedOp> {
+        None
+    }
+}
+
+impl EvalOp for Widened {
+    fn eval_out_of_plan(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
+        if !inputs.iter().any(|input| input.datum_type() == DatumType::F16) {
+            return self.op.as_op().eval_out_of_plan(inputs);
+        }
+        let facts: TVec<InferenceFact> =
+            inputs.iter().map(|input| InferenceFact::dt_shape(input.datum_type(), input.shape())).collect();
+        let unknown: TVec<InferenceFact> = tvec!(InferenceFact::default(); self.op.nboutputs()?);
+        let (_, expected, _) =
+            self.op.clone().infer_facts(facts.iter().collect(), unknown.iter().collect(), tvec!())?;
+        let wide = inputs.into_iter().map(|input| match input.datum_type() {
+            DatumType::F16 => Ok(input.cast_to_dt(DatumType::F32)?.into_owned().into_tvalue()),
+            _ => Ok(input),
+        });
+        let Some(computed) = self.op.as_op().eval_out_of_plan(wide.collect::<TractResult<_>>()?)? else {
+            return Ok(None);
+        };
+        let narrow = computed.into_iter().zip(&expected).map(|(output, fact)| match fact.datum_type.concretize() {
+            Some(datum) if datum == DatumType::F16 => Ok(output.cast_to_dt(datum)?.into_owned().into_tvalue()),
+            _ => Ok(output),
+        });
+        narrow.collect::<TractResult<_>>().map(Some)
+    }
+}
+
+impl InferenceOp for Widened {
+    fn infer_facts(
+        &mut self,
+        inputs: TVec<&InferenceFact>,
+        outputs: TVec<&InferenceFact>,
+        observed: TVec<&InferenceFact>,
+    ) -> TractResult<(TVec<InferenceFact>, TVec<InferenceFact>, TVec<InferenceFact>)> {
+        self.op.infer_facts(inputs, outputs, observed)
+    }
+
+    fn observe_outlets(&self, model: &InferenceModel, node: &InferenceNode) -> TractResult<Vec<OutletId>> {
+        self.op.observe_outlets(model, node)
+    }
+
+    fn incorporate(&self, model: &InferenceModel, node: &InferenceNode) -> TractResult<Option<InferenceModelPatch>> {
+        self.op.incorporate(model, node)
+    }
+
+    fn nboutputs(&self) -> TractResult<usize> {
+        self.op.nboutputs()
+    }
+
+    fn as_op(&self) -> &dyn Op {
+        self
+    }
+
+    fn as_op_mut(&mut self) -> &mut dyn Op {
+        self
+    }
+
+    fn to_typed(
+        &self,
+        source: &InferenceModel,
+        node: &InferenceNode,
+        target: &mut TypedModel,
+        mapping: &HashMap<OutletId, OutletId>,
+    ) -> TractResult<TVec<OutletId>> {
+        let mut inner = InferenceNode { op: self.op.clone(), ..node.clone() };
+        let mut wide = HashMap::new();
+        let mut is_widened = false;
+        for (slot, outlet) in node.inputs.iter().enumerate().filter(|(_, outlet)| mapping.contains_key(outlet)) {
+            if wide.contains_key(outlet) {
+                continue;
+            }
+            let mut input = mapping[outlet];
+            if target.outlet_fact(input)?.datum_type == DatumType::F16 {
+                input = self.widen(target, input, &format!("{}.input{slot}{WIDENED}", node.name))?;
+                is_widened = true;
+            }
+            wide.insert(*outlet, input);
+        }
+        if !is_widened {
+            return self.op.to_typed(source, &inner, target, mapping);
+        }
+        let is_narrow: Vec<bool> =
+            node.outputs.iter().map(|output| output.fact.datum_type.concretize() == Some(DatumType::F16)).collect();
+        for (output, _) in inner.outputs.iter_mut().zip(&is_narrow).filter(|(_, is_narrow)| **is_narrow) {
+            output.fact.datum_type = GenericFactoid::Only(DatumType::F32);
+            output.fact.value = GenericFactoid::Any;
+        }
+        let mut outputs = self.op.to_typed(source, &inner, target, &wide)?;
+        for (slot, (output, is_narrow)) in outputs.iter_mut().zip(is_narrow).enumerate() {
+            if is_narrow && target.outlet_fact(*output)?.datum_type != DatumType::F16 {
+                let name = format!("{}.output{slot}{NARROWED}", node.name);
+                *output = target.wire_node(name, cast(DatumType::F16), &[*output])?[0];
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+impl Widened {
+    fn widen(&self, target: &mut TypedModel, input: OutletId, name: &str) -> TractResult<OutletId> {
+        match &target.outlet_fact(input)?.konst {
+            Some(constant) if self.constants_at_load => {
+                let wide = constant.cast_to_dt(DatumType::F32)?.into_owned().into_arc_tensor();
+                target.add_const(name, wide)
+            }
+            _ => Ok(target.wire_node(name, cast(DatumType::F32), &[input])?[0]),
+        }
+    }
+}
+
+/// The operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its roundings are
+/// removed.
+pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {
+    let casts = model.nodes().iter().filter(|node| node.name.ends_with(WIDENED) || node.name.ends_with(NARROWED));
+    let mut operators: Vec<OperatorId> = casts.filter_map(|node| names::decode(&node.name)).collect();
+    operators.sort_by_key(|operator| operator.index());
+    operators.dedup();
+    operators
+}
+
+/// Keeps in fp32 what one widened operator hands to the next, also through operators that only move values. What the file
+/// itself casts to fp16, the inputs, and the outputs stay fp16.
+pub(crate) fn without_roundings(model: TypedModel) -> TractResult<TypedModel> {
+    if !model.nodes().iter().any(|node| node.name.ends_with(NARROWED)) {
+        return Ok(model);
+    }
+    let mut wide = KeptWide.translate_model(&model)?;
+    for (slot, outlet) in model.output_outlets()?.iter().enumerate() {
+        let is_narrow = model.outlet_fact(*outlet)?.datum_type == DatumType::F16;
+        let found = wide.output_outlets()?[slot];
+        if is_narrow && wide.outlet_fact(found)?.datum_type == DatumType::F32 {
+            // The last rounding keeps the operator's name, and takes its place among the outputs.
+            let name = format!("{}.output{slot}{NARROWED}", wide.node(found.node).name);
+            let narrowed = wide.wire_node(name, cast(DatumType::F16), &[found])?[0];
+            wide.outputs[slot] = narrowed;
+        }
+    }
+    Ok(wide)
+}
+
+#[derive(Debug)]
+struct KeptWide;
+
+impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for KeptWide {
+    fn translate_node(
+        &self,
+        source: &TypedModel,
+        node: &TypedNode,
+        target: &mut TypedModel,
+        mapping: &HashMap<OutletId, OutletId>,
+    ) -> TractResult<TVec<OutletId>> {
+        let mut inputs: TVec<OutletId> = node.inputs.iter().map(|outlet| mapping[outlet]).collect();
+        if node.op_is::<Cast>() {
+            let is_wide = inputs
+                .first()
+                .is_some_and(|&input| target.outlet_fact(input).is_ok_and(|fact| fact.datum_type == DatumType::F32));
+            if is_wide && (node.name.ends_with(NARROWED) || node.name.ends_with(WIDENED)) {
+                return Ok(inputs);
+            }
+        }
+        let narrow: Vec<usize> = (0..inputs.len())
+            .filter(|&slot| source.outlet_fact(node.inputs[slot]).is_ok_and(|fact| fact.datum_type == DatumType::F16))
+            .collect();
+        let mut kept = Vec::new();
+        for &slot in &narrow {
+            kept.push(target.outlet_fact(inputs[slot])?.datum_type == DatumType::F32);
+        }
+        if kept.contains(&true) {
+            // Where one value is wide, what only moves values moves all of them wide.
+            let to = if moves_values(node) { DatumType::F32 } else { DatumType::F16 };
+            for &slot in &narrow {
+                if target.outlet_fact(inputs[slot])?.datum_type != to {
+                    let name = target.unique_name(format!("{}.input{slot}.cast", node.name));
+                    inputs[slot] = target.wire_node(name, cast(to), &[inputs[slot]])?[0];
+                }
+            }
+            return target.wire_node(&node.name, node.op.clone(), &inputs);
+        }
+        // Nothing has changed for it.
+        let facts = node.outputs.iter().map(|output| output.fact.clone()).collect();
+        let id = target.add_node(&node.name, node.op.clone(), facts)?;
+        for (slot, input) in inputs.into_iter().enumerate() {
+            target.add_edge(input, InletId::new(id, slot))?;
+        }
+        Ok((0..node.outputs.len()).map(|slot| OutletId::new(id, slot)).collect())
+    }
+}
+
+/// Whether an operator of tract's takes values of any type and only moves them.
+fn moves_values(node: &TypedNode) -> bool {
+    node.op_is::<AxisOp>()
+        || node.op_is::<Identity>()
+        || node.op_is::<Iff>()
+        || node.op_is::<MultiBroadcastTo>()
+        || node.op_is::<Slice>()
+        || node.op_is::<TypedConcat>()
+}
