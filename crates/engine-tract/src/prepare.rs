@@ -7,14 +7,14 @@ use opscope_model::{EngineError, Fidelity};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
-use tract_onnx::prelude::{InferenceFact, InferenceModelExt, IntoArcTensor, Tensor as TractTensor, TypedModel};
+use tract_onnx::prelude::{InferenceFact, IntoArcTensor, Tensor as TractTensor, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
 use crate::optimise::{Form, optimise};
-use crate::{guard, tensors};
+use crate::{guard, optimise, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -57,7 +57,7 @@ pub(crate) fn prepare(
         let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                let model = optimise(parsed.model.into_typed()?, Form::Full)?;
+                let model = optimise(optimise::typed(parsed.model)?, Form::Full)?;
                 let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
                 for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
                     if !model.node(outlet.node).op_is::<Const>() {
@@ -134,7 +134,7 @@ fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     let outputs = outlets.len();
     outlets.extend(asked.iter().map(|(_, outlet)| *outlet));
     parsed.model.select_output_outlets(&outlets)?;
-    let mut model = parsed.model.into_typed()?;
+    let mut model = optimise::typed(parsed.model)?;
 
     let found = model.output_outlets()?.to_vec();
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
