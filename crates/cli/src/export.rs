@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use opscope::benchmark::Stage;
 use opscope::profile::{Format, ProfileError, Recording};
 
 use crate::exit::{Exit, Failure};
@@ -44,7 +45,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let mut recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
     let progress = Arc::new(Progress::new(arguments.quiet));
-    progress.stage("exporting");
+    progress.stage(Stage::Exporting);
     recording.set_progress({
         let progress = Arc::clone(&progress);
         move |read, total| progress.advanced(read, total)

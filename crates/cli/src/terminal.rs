@@ -2,13 +2,16 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use opscope::benchmark::{Stage, remove_unfinished_places};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
 use crate::exit::Failure;
 
@@ -72,8 +75,8 @@ impl Progress {
     }
 
     /// Something else is being done now.
-    pub fn stage(&self, stage: &str) {
-        self.0.set_message(stage.to_owned());
+    pub fn stage(&self, stage: Stage) {
+        self.0.set_message(stage.to_string());
     }
 
     /// So many of so many runs are over.
@@ -100,13 +103,65 @@ fn bar_style() -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
 }
 
-/// A flag that Ctrl-C or SIGTERM sets. The second one ends the process at once.
-pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
-        flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))
-            .and_then(|_| flag::register(signal, Arc::clone(&flag)))
-            .map_err(|error| Failure::failed(format!("no handler for signals can be set: {error}")))?;
+/// What Ctrl-C and SIGTERM do to a benchmark.
+///
+/// While there are no results yet, they end the process at once. While the model runs, they ask it to end, and what was
+/// measured is reported; where a run takes too long for that, the process ends without it. The second signal always ends
+/// the process at once.
+pub struct Interrupt {
+    cancelled: Arc<AtomicBool>,
+    stage: Arc<Mutex<Stage>>,
+}
+
+/// How long a run may go on after a signal.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+impl Interrupt {
+    /// Begins to listen for signals.
+    pub fn listen() -> Result<Self, Failure> {
+        let interrupt = Self { cancelled: Arc::default(), stage: Arc::new(Mutex::new(Stage::Loading)) };
+        let failed = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        for (signal, code) in CODES {
+            flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.cancelled)).map_err(failed)?;
+        }
+        let (cancelled, stage) = (Arc::clone(&interrupt.cancelled), Arc::clone(&interrupt.stage));
+        let wait = move || {
+            let Some(signal) = signals.forever().next() else { return };
+            cancelled.store(true, Ordering::Relaxed);
+            let stage = || *stage.lock().unwrap_or_else(PoisonError::into_inner);
+            if stage() == Stage::Running {
+                thread::sleep(PATIENCE);
+            }
+            match stage() {
+                // What was measured is being written down.
+                Stage::Closing | Stage::Exporting => {}
+                stage => end(signal, stage),
+            }
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+        Ok(interrupt)
     }
-    Ok(flag)
+
+    /// The flag that a signal sets.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.cancelled
+    }
+
+    /// Notes what the process is doing.
+    pub fn enter(&self, stage: Stage) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    }
+}
+
+/// The exit codes of a process that a signal ended, as shells have them.
+const CODES: [(i32, i32); 2] = [(SIGINT, 130), (SIGTERM, 143)];
+
+fn end(signal: i32, stage: Stage) -> ! {
+    if stage.has_no_results() {
+        remove_unfinished_places();
+    }
+    let _ = writeln!(io::stderr(), "interrupted while {stage}");
+    let code = CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code);
+    std::process::exit(code)
 }

@@ -2,6 +2,7 @@ use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use opscope_clock::Ticks;
 use opscope_model::{EngineError, Fidelity, LoadOptions, Model, Plan};
 use opscope_onnx::{Dim, Graph, ValueId};
 use opscope_tensor::{DType, Tensor};
@@ -82,10 +83,11 @@ impl TractModel {
             return Err(error.clone());
         }
         let graph = Arc::clone(&self.graph);
+        let start = Ticks::now();
         let made = prepare(self.source(), inputs, baked);
         let made = made.and_then(|mut prepared| {
             prepared.notes.extend(resized_inputs(&self.graph, inputs).map(|(_, note)| note));
-            TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked)
+            TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked, start)
         });
         match made {
             Ok(plan) => {

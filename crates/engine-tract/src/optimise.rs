@@ -1,9 +1,26 @@
-//! tract's optimiser, with the rewrites held back that change what a model computes.
+//! From tract's typed model to the one that is planned, with what would change the values held back.
+//!
+//! `docs/decisions/402-rewrites-that-are-held-back.md` says what tract does wrong, with a minimal model for each.
+
+use std::fmt;
 
 use opscope_model::{EngineError, PlanForm};
-use tract_onnx::prelude::TypedModel;
-use tract_onnx::tract_core::internal::TractResult;
-use tract_onnx::tract_core::optim::{Optimizer, TypedPass};
+use tract_onnx::prelude::{InferenceModel, InferenceModelExt, TypedModel};
+use tract_onnx::tract_core::internal::{AxisOp, InOut, TractResult, TypedModelPatch, TypedNode};
+use tract_onnx::tract_core::ops::Downsample;
+use tract_onnx::tract_core::ops::array::{MultiBroadcastTo, Slice, TypedConcat};
+use tract_onnx::tract_core::ops::binary::TypedBinOp;
+use tract_onnx::tract_core::ops::cast::Cast;
+use tract_onnx::tract_core::ops::cnn::{Conv, PaddingSpec};
+use tract_onnx::tract_core::ops::dummy::Dummy;
+use tract_onnx::tract_core::ops::einsum::EinSum;
+use tract_onnx::tract_core::ops::element_wise::ElementWiseOp;
+use tract_onnx::tract_core::ops::gru_seq::GruSeq;
+use tract_onnx::tract_core::ops::logic::IfThenElse;
+use tract_onnx::tract_core::ops::math::{Div, Sub};
+use tract_onnx::tract_core::ops::quant::{DequantizeLinearF32, QuantizeLinearI8, QuantizeLinearU8};
+use tract_onnx::tract_core::ops::scan::Scan;
+use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
 
 use crate::provenance::Followed;
 
@@ -50,21 +67,203 @@ impl Form {
     }
 }
 
+/// Translates a model to one whose runs know nothing of each other.
+pub(crate) fn typed(model: InferenceModel) -> TractResult<TypedModel> {
+    let mut model = model.into_typed()?;
+    forget_between_runs(&mut model);
+    Ok(model)
+}
+
+/// tract means to run streams: what a recurrence has at the end of a run is where the next run starts, and for one in the
+/// body of another, where its next iteration starts. ONNX means each to start from its input.
+fn forget_between_runs(model: &mut TypedModel) {
+    for node in model.nodes_mut() {
+        if let Some(scan) = node.op_as_mut::<Scan>() {
+            scan.reset_every_turn = true;
+            forget_between_runs(&mut scan.body);
+        } else if let Some(gru) = node.op_as_mut::<GruSeq>() {
+            gru.reset_every_turn = true;
+        } else if let Some(branches) = node.op_as_mut::<IfThenElse>() {
+            forget_between_runs(&mut branches.then_body);
+            forget_between_runs(&mut branches.else_body);
+        }
+    }
+}
+
 /// Rewrites a model until nothing is left to make faster.
 pub(crate) fn optimise(mut model: TypedModel, form: Form) -> TractResult<TypedModel> {
     if form == Form::Plain {
         return Ok(model);
     }
-    optimiser(Optimizer::declutter(), form).optimize(&mut model)?;
+    guarded(Optimizer::declutter(), form).optimize(&mut model)?;
     if form != Form::Decluttered {
-        model.optimize_with_session(&mut optimiser(Optimizer::codegen(), form).session())?;
+        model.optimize_with_session(&mut guarded(Optimizer::codegen(), form).session())?;
     }
     Ok(model)
 }
 
-/// The passes that a form has. The values of the file are followed through them.
-fn optimiser(all: Optimizer, form: Form) -> Optimizer {
-    let is_wanted = |pass: &Box<dyn TypedPass>| !matches!(form, Form::Without(name) if format!("{pass:?}") == name);
-    let passes = all.passes.into_iter().filter(is_wanted).map(|pass| Box::new(Followed::new(pass)) as _).collect();
-    Optimizer { passes, ..all }
+/// The passes that a form has, in tract's order. The values of the file are followed through them.
+fn guarded(all: Optimizer, form: Form) -> Optimizer {
+    let guard = |pass: Box<dyn TypedPass>| -> Option<Box<dyn TypedPass>> {
+        let name = format!("{pass:?}");
+        match (name.as_str(), form) {
+            (name, Form::Without(unwanted)) if name == unwanted => None,
+            ("declutter", _) => Some(Box::new(Operators { rewrite: Rewrite::Declutter, form, position: 0 })),
+            ("codegen", _) => Some(Box::new(Operators { rewrite: Rewrite::Codegen, form, position: 0 })),
+            _ => Some(pass),
+        }
+    };
+    let passes = all.passes.into_iter().filter_map(guard);
+    Optimizer { passes: passes.map(|pass| Box::new(Followed::new(pass)) as _).collect(), ..all }
+}
+
+/// tract's passes that ask each operator for a better form of itself. Operators are not asked where the answer would be wrong,
+/// and one that fails to answer stays as it is.
+#[derive(Clone)]
+struct Operators {
+    rewrite: Rewrite,
+    form: Form,
+    position: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Rewrite {
+    Declutter,
+    Codegen,
+}
+
+impl fmt::Debug for Operators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.rewrite {
+            Rewrite::Declutter => "declutter",
+            Rewrite::Codegen => "codegen",
+        })
+    }
+}
+
+impl TypedPass for Operators {
+    fn reset(&mut self) -> TractResult<()> {
+        self.position = 0;
+        Ok(())
+    }
+
+    fn next(&mut self, session: &mut OptimizerSession<'_>, model: &TypedModel) -> TractResult<Option<TypedModelPatch>> {
+        for node in model.nodes().iter().skip(self.position) {
+            if node.op_is::<Dummy>() {
+                continue;
+            }
+            let answer = match self.rewrite {
+                Rewrite::Declutter => declutter(session, model, node),
+                Rewrite::Codegen => codegen(self.form, model, node),
+            };
+            if let Ok(Some(mut patch)) = answer {
+                patch.push_context(format!("{self:?} {node}"));
+                self.position = node.id + usize::from(patch.dont_apply_twice.is_some());
+                return Ok(Some(patch));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn declutter(
+    session: &mut OptimizerSession<'_>,
+    model: &TypedModel,
+    node: &TypedNode,
+) -> TractResult<Option<TypedModelPatch>> {
+    let is_held_back =
+        becomes_wrong_table(model, node)? || is_sampled_too_early(model, node)? || loses_its_length(model, node)?;
+    if is_held_back {
+        return Ok(None);
+    }
+    let patch = node.op.declutter_with_session(session, model, node)?;
+    Ok(patch.filter(|patch| !negates_too_little(model, node, patch)))
+}
+
+/// The bodies of loops are optimised like the graph around them.
+fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
+    let Some(scan) = node.op_as::<Scan>() else { return node.op.codegen(model, node) };
+    let scan = Scan { body: optimise(scan.body.clone(), form)?, ..scan.clone() };
+    TypedModelPatch::replace_single_op(model, node, &node.inputs, scan.to_codegen_op(false)?).map(Some)
+}
+
+/// Returns whether a dequantization is followed by operators that tract would make a table of 256 values, although there is
+/// no such table: because an operator takes an element's neighbours into account, or because the type changes.
+fn becomes_wrong_table(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
+    if !node.op_is::<DequantizeLinearF32>() {
+        return Ok(false);
+    }
+    let from = model.outlet_fact(node.inputs[0])?.datum_type;
+    let mut current = node;
+    while let Some(next) = model.single_succ(current.id)? {
+        let Some(ElementWiseOp(op, _)) = next.op_as() else { return Ok(true) };
+        if op.is::<QuantizeLinearU8>() || op.is::<QuantizeLinearI8>() {
+            return Ok(next.outputs[0].fact.datum_type != from);
+        }
+        current = next;
+    }
+    Ok(false)
+}
+
+/// Returns whether tract would take every nth element of an operator's inputs instead of its output, although its elements
+/// depend on the others, or although it would lose the first one's index on the way.
+fn is_sampled_too_early(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
+    let Some(sample) = node.op_as::<Downsample>() else { return Ok(false) };
+    let Some(before) = model.linear_prec(node.id)? else { return Ok(false) };
+    if sample.stride == 1 {
+        return Ok(false);
+    }
+    if let Some(conv) = before.op_as::<Conv>() {
+        let spec = &conv.pool_spec;
+        let is_of_channels = spec.data_format.c_is_last() && sample.axis + 1 == node.outputs[0].fact.rank();
+        let is_padded_by_number = matches!(spec.padding, PaddingSpec::Explicit(..) | PaddingSpec::Valid);
+        return Ok(sample.modulo != 0 || is_of_channels || !is_padded_by_number);
+    }
+    let is_by_element = before.op_is::<ElementWiseOp>()
+        || before.op_is::<TypedBinOp>()
+        || before.op_is::<Cast>()
+        || before.op_is::<DequantizeLinearF32>();
+    let keeps_other_axes = before.op_is::<AxisOp>()
+        || before.op_is::<Slice>()
+        || before.op_is::<TypedConcat>()
+        || before.op_is::<EinSum>();
+    Ok(!is_by_element && !keeps_other_axes)
+}
+
+/// Returns whether tract would do without the broadcast of a sum's input, although nothing else has the length of the axis.
+fn loses_its_length(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
+    let Some(sum) = node.op_as::<EinSum>() else { return Ok(false) };
+    for (slot, &outlet) in node.inputs.iter().enumerate() {
+        let before = model.node(outlet.node);
+        if !before.op_is::<MultiBroadcastTo>() {
+            continue;
+        }
+        let long = &model.outlet_fact(outlet)?.shape;
+        let short = &model.outlet_fact(before.inputs[0])?.shape;
+        if long.rank() != short.rank() {
+            return Ok(true);
+        }
+        for axis in (0..long.rank()).filter(|&axis| long[axis] != short[axis]) {
+            let role = sum.axes.axis((InOut::In(slot), axis))?;
+            let mut is_kept = false;
+            for (other, &outlet) in node.inputs.iter().enumerate().filter(|(other, _)| *other != slot) {
+                let shape = &model.outlet_fact(outlet)?.shape;
+                is_kept |= role.inputs[other].iter().any(|&axis_there| shape[axis_there] == long[axis]);
+            }
+            if !is_kept || role.outputs[0].is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether a patch draws into a convolution that something is subtracted from it, or divided by it, where it is the
+/// other way round. tract changes the bias then, but not the kernel as it should.
+fn negates_too_little(model: &TypedModel, node: &TypedNode, patch: &TypedModelPatch) -> bool {
+    let &[next] = &node.outputs[0].successors[..] else { return false };
+    let is_asymmetric =
+        model.node(next.node).op_as::<TypedBinOp>().is_some_and(|bin| bin.0.is::<Sub>() || bin.0.is::<Div>());
+    let is_drawn_in = || patch.context.iter().any(|step| step == "declutter_channel_arithmetic_succ");
+    next.slot == 1 && is_asymmetric && is_drawn_in()
 }

@@ -40,6 +40,7 @@ pub(crate) struct TractPlan {
     outputs: usize,
     inputs: Vec<ExpectedInput>,
     notes: Vec<String>,
+    made: (Ticks, Ticks),
     /// A state keeps what operators allocate for themselves. A run takes one, so that concurrent runs never wait.
     states: Mutex<Vec<TypedSimpleState>>,
 }
@@ -60,6 +61,7 @@ impl TractPlan {
         prepared: Prepared,
         inputs: &[Tensor],
         baked: &Baked<'_>,
+        start: Ticks,
     ) -> Result<Self, EngineError> {
         let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
         let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
@@ -96,6 +98,7 @@ impl TractPlan {
             outputs,
             inputs: inputs.collect(),
             notes,
+            made: (start, Ticks::now()),
             states: Mutex::new(vec![state]),
             graph,
         })
@@ -187,6 +190,10 @@ impl TractPlan {
 impl Plan for TractPlan {
     fn kernels(&self) -> &Arc<[Kernel]> {
         &self.kernels
+    }
+
+    fn made(&self) -> (Ticks, Ticks) {
+        self.made
     }
 
     fn notes(&self) -> &[String] {

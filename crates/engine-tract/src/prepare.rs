@@ -8,15 +8,13 @@ use opscope_model::EngineError;
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
-use tract_onnx::prelude::{
-    InferenceFact, InferenceModelExt, IntoArcTensor, Tensor as TractTensor, TypedFact, TypedModel,
-};
+use tract_onnx::prelude::{InferenceFact, IntoArcTensor, Tensor as TractTensor, TypedFact, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::limits::Memory;
-use crate::optimise::{Form, optimise};
+use crate::optimise::{self, Form, optimise};
 use crate::provenance::{self, Provenance};
 use crate::{branches, guard, operators, support, tensors};
 
@@ -170,7 +168,7 @@ fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     let outputs = outlets.len();
     outlets.extend(asked.iter().map(|(_, outlet)| *outlet));
     parsed.model.select_output_outlets(&outlets)?;
-    let mut model = parsed.model.into_typed()?;
+    let mut model = optimise::typed(parsed.model)?;
 
     let found = model.output_outlets()?.to_vec();
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();

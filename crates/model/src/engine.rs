@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -92,6 +93,9 @@ pub trait Model: Send + Sync {
 pub trait Plan: Send + Sync {
     /// What is executed in every run, in order.
     fn kernels(&self) -> &Arc<[Kernel]>;
+
+    /// When the engine began and ended to make it.
+    fn made(&self) -> (Ticks, Ticks);
 
     /// What a user should know of how this plan runs the model, a sentence each: an input of another size than the file
     /// declares, operators that are computed in another type than the file's.

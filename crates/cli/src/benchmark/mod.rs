@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{Instrumentation, Job, JobError, MeasureError, Report, Surroundings, apply_acl_json};
+use opscope::benchmark::{Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json};
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::{Session, SessionError};
@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{
     self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
 };
-use crate::terminal::{Messages, Progress, interrupt_flag, print};
+use crate::terminal::{Interrupt, Messages, Progress, print};
 
 /// Benchmarks.
 pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
@@ -33,11 +33,12 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
             NoteKind::Warning => messages.warning(note),
         }
     }
-    let cancel = interrupt_flag()?;
+    let interrupt = Interrupt::listen()?;
     let progress = Progress::new(request.reporting.quiet);
     let surroundings = Surroundings {
-        cancel: &cancel,
+        cancel: interrupt.flag(),
         stage: &|stage| {
+            interrupt.enter(stage);
             messages.debug(stage);
             progress.stage(stage);
         },
@@ -63,6 +64,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let outcome = match &request.instrument {
         InstrumentChoice::AclJson { path, check_only, memory } => {
             let config = read_acl_json(path, messages)?;
+            interrupt.enter(Stage::Loading);
             let graph = Graph::load(&request.model).map_err(Failure::wrong_use)?;
             let graph = by_acl_json(&mut job, graph, &config, memory, messages)?;
             if *check_only {

@@ -107,6 +107,10 @@ impl Plan for Chain {
         &self.kernels
     }
 
+    fn made(&self) -> (Ticks, Ticks) {
+        (Ticks::default(), Ticks::default())
+    }
+
     fn notes(&self) -> &[String] {
         &[]
     }

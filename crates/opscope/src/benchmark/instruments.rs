@@ -10,6 +10,7 @@ use opscope_profile::{Call, Format, Profiler, Recording, Subject};
 use super::job::{DumpForm, Instrumentation, Job, JobError, Surroundings};
 use super::place::Place;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
+use super::stage::Stage;
 use super::watch::{Capture, Watch};
 use crate::Session;
 use crate::verify::Verification;
@@ -157,7 +158,7 @@ impl Captures {
                 let mut written = Vec::new();
                 let mut account = None;
                 if !exports.is_empty() {
-                    (surroundings.stage)("exporting the profile");
+                    (surroundings.stage)(Stage::Exporting);
                     let recording = Recording::open(place.partial())?;
                     for format in exports {
                         match recording.export(format, place.partial()) {

@@ -19,6 +19,7 @@ use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
 use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError, run_name};
 use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
+use super::stage::Stage;
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use crate::machine::{self, Machine};
 use crate::verify::{Verification, Verify, verify};
@@ -110,7 +111,7 @@ pub struct Surroundings<'a> {
     /// Set to end early; what was measured until then is reported.
     pub cancel: &'a AtomicBool,
     /// Called when something begins that may take long.
-    pub stage: &'a (dyn Fn(&str) + Sync),
+    pub stage: &'a (dyn Fn(Stage) + Sync),
     /// Called after every run with the number of runs so far and of those that are planned.
     pub advanced: &'a (dyn Fn(u64, u64) + Sync),
 }
@@ -225,7 +226,7 @@ impl Job {
     /// # Errors
     /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
     pub fn run(&self, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
-        (surroundings.stage)("loading the model");
+        (surroundings.stage)(Stage::Loading);
         let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
         self.run_in(&session, surroundings)
     }
@@ -302,7 +303,7 @@ impl Job {
         if self.verify == Verify::Off || session.model().fidelity() == Fidelity::Exact {
             return None;
         }
-        (surroundings.stage)("comparing the plan with the exact one");
+        (surroundings.stage)(Stage::Verifying);
         let batch = inputs.batch(session.graph(), 0).ok()?;
         let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
         let found = verify(session, &batch.tensors, runs, self.verify);
@@ -335,9 +336,9 @@ impl Job {
             written.formless.extend(formless.map(|(_, &id)| session.graph().value(id).name.clone()));
             Ok(())
         };
-        let (cancel, advanced) = (surroundings.cancel, surroundings.advanced);
-        let progress = Progress { watch: instruments.watch(), cancel, advanced, outputs: &outputs, first_run };
-        (surroundings.stage)("running");
+        let Surroundings { cancel, stage, advanced } = *surroundings;
+        let progress = Progress { watch: instruments.watch(), cancel, stage, advanced, outputs: &outputs, first_run };
+        stage(Stage::Planning);
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &progress);
         (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
     }
@@ -350,7 +351,7 @@ impl Job {
         mut ended: Ended,
         surroundings: &Surroundings<'_>,
     ) -> Result<Report, JobError> {
-        (surroundings.stage)("closing");
+        (surroundings.stage)(Stage::Closing);
         if ended.runs == 0 {
             // Nothing began, so there is nothing to keep: the places take themselves away.
             drop(instruments);

@@ -10,6 +10,7 @@ use opscope_onnx::Graph;
 use opscope_tensor::{Tensor, TensorError};
 
 use super::latency::median_interval;
+use super::stage::Stage;
 use super::watch::Watch;
 use crate::Session;
 use crate::inputs::{Batch, InputError, Inputs};
@@ -36,6 +37,8 @@ pub struct Progress<'a> {
     pub watch: Watch<'a>,
     /// Set from outside to end early; what was measured until then is kept.
     pub cancel: &'a AtomicBool,
+    /// Called when something else begins.
+    pub stage: &'a (dyn Fn(Stage) + Sync),
     /// Called after every run with the number of runs so far and of those that are planned.
     pub advanced: &'a (dyn Fn(u64, u64) + Sync),
     /// Called with the outputs of the first run of each set of inputs.
@@ -239,13 +242,12 @@ impl Bench<'_> {
     fn one(&self, index: usize, phase: Phase) -> Result<(), MeasureError> {
         let graph: &Graph = self.session.graph();
         let batch = self.inputs.batch(graph, index)?;
-        let planning = Ticks::now();
         let plan = self.session.model().plan(&batch.tensors)?;
-        let planned = Ticks::now();
-        let (run, new_plan) = self.number(&*plan, planned.as_raw() - planning.as_raw());
+        let (run, new_plan) = self.number(&*plan);
         let watch = &self.progress.watch;
         if new_plan {
-            watch.planned(&**self.session.model(), &*plan, planning, planned)?;
+            watch.planned(&**self.session.model(), &*plan)?;
+            (self.progress.stage)(Stage::Running);
         }
         let info = RunInfo {
             id: run,
@@ -291,14 +293,15 @@ impl Bench<'_> {
     }
 
     /// Gives a run its number, and says whether its plan was not seen before.
-    fn number(&self, plan: &dyn Plan, planning: u64) -> (RunId, bool) {
+    fn number(&self, plan: &dyn Plan) -> (RunId, bool) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let run = RunId(self.progress.first_run + samples.numbers);
         samples.numbers += 1;
         let is_new = !samples.plans.iter().any(|known| Arc::ptr_eq(known, plan.kernels()));
         if is_new {
             samples.plans.push(Arc::clone(plan.kernels()));
-            samples.planning += planning;
+            let (start, end) = plan.made();
+            samples.planning += end.as_raw().saturating_sub(start.as_raw());
             for note in plan.notes() {
                 if !samples.notes.contains(note) {
                     samples.notes.push(note.clone());

@@ -9,6 +9,7 @@ mod measure;
 mod outputs;
 mod place;
 mod report;
+mod stage;
 mod watch;
 
 pub use acl::{AclError, apply as apply_acl_json};
@@ -16,8 +17,9 @@ pub use job::{DumpForm, InputWish, Instrumentation, Job, JobError, Surroundings}
 pub use latency::{Latency, median_interval};
 pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
 pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
-pub use place::{Place, PlaceError, run_name};
+pub use place::{Place, PlaceError, remove_unfinished_places, run_name};
 pub use report::{
     DebuggerSummary, DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
 };
+pub use stage::Stage;
 pub use watch::{Capture, Watch};

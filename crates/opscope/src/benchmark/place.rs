@@ -1,9 +1,11 @@
 //! Where results go: beside their place first, and under their name when they are whole.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A directory or file that will exist when it is whole.
 ///
@@ -44,6 +46,31 @@ impl PlaceError {
     }
 }
 
+/// The places that are neither whole nor kept, with the directories that were made for them.
+static UNFINISHED: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, Vec<PathBuf>>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every place of this process that is neither whole nor kept, for a process that ends without dropping them.
+pub fn remove_unfinished_places() {
+    for (partial, made) in std::mem::take(&mut *unfinished()) {
+        remove(&partial, &made);
+    }
+}
+
+/// Best effort: what cannot be removed keeps a name that says what it is.
+fn remove(partial: &Path, made: &[PathBuf]) {
+    let _ = match fs::symlink_metadata(partial) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
+        Ok(_) => fs::remove_file(partial),
+        Err(_) => Ok(()),
+    };
+    // Only empty directories can be removed so; the first one that is not ends it.
+    let _ = made.iter().try_for_each(fs::remove_dir);
+}
+
 impl Place {
     /// Reserves a name, after making the directories above it.
     ///
@@ -60,6 +87,7 @@ impl Place {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err();
         let made = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
         let place = Self { partial, target, made, keep: false, done: false };
+        unfinished().insert(place.partial.clone(), place.made.clone());
         // What was made before it failed goes away with the place.
         let parent = place.target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(PlaceError::io(parent))?;
@@ -89,6 +117,7 @@ impl Place {
     /// From now on what is there stays there, also where this ends early.
     pub fn keep(&mut self) {
         self.keep = true;
+        unfinished().remove(&self.partial);
     }
 
     /// Gives it its name.
@@ -108,17 +137,11 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.done || self.keep {
-            return;
+        // What was taken from the list is removed already.
+        let listed = unfinished().remove(&self.partial).is_some();
+        if listed && !self.done && !self.keep {
+            remove(&self.partial, &self.made);
         }
-        // Best effort: what cannot be removed keeps a name that says what it is.
-        let _ = match fs::symlink_metadata(&self.partial) {
-            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(&self.partial),
-            Ok(_) => fs::remove_file(&self.partial),
-            Err(_) => Ok(()),
-        };
-        // Only empty directories can be removed so; the first one that is not ends it.
-        let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 

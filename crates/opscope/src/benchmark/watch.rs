@@ -50,19 +50,14 @@ impl<'a> Watch<'a> {
     }
 
     /// A plan was made that will run now for the first time.
-    pub(super) fn planned(
-        &self,
-        model: &dyn Model,
-        plan: &dyn Plan,
-        start: Ticks,
-        end: Ticks,
-    ) -> Result<(), opscope_dump::DumpError> {
+    pub(super) fn planned(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), opscope_dump::DumpError> {
         if let Some(debugger) = self.debugger {
             debugger.planned(model.graph(), model.fidelity(), plan.kernels());
         }
         match self.capture {
             Capture::Nothing => Ok(()),
             Capture::Profiler(profiler) => {
+                let (start, end) = plan.made();
                 profiler.called(Call::Plan, None, start, end);
                 Ok(())
             }

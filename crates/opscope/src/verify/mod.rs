@@ -7,8 +7,10 @@
 
 mod deadline;
 mod differs;
+mod fingerprint;
 mod kept;
 mod trial;
+mod values;
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -22,6 +24,7 @@ use differs::Judge;
 pub use differs::OutputDifference;
 use kept::Kept;
 use trial::{Trial, run_until};
+pub use values::{FoundOutput, FoundValue, find_values, other_numbers};
 
 /// Whether an optimised plan is compared with the exact one before it is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

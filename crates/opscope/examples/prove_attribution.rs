@@ -1,0 +1,116 @@
+//! Proves by values what optimised plans say of their kernels: runs the exact plan and the optimised one on the same two
+//! random inputs, and finds for every kernel the values of the file that it gives.
+//!
+//!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
+//!
+//! Prints a line for each model, and one for each claim that the values contradict; then the exit code is 1. Without
+//! files, inputs are made up, with 1 for every open dimension.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::ExitCode;
+
+use opscope::Session;
+use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::model::{Fidelity, Kernel};
+use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope::tensor::{Tensor, npy};
+use opscope::verify::{FoundOutput, find_values, other_numbers};
+
+type Problem = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut faults = 0;
+    for model in arguments.split(|argument| argument == ",").filter(|model| !model.is_empty()) {
+        match prove(&model[0], &model[1..]) {
+            Ok(found) => faults += found,
+            Err(error) => println!("{}: not proved: {error}", model[0]),
+        }
+    }
+    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn prove(model: &str, files: &[String]) -> Result<usize, Problem> {
+    let optimised = Session::load(Path::new(model), Fidelity::Optimised, NonZeroUsize::MIN)?;
+    let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
+    let graph = optimised.graph();
+    let given = inputs(graph, files)?;
+    let runs = [other_numbers(graph, &given, 1), other_numbers(graph, &given, 2)];
+    let (kernels, outputs) = find_values(&optimised, &exact, &runs)?;
+    let mut faults = BTreeSet::new();
+    let (mut claims, mut unclaimed, mut matched, mut telling) = (0, 0, 0, 0);
+    for output in &outputs {
+        let kernel = &kernels[output.kernel.index()];
+        telling += usize::from(output.telling);
+        matched += usize::from(!output.values.is_empty());
+        let named = &kernel.outputs[output.slot];
+        claims += named.len();
+        unclaimed += usize::from(named.is_empty() && output.values.iter().any(|found| found.same_order));
+        if output.telling {
+            faults.extend(wrong_values(graph, kernel, output));
+            faults.extend(wrong_operators(graph, &kernels, kernel, output));
+        }
+    }
+    let exact = kernels.iter().flat_map(|kernel| &kernel.operators).filter(|at| at.exact).count();
+    let inferred = kernels.iter().map(|kernel| kernel.operators.len()).sum::<usize>() - exact;
+    println!(
+        "{model}: {} kernels, {matched} of {telling} outputs are values of the file, {claims} claimed, {unclaimed} \
+         more could be; {exact} attributions exact, {inferred} inferred; {} faults",
+        kernels.len(),
+        faults.len()
+    );
+    faults.iter().for_each(|fault| println!("  FAULT {fault}"));
+    Ok(faults.len())
+}
+
+fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
+    if files.is_empty() {
+        return Ok(generate(graph, &concrete_shapes(graph, &ShapeWish::Smallest)?, Data::Random(1))?);
+    }
+    files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
+}
+
+/// Values that a kernel is said to give and does not.
+fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<String> {
+    let is_found = |value: &ValueId| output.values.iter().any(|found| found.value == *value && found.same_order);
+    let wrong = kernel.outputs[output.slot].iter().filter(|value| !is_found(value));
+    wrong
+        .map(|value| {
+            let found: Vec<_> = output.values.iter().map(|found| &graph.value(found.value).name).collect();
+            format!("{} ({}) is said to give {}, it gives {found:?}", kernel.name, kernel.op, graph.value(*value).name)
+        })
+        .collect()
+}
+
+/// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
+fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
+    let makers: BTreeSet<OperatorId> = output
+        .values
+        .iter()
+        .filter_map(|found| match graph.value(found.value).producer {
+            Producer::Operator(operator, _) => Some(operator),
+            Producer::Input | Producer::Initializer => None,
+        })
+        .collect();
+    let says_exactly = kernel.operators.iter().all(|at| at.exact);
+    let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
+    // A kernel that only reorders gives what the one before it gave.
+    let given_before = kernels[..kernel.id.index()]
+        .iter()
+        .any(|before| before.operators.iter().any(|at| at.exact && makers.contains(&at.operator)));
+    if makers.is_empty() || !says_exactly || stands_for_one || given_before {
+        return None;
+    }
+    let names = |ids: &mut dyn Iterator<Item = OperatorId>| {
+        ids.map(|id| graph.operator(id).name.clone()).collect::<Vec<_>>().join(", ")
+    };
+    let said = names(&mut kernel.operators.iter().map(|at| at.operator));
+    Some(format!(
+        "{} ({}) is said to be {said}; it gives what {} gives",
+        kernel.name,
+        kernel.op,
+        names(&mut makers.into_iter())
+    ))
+}

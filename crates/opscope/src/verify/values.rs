@@ -1,0 +1,143 @@
+//! Which values of the file the kernels of an optimised plan give, found by running it and the exact plan on the same
+//! inputs and comparing what comes out of every kernel.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, Plan, RunId, RunObserver, Which};
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::{DType, Tensor, TensorView};
+
+use super::fingerprint::Fingerprint;
+use crate::Session;
+
+/// An output of a kernel of the optimised plan, and the values of the file that it was found to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundOutput {
+    /// The kernel.
+    pub kernel: KernelId,
+    /// The output, by the engine's slot.
+    pub slot: usize,
+    /// The values that have the same elements in all runs.
+    pub values: Vec<FoundValue>,
+    /// Whether its elements say anything: not where they are all the same.
+    pub telling: bool,
+}
+
+/// A value of the file that an output was found to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundValue {
+    /// The value.
+    pub value: ValueId,
+    /// Whether its elements are in the same order, too.
+    pub same_order: bool,
+}
+
+/// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each kernel
+/// gives. Returns the kernels and their outputs, in order of execution.
+///
+/// # Errors
+/// When one of the two cannot run.
+pub fn find_values(
+    optimised: &Session,
+    exact: &Session,
+    inputs: &[Vec<Tensor>],
+) -> Result<(Vec<Kernel>, Vec<FoundOutput>), EngineError> {
+    let mut found: Option<Vec<FoundOutput>> = None;
+    let mut kernels = Vec::new();
+    for inputs in inputs {
+        let exact_plan = exact.model().plan(inputs)?;
+        let by_value = values(&*exact_plan, inputs)?;
+        let plan = optimised.model().plan(inputs)?;
+        let outputs = fingerprints(&*plan, inputs)?;
+        kernels = plan.kernels().to_vec();
+        let matched = outputs.iter().map(|(&(kernel, slot), output)| {
+            let same = by_value.iter().filter_map(|(&value, expected)| {
+                let same_order = output.matches(expected)?;
+                Some(FoundValue { value, same_order })
+            });
+            let mut values: Vec<FoundValue> = same.collect();
+            values.sort_by_key(|found| found.value);
+            FoundOutput { kernel, slot, values, telling: output.is_telling() }
+        });
+        let mut matched: Vec<FoundOutput> = matched.collect();
+        matched.sort_by_key(|output| (output.kernel, output.slot));
+        found = Some(match found {
+            None => matched,
+            Some(before) => before.into_iter().zip(matched).map(|(before, now)| before.and(&now)).collect(),
+        });
+    }
+    Ok((kernels, found.unwrap_or_default()))
+}
+
+impl FoundOutput {
+    /// What holds in both runs.
+    fn and(self, other: &Self) -> Self {
+        let both = |found: FoundValue| {
+            let same = other.values.iter().find(|other| other.value == found.value)?;
+            Some(FoundValue { same_order: found.same_order && same.same_order, ..found })
+        };
+        let values = self.values.into_iter().filter_map(both).collect();
+        Self { values, telling: self.telling && other.telling, ..self }
+    }
+}
+
+/// Inputs like these with other numbers in them.
+pub fn other_numbers(graph: &Graph, inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let other = |(input, &id): (&Tensor, &ValueId)| {
+        let bytes: Option<Vec<u8>> = match input.dtype() {
+            DType::F32 => Some((0..input.elements()).flat_map(|_| random.f32().to_le_bytes()).collect()),
+            DType::F64 => Some((0..input.elements()).flat_map(|_| random.f64().to_le_bytes()).collect()),
+            DType::F16 => {
+                Some((0..input.elements()).flat_map(|_| half::f16::from_f32(random.f32()).to_le_bytes()).collect())
+            }
+            _ => None,
+        };
+        let _ = graph.value(id);
+        let other = bytes.and_then(|bytes| Tensor::new(input.dtype(), input.shape().to_vec(), bytes).ok());
+        other.unwrap_or_else(|| input.clone())
+    };
+    inputs.iter().zip(&graph.inputs).map(other).collect()
+}
+
+/// What the exact plan's values look like.
+fn values(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<ValueId, Fingerprint>, EngineError> {
+    let by_output = fingerprints(plan, inputs)?;
+    let mut values = HashMap::new();
+    for kernel in plan.kernels().iter() {
+        for (slot, named) in kernel.outputs.iter().enumerate() {
+            if let Some(fingerprint) = by_output.get(&(kernel.id, slot)) {
+                values.extend(named.iter().map(|&value| (value, fingerprint.clone())));
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// What the outputs of every kernel look like in one run.
+fn fingerprints(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<(KernelId, usize), Fingerprint>, EngineError> {
+    let resident = plan.upload(inputs)?;
+    let taker = Taker::default();
+    plan.run(RunId(0), &*resident, &taker)?;
+    Ok(taker.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[derive(Default)]
+struct Taker(Mutex<HashMap<(KernelId, usize), Fingerprint>>);
+
+impl RunObserver for Taker {
+    fn interest(&self) -> Interest {
+        Interest { after: Which::All, ..Interest::default() }
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (slot, output) in outputs.iter().enumerate() {
+            if let Some(fingerprint) = Fingerprint::of(output) {
+                taken.insert((dispatch.kernel.id, slot), fingerprint);
+            }
+        }
+        Action::Continue
+    }
+}
