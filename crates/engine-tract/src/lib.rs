@@ -1,6 +1,6 @@
 //! tract, the embedded engine, behind the border of `opscope-model`.
 //!
-//! * A model is loaded `Optimised` (tract's `into_optimized`) or `Exact` (`into_typed`, where each operator of the file is
+//! * A model is loaded `Optimised` (by tract's passes, without the rewrites that change values) or `Exact` (`into_typed`, where each operator of the file is
 //!   executed as it stands there).
 //! * Dynamic dimensions are fixed from the actual inputs before a plan is made, because plans with symbols are several
 //!   times slower and some cannot run at all.
