@@ -1,7 +1,7 @@
 //! tract, the embedded engine, behind the border of `opscope-model`.
 //!
-//! * A model is loaded `Optimised` (tract's `into_optimized`) or `Exact` (`into_typed`, where each operator of the file is
-//!   executed as it stands there).
+//! * A model is loaded `Optimised` (by tract's passes, without the rewrites that change values) or `Exact` (`into_typed`,
+//!   where each operator of the file is executed as it stands there). Runs know nothing of each other at either.
 //! * Dynamic dimensions are fixed from the actual inputs before a plan is made, because plans with symbols are several
 //!   times slower and some cannot run at all.
 //! * Nodes are renamed before tract sees them, so that every name that tract derives leads back to one operator of the

@@ -6,7 +6,7 @@ use std::fmt;
 
 use opscope_model::{EngineError, PlanForm};
 use tract_onnx::prelude::{InferenceModel, InferenceModelExt, TypedModel};
-use tract_onnx::tract_core::internal::{AxisOp, InOut, TractResult, TypedModelPatch, TypedNode};
+use tract_onnx::tract_core::internal::{AxisOp, Datum, InOut, OutletId, TractResult, TypedModelPatch, TypedNode};
 use tract_onnx::tract_core::ops::Downsample;
 use tract_onnx::tract_core::ops::array::{MultiBroadcastTo, Slice, TypedConcat};
 use tract_onnx::tract_core::ops::binary::TypedBinOp;
@@ -17,7 +17,7 @@ use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::element_wise::ElementWiseOp;
 use tract_onnx::tract_core::ops::gru_seq::GruSeq;
 use tract_onnx::tract_core::ops::logic::IfThenElse;
-use tract_onnx::tract_core::ops::math::{Div, Sub};
+use tract_onnx::tract_core::ops::math::{Div, Sub, add};
 use tract_onnx::tract_core::ops::quant::{DequantizeLinearF32, QuantizeLinearI8, QuantizeLinearU8};
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
@@ -71,6 +71,11 @@ impl Form {
 pub(crate) fn typed(model: InferenceModel) -> TractResult<TypedModel> {
     let mut model = model.into_typed()?;
     forget_between_runs(&mut model);
+    for node in 0..model.nodes().len() {
+        if let Some(patch) = project_narrow_input(&model, model.node(node))? {
+            patch.apply(&mut model)?;
+        }
+    }
     Ok(model)
 }
 
@@ -88,6 +93,35 @@ fn forget_between_runs(model: &mut TypedModel) {
             forget_between_runs(&mut branches.else_body);
         }
     }
+}
+
+/// tract's own GRU fails where an element of the sequence is a single number. It takes the product with the weights of the
+/// input as well, so that is computed before it.
+fn project_narrow_input(model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
+    let Some(gru) = node.op_as::<GruSeq>().filter(|gru| !gru.projected) else { return Ok(None) };
+    let elements = &model.outlet_fact(node.inputs[0])?.shape;
+    if elements.rank() != 3 || !elements[2].is_one() {
+        return Ok(None);
+    }
+    let mut patch = TypedModelPatch::new("the product of a GRU's narrow input");
+    let taps = patch.taps(model, &node.inputs)?;
+    let product = EinSum::new("btk,gk->btg".parse()?, f32::datum_type());
+    let mut input = patch.wire_node(format!("{}.product", node.name), product, &taps[..2])?[0];
+    if gru.has_bias {
+        let rank = patch.outlet_fact(taps[3])?.rank();
+        let slice = Slice::new(rank - 1, 0, 3 * gru.hidden);
+        let mut bias = patch.wire_node(format!("{}.bias", node.name), slice, &[taps[3]])?[0];
+        for axis in rank..3 {
+            bias = patch.wire_node(format!("{}.bias.axis-{axis}", node.name), AxisOp::Add(0), &[bias])?[0];
+        }
+        input = patch.wire_node(format!("{}.sum", node.name), add(), &[input, bias])?[0];
+    }
+    let inputs: Vec<_> = [input].into_iter().chain(taps[2..].iter().copied()).collect();
+    let outputs = patch.wire_node(&node.name, GruSeq { projected: true, ..gru.clone() }, &inputs)?;
+    for (slot, output) in outputs.into_iter().enumerate() {
+        patch.shunt_outside(model, OutletId::new(node.id, slot), output)?;
+    }
+    Ok(Some(patch))
 }
 
 /// Rewrites a model until nothing is left to make faster.

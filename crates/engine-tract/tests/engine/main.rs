@@ -10,4 +10,5 @@ mod live;
 mod observers;
 mod plans;
 mod refusals;
+mod rewrites;
 mod values;
