@@ -56,7 +56,9 @@ pub(crate) fn prepare(
         let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                let model = operators::without_roundings(parsed.model.into_typed()?)?.into_optimized()?;
+                let mut model = operators::without_roundings(parsed.model.into_typed()?)?;
+                operators::with_special_values(&mut model, fidelity);
+                let model = model.into_optimized()?;
                 let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
                 for (&outlet, &value) in model.output_outlets()?.iter().zip(&graph.outputs) {
                     if !model.node(outlet.node).op_is::<Const>() {
@@ -134,6 +136,7 @@ fn exact(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
     outlets.extend(asked.iter().map(|(_, outlet)| *outlet));
     parsed.model.select_output_outlets(&outlets)?;
     let mut model = parsed.model.into_typed()?;
+    operators::with_special_values(&mut model, Fidelity::Exact);
 
     let found = model.output_outlets()?.to_vec();
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
