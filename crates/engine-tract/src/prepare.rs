@@ -56,7 +56,7 @@ pub(crate) fn prepare(
         let mut prepared = match fidelity {
             Fidelity::Optimised => {
                 let outputs = graph.outputs.len();
-                let mut model = operators::without_roundings(parsed.model.into_typed()?)?;
+                let mut model = operators::without_casts(parsed.model.into_typed()?)?;
                 operators::with_special_values(&mut model, fidelity);
                 let model = model.into_optimized()?;
                 let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();

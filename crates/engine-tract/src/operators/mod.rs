@@ -3,6 +3,7 @@
 //! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
 //! one that parses files, where every operator that computes with numbers is also [`widened`].
 
+mod halves;
 mod recurrent;
 mod respelled;
 mod rewired;
@@ -22,7 +23,7 @@ use tract_onnx::tract_hir::internal::InferenceOp;
 pub(crate) use special::with_special_values;
 #[expect(unused_imports, reason = "a plan does not tell it yet")]
 pub(crate) use widened::widened;
-pub(crate) use widened::without_roundings;
+pub(crate) use widened::without_casts;
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);

@@ -19,6 +19,8 @@ use tract_onnx::tract_core::ops::math::{Max, Min};
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, Softmax, SoftmaxKind};
 use tract_onnx::tract_core::ops::scan::Scan;
 
+use super::halves::{self, rounded};
+
 /// Puts right what comes of NaN and infinities, also in bodies.
 pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
     for node in 0..model.nodes().len() {
@@ -299,8 +301,7 @@ fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
 /// A softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients, each of them
 /// rounded to fp16.
 fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
-    let rounded = |value: f32| f16::from_f32(value).to_f32();
-    let mut values = input.cast_to::<f32>()?.into_owned().to_plain_array_view::<f32>()?.to_owned();
+    let mut values = halves::widened(input)?.into_plain_array::<f32>()?;
     let shape = values.shape().to_vec();
     each_region(&shape, axes, |start| {
         let mut values = values.view_mut();
@@ -314,5 +315,5 @@ fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
         let sum = rounded(values.iter().sum());
         values.mapv_inplace(|value| value / sum);
     });
-    Ok(values.into_tensor().cast_to_dt(DatumType::F16)?.into_owned().into_tvalue())
+    Ok(halves::narrowed(&values.into_tensor())?.into_tvalue())
 }
