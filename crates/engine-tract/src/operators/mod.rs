@@ -3,6 +3,12 @@
 //! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
 //! one that parses files, where every operator that computes with numbers is also [`widened`].
 
+mod halves;
+mod recurrent;
+mod respelled;
+mod rewired;
+mod shifted;
+mod special;
 mod widened;
 
 use std::sync::OnceLock;
@@ -14,7 +20,10 @@ use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::{TractResult, format_err};
 use tract_onnx::tract_hir::internal::InferenceOp;
 
-pub(crate) use widened::{widened, without_roundings};
+pub(crate) use special::with_special_values;
+#[expect(unused_imports, reason = "a plan does not tell it yet")]
+pub(crate) use widened::widened;
+pub(crate) use widened::without_casts;
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);
@@ -40,7 +49,13 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
         Fidelity::Optimised => &OPTIMISED,
         Fidelity::Exact => &EXACT,
     };
-    place.get_or_init(|| tracts().clone())
+    place.get_or_init(|| {
+        let mut framework = tracts().clone();
+        recurrent::register(&mut framework);
+        respelled::register(&mut framework);
+        shifted::register(&mut framework);
+        framework
+    })
 }
 
 /// Builds a node with the operator that a framework has for its type.

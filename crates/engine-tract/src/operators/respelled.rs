@@ -1,0 +1,126 @@
+//! Operators that are right once they are spelled out in other operators of tract's.
+
+use tract_onnx::Onnx;
+use tract_onnx::model::{ParsingContext, optional_inputs};
+use tract_onnx::pb::NodeProto;
+use tract_onnx::prelude::{DatumType, IntoArcTensor, SpecialOps, TVec, TypedModel, tensor0};
+use tract_onnx::tract_core::internal::{AxisOp, OutletId, TractResult, bail, tvec};
+use tract_onnx::tract_core::ops::cast::cast;
+use tract_onnx::tract_core::ops::math::{add, div, exp, max, min, mul, sub};
+use tract_onnx::tract_core::ops::nn::sigmoid;
+
+use super::rewired::Rewired;
+use super::{Built, build, tracts};
+
+pub(super) fn register(framework: &mut Onnx) {
+    framework.op_register.insert("Celu", celu);
+    framework.op_register.insert("DFT", dft);
+    framework.op_register.insert("ReduceMax", extreme);
+    framework.op_register.insert("ReduceMin", extreme);
+    framework.op_register.insert("SpaceToDepth", space_to_depth);
+    framework.op_register.insert("Swish", swish);
+}
+
+/// A number of the type and rank of a value, to be computed with it.
+fn number(target: &mut TypedModel, name: String, number: f32, like: OutletId) -> TractResult<OutletId> {
+    let fact = target.outlet_fact(like)?;
+    let number = tensor0(number).cast_to_dt(fact.datum_type)?.into_owned().broadcast_into_rank(fact.rank())?;
+    target.add_const(name, number.into_arc_tensor())
+}
+
+/// `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`. tract forgets to multiply by alpha.
+fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let factor = node.get_attr_opt::<f32>("alpha")?.unwrap_or(1.0);
+    let wire = Rewired::new(op, move |name, target, inputs, _| {
+        let x = inputs[0];
+        let zero = number(target, format!("{name}.zero"), 0.0, x)?;
+        let one = number(target, format!("{name}.one"), 1.0, x)?;
+        let alpha = number(target, format!("{name}.alpha"), factor, x)?;
+        let scaled = target.wire_node(format!("{name}.scaled"), div(), &[x, alpha])?[0];
+        let power = target.wire_node(format!("{name}.exp"), exp(), &[scaled])?[0];
+        let less = target.wire_node(format!("{name}.less_one"), sub(), &[power, one])?[0];
+        let below = target.wire_node(format!("{name}.times_alpha"), mul(), &[alpha, less])?[0];
+        let below = target.wire_node(format!("{name}.below"), min(), &[zero, below])?[0];
+        let above = target.wire_node(format!("{name}.above"), max(), &[zero, x])?[0];
+        target.wire_node(name, add(), &[above, below])
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// A discrete Fourier transform is computed in fp64: what cancels out leaves an error of the size of what went in.
+fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    // Without an axis it is the last but one; tract takes the second.
+    let is_second = context.onnx_operator_set_version < 20 || optional_inputs(node).nth(2).flatten().is_some();
+    let wire = Rewired::new(op, move |name, target, inputs, inner| {
+        let fact = target.outlet_fact(inputs[0])?;
+        let datum = fact.datum_type;
+        if !is_second && fact.rank() != 3 {
+            bail!("the engine has no DFT without an axis for a tensor of rank {}", fact.rank());
+        }
+        let mut inputs: TVec<OutletId> = inputs.into();
+        inputs[0] = target.wire_node(format!("{name}.in_fp64"), cast(DatumType::F64), &[inputs[0]])?[0];
+        let transformed = inner(target, &inputs)?[0];
+        target.wire_node(format!("{name}.transformed"), cast(datum), &[transformed])
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// The largest of nothing is minus infinity, the smallest is infinity; tract gives the largest numbers there are.
+fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let of_nothing = if node.op_type == "ReduceMax" { f32::NEG_INFINITY } else { f32::INFINITY };
+    let wire = Rewired::new(op, move |name, target, inputs, inner| {
+        let outputs = inner(target, inputs)?;
+        let (input, output) = (target.outlet_fact(inputs[0])?, target.outlet_fact(outputs[0])?);
+        let is_nothing = input.datum_type.is_float() && input.shape.iter().any(|dim| *dim == 0.into());
+        match output.shape.as_concrete() {
+            Some(shape) if is_nothing => {
+                let filled = tensor0(of_nothing).cast_to_dt(output.datum_type)?.broadcast_scalar_to_shape(shape)?;
+                Ok(tvec!(target.add_const(format!("{name}.of_nothing"), filled)?))
+            }
+            _ => Ok(outputs),
+        }
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// In CRD order the channels of the input come before the places in a block; tract knows only DCR.
+fn space_to_depth(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    match node.get_attr_opt::<&str>("mode")?.unwrap_or("DCR") {
+        "DCR" => return Ok((op, closures)),
+        "CRD" => {}
+        other => bail!("the engine has no SpaceToDepth with the mode '{other}'"),
+    }
+    let block = node.get_attr::<usize>("blocksize")?;
+    let wire = Rewired::new(op, move |name, target, inputs, inner| {
+        let channels = target.outlet_fact(inputs[0])?.shape[1].clone();
+        let outputs = inner(target, inputs)?;
+        let places = block * block;
+        let joined = tvec!(channels.clone() * places);
+        let apart = AxisOp::Reshape(1, joined.clone(), tvec!(places.into(), channels.clone()));
+        let together = AxisOp::Reshape(1, tvec!(channels, places.into()), joined);
+        let mut wire = target.wire_node(format!("{name}.apart"), apart, &outputs)?;
+        wire = target.wire_node(format!("{name}.channels_first"), AxisOp::Move(2, 1), &wire)?;
+        target.wire_node(format!("{name}.together"), together, &wire)
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// `x * sigmoid(alpha * x)`. tract does not read alpha.
+fn swish(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let factor = node.get_attr_opt::<f32>("alpha")?.unwrap_or(1.0);
+    if factor == 1.0 {
+        return Ok((op, closures));
+    }
+    let wire = Rewired::new(op, move |name, target, inputs, _| {
+        let alpha = number(target, format!("{name}.alpha"), factor, inputs[0])?;
+        let scaled = target.wire_node(format!("{name}.scaled"), mul(), &[inputs[0], alpha])?[0];
+        let gate = target.wire_node(format!("{name}.gate"), sigmoid(), &[scaled])?[0];
+        target.wire_node(name, mul(), &[inputs[0], gate])
+    });
+    Ok((Box::new(wire), closures))
+}

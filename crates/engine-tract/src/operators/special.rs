@@ -1,0 +1,319 @@
+//! NaN and infinities as ONNX has them.
+//!
+//! tract's kernels drop a NaN where they compare, and take the largest number for infinity. Where such values come in, what
+//! the kernel computed is put right. At exact fidelity that holds for every operator that compares; optimised plans keep
+//! the engine's kernels, but for `Softmax`, `ReduceMax` and `ReduceMin`, where masks of minus infinity are usual.
+
+use opscope_model::Fidelity;
+use tract_onnx::prelude::tract_ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Zip, indices};
+use tract_onnx::prelude::{DatumType, TValue, TVec, Tensor, TypedFact, TypedModel, f16};
+use tract_onnx::tract_core::internal::{
+    AxesMapping, AxisChangeConsequence, AxisOp, Cost, EvalContext, EvalOp, InOut, IntoTValue, IntoTensor, Op,
+    StaticName, TDim, TractResult, TypedNode, TypedOp, Validation, tvec,
+};
+use tract_onnx::tract_core::ops::binary::TypedBinOp;
+use tract_onnx::tract_core::ops::cnn::MaxPool;
+use tract_onnx::tract_core::ops::element_wise::ElementWiseOp;
+use tract_onnx::tract_core::ops::logic::IfThenElse;
+use tract_onnx::tract_core::ops::math::{Max, Min};
+use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, Softmax, SoftmaxKind};
+use tract_onnx::tract_core::ops::scan::Scan;
+
+use super::halves::{self, rounded};
+
+/// Puts right what comes of NaN and infinities, also in bodies.
+pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
+    for node in 0..model.nodes().len() {
+        let is_float = |outlet| model.outlet_fact(outlet).is_ok_and(|fact| fact.datum_type.is_float());
+        let is_concerned = match node_kind(&*model.node(node).op) {
+            Some(Kind::Softmax | Kind::Extreme) => true,
+            Some(Kind::Position | Kind::MaxPool | Kind::Elementwise) => fidelity == Fidelity::Exact,
+            None => false,
+        };
+        let is_computed_in_floats = model.node(node).inputs.iter().any(|&outlet| is_float(outlet));
+        let node = model.node_mut(node);
+        if is_concerned && is_computed_in_floats {
+            node.op = Box::new(Special { op: node.op.clone() });
+        } else if let Some(scan) = node.op_as_mut::<Scan>() {
+            with_special_values(&mut scan.body, fidelity);
+        } else if let Some(branches) = node.op_as_mut::<IfThenElse>() {
+            with_special_values(&mut branches.then_body, fidelity);
+            with_special_values(&mut branches.else_body, fidelity);
+        }
+    }
+}
+
+/// How an operator goes wrong.
+enum Kind {
+    Softmax,
+    /// The largest or smallest of several.
+    Extreme,
+    /// Where the largest or smallest is.
+    Position,
+    MaxPool,
+    /// Each element of the output from one of each input.
+    Elementwise,
+}
+
+fn node_kind(op: &dyn TypedOp) -> Option<Kind> {
+    if op.is::<Softmax>() {
+        return Some(Kind::Softmax);
+    }
+    if let Some(reduce) = op.downcast_ref::<Reduce>() {
+        return match reduce.reducer {
+            Reducer::Max | Reducer::Min => Some(Kind::Extreme),
+            Reducer::ArgMax(_) | Reducer::ArgMin(_) => Some(Kind::Position),
+            _ => None,
+        };
+    }
+    if op.is::<MaxPool>() {
+        return Some(Kind::MaxPool);
+    }
+    let compares = op.downcast_ref::<TypedBinOp>().is_some_and(|op| op.0.is::<Max>() || op.0.is::<Min>());
+    (compares || op.is::<ElementWiseOp>()).then_some(Kind::Elementwise)
+}
+
+/// An operator of tract's with what it makes of NaN and infinities put right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Special {
+    op: Box<dyn TypedOp>,
+}
+
+impl Op for Special {
+    fn name(&self) -> StaticName {
+        self.op.name()
+    }
+
+    fn validation(&self) -> Validation {
+        self.op.validation()
+    }
+
+    fn info(&self) -> TractResult<Vec<String>> {
+        self.op.info()
+    }
+
+    fn as_typed(&self) -> Option<&dyn TypedOp> {
+        Some(self)
+    }
+}
+
+impl EvalOp for Special {
+    fn eval(&self, context: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
+        if let Some(softmax) = self.op.downcast_ref::<Softmax>() {
+            if inputs[0].datum_type() == DatumType::F16 && softmax.kind == SoftmaxKind::Softmax {
+                return Ok(tvec!(softmax_of_halves(&inputs[0], &softmax.axes)?));
+            }
+        }
+        let is_nothing = inputs[0].len() == 0 && inputs[0].datum_type().is_float();
+        if !is_nothing && !inputs.iter().any(|input| is_special(input)) {
+            return self.op.eval(context, inputs);
+        }
+        if let Some(reduce) = self.op.downcast_ref::<Reduce>() {
+            return Ok(tvec!(reduced(reduce, &inputs[0])?));
+        }
+        let kept = inputs.clone();
+        let mut outputs = self.op.eval(context, inputs)?;
+        let datum = outputs[0].datum_type();
+        if !datum.is_float() {
+            return Ok(outputs);
+        }
+        let mut output = doubles(&outputs[0])?;
+        match node_kind(&*self.op) {
+            Some(Kind::Softmax) => {
+                let axes = self.op.downcast_ref::<Softmax>().map(|softmax| softmax.axes.clone()).unwrap_or_default();
+                without_a_sum(&doubles(&kept[0])?, &mut output, &axes);
+            }
+            Some(Kind::MaxPool) => {
+                let input = doubles(&kept[0])?;
+                let nans = self.pooled(context, input.mapv(|value| f32::from(u8::from(value.is_nan()))))?;
+                let others =
+                    self.pooled(context, input.mapv(|value| f32::from(u8::from(value > f64::NEG_INFINITY))))?;
+                Zip::from(&mut output).and(&nans).and(&others).for_each(|output, &is_nan, &is_other| {
+                    if is_nan == 1.0 {
+                        *output = f64::NAN;
+                    } else if is_other == 0.0 {
+                        *output = f64::NEG_INFINITY;
+                    }
+                });
+            }
+            _ => {
+                for input in &kept {
+                    let input = doubles(input)?;
+                    Zip::from(&mut output).and_broadcast(&input).for_each(|output, input| {
+                        if input.is_nan() {
+                            *output = f64::NAN;
+                        }
+                    });
+                }
+            }
+        }
+        outputs[0] = output.into_tensor().cast_to_dt(datum)?.into_owned().into_tvalue();
+        Ok(outputs)
+    }
+
+    fn eval_out_of_plan(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
+        self.eval(&EvalContext::out_of_plan(), inputs).map(Some)
+    }
+}
+
+impl Special {
+    /// What the pool makes of other values in the same places.
+    fn pooled(&self, context: &EvalContext, values: ArrayD<f32>) -> TractResult<ArrayD<f64>> {
+        let outputs = self.op.eval(context, tvec!(values.into_tensor().into_tvalue()))?;
+        doubles(&outputs[0])
+    }
+}
+
+impl TypedOp for Special {
+    fn output_facts(&self, inputs: &[&TypedFact]) -> TractResult<TVec<TypedFact>> {
+        self.op.output_facts(inputs)
+    }
+
+    fn axes_mapping(&self, inputs: &[&TypedFact], outputs: &[&TypedFact]) -> TractResult<AxesMapping> {
+        self.op.axes_mapping(inputs, outputs)
+    }
+
+    fn cost(&self, inputs: &[&TypedFact]) -> TractResult<TVec<(Cost, TDim)>> {
+        self.op.cost(inputs)
+    }
+
+    fn change_axes(
+        &self,
+        model: &TypedModel,
+        node: &TypedNode,
+        io: InOut,
+        change: &AxisOp,
+    ) -> TractResult<Option<AxisChangeConsequence>> {
+        let changed = self.op.change_axes(model, node, io, change)?;
+        Ok(changed.map(|changed| AxisChangeConsequence {
+            substitute_op: changed.substitute_op.map(|op| Box::new(Self { op }) as Box<dyn TypedOp>),
+            ..changed
+        }))
+    }
+
+    fn as_op(&self) -> &dyn Op {
+        self
+    }
+
+    fn as_op_mut(&mut self) -> &mut dyn Op {
+        self
+    }
+}
+
+/// Whether a tensor has a NaN or an infinity.
+fn is_special(tensor: &Tensor) -> bool {
+    let plain = tensor.as_plain_ram();
+    match tensor.datum_type() {
+        DatumType::F16 => plain.is_some_and(|plain| {
+            plain.as_slice::<f16>().is_ok_and(|values| values.iter().any(|value| !value.is_finite()))
+        }),
+        DatumType::F32 => plain.is_some_and(|plain| {
+            plain.as_slice::<f32>().is_ok_and(|values| values.iter().any(|value| !value.is_finite()))
+        }),
+        DatumType::F64 => plain.is_some_and(|plain| {
+            plain.as_slice::<f64>().is_ok_and(|values| values.iter().any(|value| !value.is_finite()))
+        }),
+        _ => false,
+    }
+}
+
+/// The values as fp64, which holds those of every floating-point type without rounding.
+fn doubles(tensor: &Tensor) -> TractResult<ArrayD<f64>> {
+    Ok(tensor.cast_to::<f64>()?.to_plain_array_view::<f64>()?.to_owned())
+}
+
+/// Calls `visit` with the coordinates of each region that some axes span.
+fn each_region(shape: &[usize], axes: &[usize], mut visit: impl FnMut(&[usize])) {
+    let mut starts = shape.to_vec();
+    for &axis in axes {
+        starts[axis] = 1;
+    }
+    for start in indices(IxDyn(&starts)) {
+        visit(start.slice());
+    }
+}
+
+/// A region: everything along the axes, and one place along the others.
+fn region<'a, T>(mut values: ArrayViewD<'a, T>, axes: &[usize], start: &[usize]) -> ArrayViewD<'a, T> {
+    for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
+        values.collapse_axis(Axis(axis), start[axis]);
+    }
+    values
+}
+
+/// A softmax is NaN where its sum is: where a value is NaN or infinity, or all of them are minus infinity.
+fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) {
+    each_region(&input.shape().to_vec(), axes, |start| {
+        let values = region(input.view(), axes, start);
+        let has_none = values.iter().any(|value| value.is_nan() || *value == f64::INFINITY)
+            || values.iter().all(|value| *value == f64::NEG_INFINITY);
+        if has_none {
+            let mut places = output.view_mut();
+            for axis in (0..places.ndim()).filter(|axis| !axes.contains(axis)) {
+                places.collapse_axis(Axis(axis), start[axis]);
+            }
+            places.fill(f64::NAN);
+        }
+    });
+}
+
+/// The extreme of each region, or its first or last place.
+fn reduced(reduce: &Reduce, input: &Tensor) -> TractResult<TValue> {
+    let values = doubles(input)?;
+    let mut shape = input.shape().to_vec();
+    for &axis in &reduce.axes {
+        shape[axis] = 1;
+    }
+    let of_region = |start: &[usize]| region(values.view(), &reduce.axes, start);
+    match reduce.reducer {
+        Reducer::ArgMax(is_last) | Reducer::ArgMin(is_last) => {
+            let is_max = matches!(reduce.reducer, Reducer::ArgMax(_));
+            let mut places = ArrayD::<i64>::zeros(IxDyn(&shape));
+            each_region(input.shape(), &reduce.axes, |start| {
+                let values: Vec<f64> = of_region(start).iter().copied().collect();
+                let extreme = extreme(values.iter().copied(), is_max);
+                let is_it = |value: &f64| *value == extreme || (value.is_nan() && extreme.is_nan());
+                let place = if is_last { values.iter().rposition(is_it) } else { values.iter().position(is_it) };
+                places[IxDyn(start)] = place.unwrap_or(0) as i64;
+            });
+            Ok(places.into_tensor().into_tvalue())
+        }
+        _ => {
+            let is_max = reduce.reducer == Reducer::Max;
+            let mut extremes = ArrayD::<f64>::zeros(IxDyn(&shape));
+            each_region(input.shape(), &reduce.axes, |start| {
+                extremes[IxDyn(start)] = extreme(of_region(start).iter().copied(), is_max);
+            });
+            Ok(extremes.into_tensor().cast_to_dt(input.datum_type())?.into_owned().into_tvalue())
+        }
+    }
+}
+
+/// The largest or smallest: NaN if there is one, and infinity of nothing.
+fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
+    let nothing = if is_max { f64::NEG_INFINITY } else { f64::INFINITY };
+    values.fold(nothing, |extreme, value| {
+        let is_further = if is_max { value > extreme } else { value < extreme };
+        if value.is_nan() || is_further { value } else { extreme }
+    })
+}
+
+/// A softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients, each of them
+/// rounded to fp16.
+fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
+    let mut values = halves::widened(input)?.into_plain_array::<f32>()?;
+    let shape = values.shape().to_vec();
+    each_region(&shape, axes, |start| {
+        let mut values = values.view_mut();
+        for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
+            values.collapse_axis(Axis(axis), start[axis]);
+        }
+        let largest = values
+            .iter()
+            .fold(f32::NEG_INFINITY, |largest, &value| if value.is_nan() || value > largest { value } else { largest });
+        values.mapv_inplace(|value| rounded(rounded(value - largest).exp()));
+        let sum = rounded(values.iter().sum());
+        values.mapv_inplace(|value| value / sum);
+    });
+    Ok(halves::narrowed(&values.into_tensor())?.into_tvalue())
+}
