@@ -5,7 +5,9 @@
 //! the engine's kernels, but for `Softmax`, `ReduceMax` and `ReduceMin`, where masks of minus infinity are usual.
 
 use opscope_model::Fidelity;
-use tract_onnx::prelude::tract_ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn, Zip, indices};
+use tract_linalg::element_wise::ElementWise;
+use tract_linalg::routines::Func;
+use tract_onnx::prelude::tract_ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, Zip, indices};
 use tract_onnx::prelude::{DatumType, TValue, TVec, Tensor, TypedFact, TypedModel, f16};
 use tract_onnx::tract_core::internal::{
     AxesMapping, AxisChangeConsequence, AxisOp, Cost, EvalContext, EvalOp, InOut, IntoTValue, IntoTensor, Op,
@@ -241,6 +243,13 @@ fn region<'a, T>(mut values: ArrayViewD<'a, T>, axes: &[usize], start: &[usize])
     values
 }
 
+fn region_mut<'a, T>(mut values: ArrayViewMutD<'a, T>, axes: &[usize], start: &[usize]) -> ArrayViewMutD<'a, T> {
+    for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
+        values.collapse_axis(Axis(axis), start[axis]);
+    }
+    values
+}
+
 /// A softmax is NaN where its sum is: where a value is NaN or infinity, or all of them are minus infinity.
 fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) {
     each_region(&input.shape().to_vec(), axes, |start| {
@@ -248,11 +257,7 @@ fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) 
         let has_none = values.iter().any(|value| value.is_nan() || *value == f64::INFINITY)
             || values.iter().all(|value| *value == f64::NEG_INFINITY);
         if has_none {
-            let mut places = output.view_mut();
-            for axis in (0..places.ndim()).filter(|axis| !axes.contains(axis)) {
-                places.collapse_axis(Axis(axis), start[axis]);
-            }
-            places.fill(f64::NAN);
+            region_mut(output.view_mut(), axes, start).fill(f64::NAN);
         }
     });
 }
@@ -301,19 +306,37 @@ fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
 /// A softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients, each of them
 /// rounded to fp16.
 fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
+    let exp = Func::Exp.ew_f32()?;
     let mut values = halves::widened(input)?.into_plain_array::<f32>()?;
-    let shape = values.shape().to_vec();
-    each_region(&shape, axes, |start| {
-        let mut values = values.view_mut();
-        for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
-            values.collapse_axis(Axis(axis), start[axis]);
-        }
-        let largest = values
-            .iter()
-            .fold(f32::NEG_INFINITY, |largest, &value| if value.is_nan() || value > largest { value } else { largest });
-        values.mapv_inplace(|value| rounded(rounded(value - largest).exp()));
-        let sum = rounded(values.iter().sum());
-        values.mapv_inplace(|value| value / sum);
+    let mut row = Vec::new();
+    let mut failed = Ok(());
+    each_region(&input.shape().to_vec(), axes, |start| {
+        let mut places = region_mut(values.view_mut(), axes, start);
+        row.clear();
+        row.extend(places.iter().copied());
+        let outcome = softmax_of_row(&mut row, &*exp);
+        places.iter_mut().zip(&row).for_each(|(place, value)| *place = *value);
+        failed = std::mem::replace(&mut failed, Ok(())).and(outcome);
     });
+    failed?;
     Ok(halves::narrowed(&values.into_tensor())?.into_tvalue())
+}
+
+fn softmax_of_row(row: &mut [f32], exp: &dyn ElementWise<f32>) -> TractResult<()> {
+    let largest = row.iter().fold(
+        f32::NEG_INFINITY,
+        |largest, &value| {
+            if value.is_nan() || value > largest { value } else { largest }
+        },
+    );
+    if !largest.is_finite() {
+        row.fill(f32::NAN);
+        return Ok(());
+    }
+    row.iter_mut().for_each(|value| *value = rounded(*value - largest));
+    exp.run(row)?;
+    row.iter_mut().for_each(|value| *value = rounded(*value));
+    let sum = rounded(row.iter().sum());
+    row.iter_mut().for_each(|value| *value /= sum);
+    Ok(())
 }
