@@ -112,7 +112,7 @@ def bases():
     """Models that are here anyway, from which others are made."""
     return [
         Model("digits", "handwritten digits, CNN", "models/digits_cnn.onnx", OWN, digits),
-        Model("squeezenet", "image classes; made-up weights, folded", "onnx, light_squeezenet", "Apache-2.0", squeezenet),
+        Model("squeezenet", "image classes, random weights", "onnx, light_squeezenet", "Apache-2.0", squeezenet),
         Model("minilm", "meaning of sentences, transformer encoder", MINILM.replace("==", " ") + ", scripts/minilm", "Apache-2.0", minilm),
     ]
 
@@ -164,4 +164,8 @@ def torch_exports(place):
 
 def varied(origin, kind, into):
     base, feeds = origin.made()
-    return variants.make(kind, base, list(feeds.values()), into)
+    try:
+        return variants.make(kind, base, list(feeds.values()), into)
+    except Exception as error:  # the makers' tools have many kinds
+        into.unlink(missing_ok=True)
+        raise Missing(f"{variants.ABOUT[kind]}: {str(error).splitlines()[0]}") from None

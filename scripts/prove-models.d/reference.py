@@ -42,13 +42,24 @@ def outputs_of_node(model, node, values):
     graph = onnx.GraphProto(name="one")
     graph.node.add().CopyFrom(node)
     graph.node[0].ClearField("name")
-    for name in dict.fromkeys(name for name in node.input if name):
+    for name in read_by(node):
         graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(values[name].dtype), values[name].shape))
     for name in (name for name in node.output if name):
         graph.output.add().name = name
     one = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
     made = session(one.SerializeToString())
     return dict(zip([output.name for output in made.get_outputs()], made.run(None, {value.name: values[value.name] for value in graph.input})))
+
+
+def read_by(node):
+    """The names of the values that a node reads, those that its bodies take from around them among them."""
+    names = dict.fromkeys(name for name in node.input if name)
+    for attribute in node.attribute:
+        for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            own = {each.name for each in [*body.input, *body.initializer]} | {name for inner in body.node for name in inner.output}
+            names |= dict.fromkeys(name for inner in body.node for name in read_by(inner) if name not in own)
+            names |= dict.fromkeys(each.name for each in body.output if each.name not in own)
+    return list(names)
 
 
 def constants(model):

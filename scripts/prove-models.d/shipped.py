@@ -51,9 +51,20 @@ def constant(value, dtype=np.int64):
     return lambda name: np.array(value, dtype)
 
 
-def picture(*shape):
-    """Of image networks that were trained with numbers from -1 to 1."""
-    return floats(*shape, low=-1.0)
+def picture(batch, channels, height, width):
+    """A page with lines of dark strokes on a bright ground, from -1 to 1, and a little noise."""
+
+    def made(name):
+        random = generator(name)
+        page = np.full((batch, height, width), 0.9, np.float32)
+        line = max(height // 8, 24)
+        for top in range(line // 4, height - line // 2, line):
+            for left in range(line // 3, width - line // 3, line // 4):
+                page[:, top : top + line // 2, left : left + random.integers(1, line // 5)] = random.uniform(-1, 0)
+        every = np.repeat(page[:, None], channels, 1)
+        return np.clip(every + 0.05 * random.standard_normal(every.shape, np.float32), -1, 1).astype(np.float32)
+
+    return made
 
 
 ROMANIZER = "arabic-name-romanizer==0.2.0"

@@ -1,11 +1,15 @@
 """Makes copies of models that are shape-inferred, in half precision or quantised, as their users make them."""
 
+import logging
 import pathlib
+import warnings
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnxruntime import quantization
+
+logging.disable(logging.WARNING)
 
 DYNAMIC = ["digits", "squeezenet", "minilm", "lstm-script-fixed", "encoder-script-fixed", "encoder-dynamo-fixed"]
 STATIC = ["digits", "squeezenet", "resnet-script-fixed", "rapidocr-cls"]
@@ -34,9 +38,7 @@ def make(kind, base, feeds, into):
     if kind == "inferred":
         onnx.save(onnx.shape_inference.infer_shapes(onnx.load(base), data_prop=True), into)
     elif kind == "fp16":
-        from onnxconverter_common import float16
-
-        onnx.save(float16.convert_float_to_float16(onnx.load(base)), into)
+        onnx.save(halved(onnx.load(base)), into)
         return [x.astype(np.float16) if x.dtype == np.float32 else x for x in feeds]
     elif kind == "int8-dynamic":
         quantization.quantize_dynamic(base, into)
@@ -46,6 +48,20 @@ def make(kind, base, feeds, into):
         per_channel = kind == "int8-qdq-channel"
         quantization.quantize_static(newer(base, into), into, Samples(names, feeds), quant_format=form, per_channel=per_channel)
     return feeds
+
+
+def halved(model):
+    """The model in half precision."""
+    from onnxconverter_common import float16
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says which weights are too small
+        made = float16.convert_float_to_float16(model)
+    for node in made.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Cast" and attribute.i == onnx.TensorProto.FLOAT:
+                attribute.i = onnx.TensorProto.FLOAT16  # the converter forgets these
+    return made
 
 
 def newer(path, beside):
@@ -85,4 +101,7 @@ def folded(path, into):
             scale = np.sqrt(2 / np.prod(each.dims[1:]))
             weights = generator.standard_normal(each.dims, np.float32) * np.float32(scale)
             each.CopyFrom(onnx.numpy_helper.from_array(weights, each.name))
-    onnx.save(model, into)
+    del model.opset_import[:]
+    model.opset_import.append(onnx.helper.make_opsetid("", 9))
+    model.ir_version = 8
+    onnx.save(onnx.version_converter.convert_version(model, 17), into)
