@@ -43,17 +43,16 @@ class Model:
         return MODELS / f"{self.name}.onnx"
 
     def made(self):
-        """The model's path and its inputs, by name, made or fetched where they are not in the cache."""
-        MODELS.mkdir(parents=True, exist_ok=True)
-        kept = CACHE / "inputs" / f"{self.name}.npz"
-        if not (self.path.exists() and kept.exists()):
+        """The model's path and the files of its inputs, by name, made or fetched where they are not in the cache."""
+        place = CACHE / "inputs" / self.name
+        if not (self.path.exists() and place.exists()):
+            MODELS.mkdir(parents=True, exist_ok=True)
             feeds = self.make(self.path)
-            kept.parent.mkdir(exist_ok=True)
-            np.savez(kept, *feeds)
-        with np.load(kept) as arrays:
-            feeds = [arrays[f"arr_{index}"] for index in range(len(arrays.files))]
+            place.mkdir(parents=True, exist_ok=True)
+            for index, array in enumerate(feeds):
+                np.save(place / f"{index}.npy", array)
         names = reference.names_of_inputs(onnx.load(self.path, load_external_data=False))
-        return self.path, dict(zip(names, feeds, strict=True))
+        return self.path, {name: place / f"{index}.npy" for index, name in enumerate(names)}
 
 
 def every():
@@ -163,9 +162,9 @@ def torch_exports(place):
 
 
 def varied(origin, kind, into):
-    base, feeds = origin.made()
+    base, files = origin.made()
     try:
-        return variants.make(kind, base, list(feeds.values()), into)
+        return variants.make(kind, base, [np.load(file) for file in files.values()], into)
     except Exception as error:  # the makers' tools have many kinds
         into.unlink(missing_ok=True)
         raise Missing(f"{variants.ABOUT[kind]}: {str(error).splitlines()[0]}") from None

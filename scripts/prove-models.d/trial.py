@@ -52,11 +52,13 @@ def tried(opscope, model):
     """What came of a model, as a dictionary that the page is made of."""
     result = {"name": model.name, "about": model.about, "source": model.source, "licence": model.licence, "notes": [], "faults": []}
     try:
-        path, feeds = model.made()
+        path, files = model.made()
     except catalogue.Missing as missing:
         return result | {"outcome": "not made", "notes": [str(missing)]}
     result |= described(path)
     proto = onnx.load(path)
+    feeds = {name: np.load(file) for name, file in files.items()}
+    files = list(files.values())
     try:
         expected = reference.every_value(proto, feeds)
         result["theirs_ms"] = reference.median_ms(path, feeds)
@@ -64,9 +66,6 @@ def tried(opscope, model):
         return result | {"outcome": "not compared", "notes": [f"ONNX Runtime: {str(error).splitlines()[0]}"]}
     with tempfile.TemporaryDirectory(dir=catalogue.CACHE) as place:
         place = pathlib.Path(place)
-        files = [place / f"{index}.npy" for index in range(len(feeds))]
-        for file, array in zip(files, feeds.values()):
-            np.save(file, array)
         step(result, "dump", lambda: dump(opscope, path, proto, feeds, files, place, expected, result))
         loops = max(1, min(20, int(ENOUGH_MS / result.get("dump_ms", 250))))
         step(result, "benchmark", lambda: benchmark(opscope, path, proto, files, place, loops, expected, result))
