@@ -188,7 +188,9 @@ fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) 
     }
     // A broadcast's first input is data; so is what is padded, reshaped, resized or repeated.
     let data = usize::from(!matches!(node.op.name().as_ref(), "ConstantOfShape" | "Range"));
-    for value in inputs.iter().skip(data).filter_map(|input| input.value.concretize()) {
+    // What is filled in is no size, though it may be infinite.
+    let sizes = if node.op.name() == "Pad" { 1..2 } else { data..inputs.len() };
+    for value in inputs.iter().take(sizes.end).skip(sizes.start).filter_map(|input| input.value.concretize()) {
         let Ok(numbers) = value.cast_to::<f64>() else { continue };
         let Some(numbers) = numbers.as_plain_ram() else { continue };
         let too_large = numbers.as_slice::<f64>()?.iter().find(|number| number.abs() > f64::from(i32::MAX));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use opscope_model::EngineError;
+use opscope_model::{EngineError, Fidelity};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
@@ -65,8 +65,9 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
         let notes: Vec<String> = widened(graph, &prepared.model).into_iter().collect();
-        if let Some(form) = form {
-            prepared = optimised(prepared, form)?;
+        match form {
+            Some(form) => prepared = optimised(prepared, form)?,
+            None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
         }
         Memory::of_this_process().check_typed(&prepared.model)?;
         prepared.notes = notes;
@@ -202,7 +203,8 @@ fn optimised(typed: Prepared, form: Form) -> TractResult<Prepared> {
     let results = model.output_outlets()?[..outputs].to_vec();
     model.select_output_outlets(&results)?;
     provenance::mark(&mut model, &before);
-    let model = operators::without_roundings(model)?;
+    let mut model = operators::without_casts(model)?;
+    operators::with_special_values(&mut model, Fidelity::Optimised);
     let model = optimise(model, form)?;
     let carried = provenance::read(&model);
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();

@@ -21,9 +21,7 @@ use tract_onnx::tract_core::internal::{TractResult, format_err};
 use tract_onnx::tract_hir::internal::InferenceOp;
 
 pub(crate) use special::with_special_values;
-#[expect(unused_imports, reason = "a plan does not tell it yet")]
-pub(crate) use widened::widened;
-pub(crate) use widened::without_casts;
+pub(crate) use widened::{widened, without_casts};
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);

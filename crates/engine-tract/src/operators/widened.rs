@@ -243,7 +243,6 @@ impl Widened {
     }
 }
 
-#[expect(dead_code, reason = "a plan does not tell it yet")]
 /// The operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its roundings are
 /// removed.
 pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {

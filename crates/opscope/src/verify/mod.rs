@@ -164,9 +164,9 @@ fn compare(session: &Session, inputs: &[Tensor], runs: u64, wish: Verify) -> Opt
     let forms = session.engine().forms();
     let (own, weaker) = forms.split_first()?;
     let varied = varied(inputs);
-    let (inputs, first) = match run_until(session, &varied, None) {
+    let (inputs, first) = match run_until(session, &varied, 2, None) {
         // Numbers that the graph cannot take: those that the user has given.
-        Err(error) if cannot_run(&error) => (inputs, run_until(session, inputs, None)),
+        Err(error) if cannot_run(&error) => (inputs, run_until(session, inputs, 2, None)),
         outcome => (&varied[..], outcome),
     };
     let skipped = |because: String| {
@@ -195,7 +195,7 @@ fn compare(session: &Session, inputs: &[Tensor], runs: u64, wish: Verify) -> Opt
         _ => None,
     };
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads())).ok()?;
-    let reference = match run_until(&exact, inputs, deadline) {
+    let reference = match run_until(&exact, inputs, 1, deadline) {
         Ok(reference) => reference,
         Err(EngineError::Stopped(_)) => {
             return skipped("the exact run would take longer than the timed runs and two seconds".to_owned());
@@ -218,7 +218,7 @@ fn compare(session: &Session, inputs: &[Tensor], runs: u64, wish: Verify) -> Opt
         }
         form = rest.next()?.clone();
         let next = session.in_form(form.clone());
-        trial = next.as_ref().map_err(Clone::clone).and_then(|next| run_until(next, inputs, None));
+        trial = next.as_ref().map_err(Clone::clone).and_then(|next| run_until(next, inputs, 2, None));
         other = next.ok();
     }
 }
