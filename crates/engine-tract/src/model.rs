@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{EngineError, Fidelity, LoadOptions, Model, Plan};
+use opscope_model::{EngineError, Fidelity, KnownOutputs, LoadOptions, Model, Plan};
 use opscope_onnx::{Dim, Graph, ValueId};
 use opscope_tensor::{DType, Tensor};
 use tract_onnx::{Onnx, pb};
@@ -19,6 +19,7 @@ pub(crate) struct TractModel {
     proto: pb::ModelProto,
     fidelity: Fidelity,
     form: Form,
+    known: KnownOutputs,
     threads: NonZeroUsize,
     plans: Mutex<Plans>,
 }
@@ -55,12 +56,13 @@ impl TractModel {
         form: Form,
     ) -> Self {
         let LoadOptions { fidelity, threads, .. } = *options;
-        Self { graph, framework, proto, fidelity, form, threads, plans: Mutex::default() }
+        let known = options.known.clone();
+        Self { graph, framework, proto, fidelity, form, known, threads, plans: Mutex::default() }
     }
 
     fn source(&self) -> Source<'_> {
         let form = (self.fidelity == Fidelity::Optimised).then_some(self.form);
-        Source { graph: &self.graph, framework: &self.framework, proto: &self.proto, form }
+        Source { graph: &self.graph, framework: &self.framework, proto: &self.proto, form, known: &self.known }
     }
 
     /// The inputs that may have to be known beforehand: small, and of integers or truths.

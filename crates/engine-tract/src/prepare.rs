@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use opscope_model::{EngineError, Fidelity};
+use opscope_model::{EngineError, Fidelity, KnownOutputs};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::Tensor;
 use tract_onnx::model::ParseResult;
@@ -29,6 +29,8 @@ pub(crate) struct Source<'a> {
     pub proto: &'a pb::ModelProto,
     /// How far it is rewritten; not at all at exact fidelity, where each operator of the file is a step of its own.
     pub form: Option<Form>,
+    /// What is known of the rewritten model's values besides.
+    pub known: &'a KnownOutputs,
 }
 
 /// A model that is ready to be planned.
@@ -50,7 +52,7 @@ pub(crate) struct Prepared {
 
 /// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
 pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) -> Result<Prepared, EngineError> {
-    let Source { graph, framework, proto, form } = source;
+    let Source { graph, framework, proto, form, known } = source;
     let mut proto = Cow::Borrowed(proto);
     let parsed = loop {
         let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
@@ -66,7 +68,7 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
         let mut prepared = typed(graph, parsed)?;
         let notes: Vec<String> = widened(graph, &prepared.model).into_iter().collect();
         match form {
-            Some(form) => prepared = optimised(prepared, form)?,
+            Some(form) => prepared = optimised(prepared, form, graph, known)?,
             None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
         }
         Memory::of_this_process().check_typed(&prepared.model)?;
@@ -193,7 +195,7 @@ fn typed(graph: &Graph, mut parsed: ParseResult) -> TractResult<Prepared> {
 }
 
 /// Lets tract rewrite the model, and follows the values through it.
-fn optimised(typed: Prepared, form: Form) -> TractResult<Prepared> {
+fn optimised(typed: Prepared, form: Form, graph: &Graph, known: &KnownOutputs) -> TractResult<Prepared> {
     let Prepared { mut model, values: before, outputs, .. } = typed;
     let facts: HashMap<ValueId, TypedFact> = before
         .iter()
@@ -206,7 +208,8 @@ fn optimised(typed: Prepared, form: Form) -> TractResult<Prepared> {
     let mut model = operators::without_casts(model)?;
     operators::with_special_values(&mut model, Fidelity::Optimised);
     let model = optimise(model, form)?;
-    let carried = provenance::read(&model);
+    let mut carried = provenance::read(&model);
+    provenance::add(&mut carried, &model, graph, known);
     let mut values: HashMap<OutletId, Vec<ValueId>> = HashMap::new();
     for (&outlet, carried) in &carried {
         let fact = model.outlet_fact(outlet)?;

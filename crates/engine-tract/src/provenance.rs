@@ -4,12 +4,15 @@
 //! by patch, tells for each outlet of the result which values of the file it carries. The notes travel as the labels of
 //! tract's outlets, because those survive the renumbering between its passes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use opscope_onnx::ValueId;
+use opscope_model::KnownOutputs;
+use opscope_onnx::{Graph, ValueId};
 use tract_onnx::prelude::{TractResult, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TypedModelPatch};
 use tract_onnx::tract_core::ops::konst::Const;
+
+use crate::names;
 use tract_onnx::tract_core::optim::{OptimizerSession, TypedPass};
 
 /// A value of the file that an outlet carries.
@@ -36,6 +39,25 @@ pub(crate) fn mark(model: &mut TypedModel, values: &HashMap<OutletId, Vec<ValueI
 pub(crate) fn read(model: &TypedModel) -> Provenance {
     let computed = model.outlet_labels.iter().filter(|(outlet, _)| !model.node(outlet.node).op_is::<Const>());
     computed.map(|(outlet, label)| (*outlet, parse(label))).collect()
+}
+
+/// Adds what an earlier look at the values has shown, where following them did not.
+pub(crate) fn add(carried: &mut Provenance, model: &TypedModel, graph: &Graph, known: &KnownOutputs) {
+    if known.is_empty() {
+        return;
+    }
+    let mut placed: HashSet<ValueId> = carried.values().flatten().map(|carried| carried.value).collect();
+    for node in model.nodes() {
+        for output in known.get(&names::restore(&node.name, graph)).into_iter().flatten() {
+            let Some(value) = graph.value_named(&output.value).filter(|_| output.slot < node.outputs.len()) else {
+                continue;
+            };
+            if placed.insert(value.id) {
+                let found = Carried { value: value.id, reordered: !output.same_order };
+                carried.entry(OutletId::new(node.id, output.slot)).or_default().push(found);
+            }
+        }
+    }
 }
 
 /// A pass of the engine's that hands the notes on with each patch.

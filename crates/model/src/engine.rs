@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -64,6 +65,22 @@ pub struct LoadOptions {
     pub threads: NonZeroUsize,
     /// The form of optimised plans; the engine's own if none.
     pub form: Option<PlanForm>,
+    /// What an earlier look at the values has shown of the kernels of such a plan.
+    pub known: KnownOutputs,
+}
+
+/// The values of the file that kernels were found to give, by the kernels' names.
+pub type KnownOutputs = BTreeMap<String, Vec<KnownOutput>>;
+
+/// An output of a kernel that was found to be a value of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownOutput {
+    /// The output, by the engine's slot.
+    pub slot: usize,
+    /// The value's name.
+    pub value: String,
+    /// Whether its elements are in the file's order.
+    pub same_order: bool,
 }
 
 /// Which of its rewrites an engine applies to an optimised plan, by a name of the engine's.
@@ -146,7 +163,7 @@ pub trait Resident: Send + Sync {
 impl LoadOptions {
     /// Options with which the engine makes its own plans.
     pub fn new(fidelity: Fidelity, threads: NonZeroUsize) -> Self {
-        Self { fidelity, threads, form: None }
+        Self { fidelity, threads, form: None, known: KnownOutputs::new() }
     }
 }
 

@@ -15,7 +15,9 @@ mod kernel;
 mod live_mask;
 mod observer;
 
-pub use engine::{Capabilities, Engine, Fidelity, LoadOptions, Model, Plan, PlanForm, Resident};
+pub use engine::{
+    Capabilities, Engine, Fidelity, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm, Resident,
+};
 pub use error::EngineError;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;

@@ -1,13 +1,14 @@
 //! Which values of the file the kernels of an optimised plan give, found by running it and the exact plan on the same
 //! inputs and comparing what comes out of every kernel.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, Plan, RunId, RunObserver, Which};
-use opscope_onnx::{Graph, ValueId};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
 
+use super::KernelOutput;
 use super::fingerprint::Fingerprint;
 use crate::Session;
 
@@ -83,22 +84,69 @@ impl FoundOutput {
 }
 
 /// Inputs like these with other numbers in them.
-pub fn other_numbers(graph: &Graph, inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
+pub fn other_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let other = |(input, &id): (&Tensor, &ValueId)| {
-        let bytes: Option<Vec<u8>> = match input.dtype() {
-            DType::F32 => Some((0..input.elements()).flat_map(|_| random.f32().to_le_bytes()).collect()),
-            DType::F64 => Some((0..input.elements()).flat_map(|_| random.f64().to_le_bytes()).collect()),
-            DType::F16 => {
-                Some((0..input.elements()).flat_map(|_| half::f16::from_f32(random.f32()).to_le_bytes()).collect())
-            }
+    let mut bytes = |input: &Tensor| -> Option<Vec<u8>> {
+        let elements = 0..input.elements();
+        match input.dtype() {
+            DType::F32 => Some(elements.flat_map(|_| random.f32().to_le_bytes()).collect()),
+            DType::F64 => Some(elements.flat_map(|_| random.f64().to_le_bytes()).collect()),
+            DType::F16 => Some(elements.flat_map(|_| half::f16::from_f32(random.f32()).to_le_bytes()).collect()),
             _ => None,
-        };
-        let _ = graph.value(id);
-        let other = bytes.and_then(|bytes| Tensor::new(input.dtype(), input.shape().to_vec(), bytes).ok());
+        }
+    };
+    let other = |input: &Tensor| {
+        let other = bytes(input).and_then(|bytes| Tensor::new(input.dtype(), input.shape().to_vec(), bytes).ok());
         other.unwrap_or_else(|| input.clone())
     };
-    inputs.iter().zip(&graph.inputs).map(other).collect()
+    inputs.iter().map(other).collect()
+}
+
+/// The values of the file that each kernel gives, as far as the plan does not say so itself. Values that are equal, because
+/// an operator between them changes nothing, are told apart by their place: where as many kernels give them as there are of
+/// them, or one kernel alone.
+pub(super) fn kernel_outputs(graph: &Graph, kernels: &[Kernel], outputs: &[FoundOutput]) -> Vec<KernelOutput> {
+    let mut alike: BTreeMap<Vec<ValueId>, Vec<&FoundOutput>> = BTreeMap::new();
+    for output in outputs.iter().filter(|output| output.telling && !output.values.is_empty()) {
+        alike.entry(output.values.iter().map(|found| found.value).collect()).or_default().push(output);
+    }
+    let mut found = Vec::new();
+    for (values, outputs) in alike {
+        let mut ordered = values.clone();
+        ordered.sort_by_key(|&value| made_by(graph, value));
+        // A kernel that only shows what the one before it gave gives the same value.
+        let mut groups: Vec<Vec<&FoundOutput>> = Vec::new();
+        for output in outputs {
+            match groups.last_mut() {
+                Some(group) if kernels[output.kernel.index()].op == "IntoShape" => group.push(output),
+                _ => groups.push(vec![output]),
+            }
+        }
+        let shares: Vec<&[ValueId]> = match (groups.len(), ordered.len()) {
+            (1, _) => vec![&ordered],
+            (kernels, values) if kernels == values => ordered.chunks(1).collect(),
+            _ => continue,
+        };
+        for (group, share) in groups.iter().zip(shares) {
+            let Some(first) = group.first() else { continue };
+            for found_value in first.values.iter().filter(|found| share.contains(&found.value)) {
+                found.push(KernelOutput {
+                    kernel: kernels[first.kernel.index()].name.clone(),
+                    slot: first.slot,
+                    value: graph.value(found_value.value).name.clone(),
+                    same_order: found_value.same_order,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn made_by(graph: &Graph, value: ValueId) -> (Option<OperatorId>, usize) {
+    match graph.value(value).producer {
+        Producer::Operator(operator, slot) => (Some(operator), slot),
+        Producer::Input | Producer::Initializer => (None, 0),
+    }
 }
 
 /// What the exact plan's values look like.
