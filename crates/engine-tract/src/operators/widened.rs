@@ -243,9 +243,9 @@ impl Widened {
     }
 }
 
+/// The operators of the file that compute in fp32 what the file has in fp16. Ask it of the model before its casts are
+/// dropped.
 #[expect(dead_code, reason = "a plan does not tell it yet")]
-/// The operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its roundings are
-/// removed.
 pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {
     let casts = model.nodes().iter().filter(|node| node.name.ends_with(WIDENED) || node.name.ends_with(NARROWED));
     let mut operators: Vec<OperatorId> = casts.filter_map(|node| names::decode(&node.name)).collect();
