@@ -7,6 +7,8 @@
 //! * Nodes are renamed before tract sees them, so that every name that tract derives leads back to one operator of the
 //!   file, whatever the file called it.
 //! * What tract lacks, and what would not fit into memory, is refused by name before tract sees it.
+//! * What tract computes wrongly is computed by operators of ours, which take the place of tract's under the same name; fp16
+//!   is computed in fp32 and rounded.
 //! * Loops and branches (`Scan`, `If`) are one dispatch each.
 //! * A run that is watched goes node by node, so that between two of them everything that the plan holds can be seen. Only
 //!   where shapes depend on what a run computes does tract keep that to itself.

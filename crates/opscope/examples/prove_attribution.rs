@@ -17,7 +17,7 @@ use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
-use opscope::verify::{FoundOutput, Verify, find_values, other_numbers, verify};
+use opscope::verify::{FoundOutput, Verify, VerifyOptions, find_values, other_numbers, verify};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -41,7 +41,8 @@ fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Pr
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
     let given = inputs(optimised.graph(), files)?;
     let by_rules = prove_plan(&format!("{model} by rules"), &optimised, &exact, &given, shows_kernels)?;
-    let Some((_, Some(verified))) = verify(&optimised, &given, 1, Verify::On) else { return Ok(by_rules) };
+    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let Some((_, Some(verified))) = verify(&optimised, &given, 1, &options) else { return Ok(by_rules) };
     Ok(by_rules + prove_plan(&format!("{model} verified"), &verified, &exact, &given, shows_kernels)?)
 }
 

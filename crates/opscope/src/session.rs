@@ -41,7 +41,9 @@ impl Session {
     pub fn load(path: &Path, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
-        Self::begun(graph, fidelity, threads, start)
+        let mut session = Self::with_graph(graph, fidelity, threads)?;
+        session.loading.0 = start;
+        Ok(session)
     }
 
     /// Loads a graph that was read already into the embedded engine.
@@ -49,7 +51,18 @@ impl Session {
     /// # Errors
     /// When the engine lacks something that it needs.
     pub fn with_graph(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
-        Self::begun(graph, fidelity, threads, Ticks::now())
+        Ok(Self::with_engine(Arc::new(TractEngine), graph, &LoadOptions::new(fidelity, threads))?)
+    }
+
+    /// Loads a graph into an engine.
+    ///
+    /// # Errors
+    /// When the engine lacks something that it needs.
+    pub fn with_engine(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
+        let start = Ticks::now();
+        let model = engine.load(graph, options)?;
+        let loading = (start, Ticks::now());
+        Ok(Self { engine, model, threads: options.threads, loading, next_run: AtomicU64::new(0) })
     }
 
     /// The same model with the same engine, loaded in another way.
@@ -57,13 +70,8 @@ impl Session {
     /// # Errors
     /// When the engine cannot load it so.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
-        Ok(Self {
-            engine: Arc::clone(&self.engine),
-            model: self.engine.load(Arc::clone(self.graph()), options)?,
-            threads: options.threads,
-            loading: self.loading,
-            next_run: AtomicU64::new(0),
-        })
+        let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
+        Ok(Self { loading: self.loading, ..session })
     }
 
     /// The same model with optimised plans of another form.
@@ -73,12 +81,6 @@ impl Session {
     pub fn in_form(&self, form: PlanForm) -> Result<Self, EngineError> {
         let form = Some(form);
         self.with_options(&LoadOptions { form, ..LoadOptions::new(Fidelity::Optimised, self.threads) })
-    }
-
-    fn begun(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize, start: Ticks) -> Result<Self, SessionError> {
-        let engine: Arc<dyn Engine> = Arc::new(TractEngine);
-        let model = engine.load(graph, &LoadOptions::new(fidelity, threads))?;
-        Ok(Self { engine, model, threads, loading: (start, Ticks::now()), next_run: AtomicU64::new(0) })
     }
 
     /// Runs once, on the calling thread, and gives copies of the outputs. The instruments watch in this order: what the

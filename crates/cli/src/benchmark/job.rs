@@ -6,10 +6,18 @@ use std::path::PathBuf;
 use opscope::benchmark::{self, Instrumentation, Job, Repetition, run_name};
 use opscope::profile::{Format, ProfilerOptions, Switches};
 use opscope::trace::{Bytes, Policy};
+use opscope::verify::VerifyOptions;
 
 use super::dump;
 use crate::exit::Failure;
 use crate::options::{BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory, RecordPolicy};
+
+/// `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
+fn cache_directory() -> Option<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")))?;
+    Some(caches.join("opscope"))
+}
 
 /// The job, without what an `acl.json` asks for.
 pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
@@ -25,7 +33,7 @@ pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
         },
         engine_threads: repetition.engine_threads.unwrap_or(NonZeroUsize::MIN),
         batch_size: request.batch_size.map(Into::into),
-        verify: request.verify,
+        verify: VerifyOptions { when: request.verify, kept_in: cache_directory() },
         output_batch_axis: request.output_batch_axis,
         arguments: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
         ..Job::new(&request.model)

@@ -161,7 +161,8 @@ mod tests {
     fn every_number_of_fp16_is_widened_and_narrowed_as_by_the_half_crate() {
         for bits in 0..=u16::MAX {
             let half = f16::from_bits(bits);
-            assert_eq!(from_half(bits).to_bits(), half.to_f32().to_bits(), "{bits:#06x}");
+            let wide = from_half(bits);
+            assert!(wide.to_bits() == half.to_f32().to_bits() || (wide.is_nan() && half.is_nan()), "{bits:#06x}");
             let back = to_half(half.to_f32());
             assert!(back == bits || (half.is_nan() && f16::from_bits(back).is_nan()), "{bits:#06x} became {back:#06x}");
         }

@@ -4,19 +4,21 @@ use tract_onnx::Onnx;
 use tract_onnx::model::{ParsingContext, optional_inputs};
 use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::{DatumType, IntoArcTensor, SpecialOps, TVec, TypedModel, tensor0};
-use tract_onnx::tract_core::internal::{AxisOp, OutletId, TractResult, bail, tvec};
+use tract_onnx::tract_core::internal::{AxisOp, OutletId, TractError, TractResult, bail, tvec};
 use tract_onnx::tract_core::ops::cast::cast;
-use tract_onnx::tract_core::ops::math::{add, div, exp, max, min, mul, sub};
+use tract_onnx::tract_core::ops::math::{abs, add, div, exp, ln, max, min, mul, neg, sub};
 use tract_onnx::tract_core::ops::nn::sigmoid;
 
-use super::rewired::Rewired;
+use super::rewired::{Rewired, translated};
 use super::{Built, build, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("Celu", celu);
     framework.op_register.insert("DFT", dft);
+    framework.op_register.insert("ReduceLogSumExp", log_sum_exp);
     framework.op_register.insert("ReduceMax", extreme);
     framework.op_register.insert("ReduceMin", extreme);
+    framework.op_register.insert("Softplus", softplus);
     framework.op_register.insert("SpaceToDepth", space_to_depth);
     framework.op_register.insert("Swish", swish);
 }
@@ -67,6 +69,37 @@ fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
+/// `log(sum(exp(x - m))) + m`, where `m` is the largest. tract takes the powers of the numbers themselves, which overflow
+/// from 89 on.
+fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let largest = NodeProto { op_type: "ReduceMax".to_owned(), ..node.clone() };
+    let mut kept = largest.clone();
+    kept.attribute.retain(|attribute| attribute.name != "keepdims");
+    let (largest, _) = build(tracts(), context, &largest)?;
+    let (kept, _) = build(tracts(), context, &kept)?;
+    let wire = Rewired::new(op, move |name, target, inputs, inner| {
+        if !target.outlet_fact(inputs[0])?.datum_type.is_float() {
+            return inner(target, inputs);
+        }
+        let finite = |target: &mut TypedModel, name: String, value: OutletId| {
+            let low = number(target, format!("{name}.lowest"), f32::MIN, value)?;
+            let high = number(target, format!("{name}.highest"), f32::MAX, value)?;
+            let above = target.wire_node(format!("{name}.above"), max(), &[value, low])?[0];
+            Ok::<_, TractError>(target.wire_node(name, min(), &[above, high])?[0])
+        };
+        let kept = translated(&kept, &format!("{name}.kept"), target, inputs)?[0];
+        let kept = finite(target, format!("{name}.kept.finite"), kept)?;
+        let largest = translated(&largest, &format!("{name}.largest"), target, inputs)?[0];
+        let largest = finite(target, format!("{name}.largest.finite"), largest)?;
+        let mut inputs: TVec<OutletId> = inputs.into();
+        inputs[0] = target.wire_node(format!("{name}.shifted"), sub(), &[inputs[0], kept])?[0];
+        let sum = inner(target, &inputs)?[0];
+        target.wire_node(format!("{name}.shifted_back"), add(), &[sum, largest])
+    });
+    Ok((Box::new(wire), closures))
+}
+
 /// The largest of nothing is minus infinity, the smallest is infinity; tract gives the largest numbers there are.
 fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
@@ -105,6 +138,24 @@ fn space_to_depth(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
         let mut wire = target.wire_node(format!("{name}.apart"), apart, &outputs)?;
         wire = target.wire_node(format!("{name}.channels_first"), AxisOp::Move(2, 1), &wire)?;
         target.wire_node(format!("{name}.together"), together, &wire)
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// `max(0, x) + log(1 + exp(-|x|))`. tract takes `log(1 + exp(x))`, which overflows from 89 on.
+fn softplus(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let wire = Rewired::new(op, move |name, target, inputs, _| {
+        let x = inputs[0];
+        let zero = number(target, format!("{name}.zero"), 0.0, x)?;
+        let one = number(target, format!("{name}.one"), 1.0, x)?;
+        let mut wire = target.wire_node(format!("{name}.abs"), abs(), &[x])?;
+        wire = target.wire_node(format!("{name}.neg"), neg(), &wire)?;
+        wire = target.wire_node(format!("{name}.exp"), exp(), &wire)?;
+        wire = target.wire_node(format!("{name}.plus_one"), add(), &[wire[0], one])?;
+        let rest = target.wire_node(format!("{name}.ln"), ln(), &wire)?[0];
+        let above = target.wire_node(format!("{name}.above"), max(), &[zero, x])?[0];
+        target.wire_node(name, add(), &[above, rest])
     });
     Ok((Box::new(wire), closures))
 }

@@ -38,18 +38,26 @@ impl Rewired {
     }
 
     fn wire_into(&self, name: &str, target: &mut TypedModel, inputs: &[OutletId]) -> TractResult<TVec<OutletId>> {
-        let inner = |target: &mut TypedModel, inputs: &[OutletId]| {
-            // The slots stand for the inputs, so that one value in two slots may be replaced in one of them.
-            let slots: Vec<OutletId> = (0..inputs.len()).map(|slot| OutletId::new(slot, 0)).collect();
-            let mapping: HashMap<OutletId, OutletId> = slots.iter().copied().zip(inputs.iter().copied()).collect();
-            let mut source = InferenceModel::default();
-            let facts = tvec!(InferenceFact::default(); self.inner.nboutputs()?);
-            let id = source.add_node(name, self.inner.clone(), facts)?;
-            let node = InferenceNode { inputs: slots, ..source.node(id).clone() };
-            self.inner.to_typed(&source, &node, target, &mapping)
-        };
+        let inner = |target: &mut TypedModel, inputs: &[OutletId]| translated(&self.inner, name, target, inputs);
         (self.wire)(name, target, inputs, &inner)
     }
+}
+
+/// Translates a node with an operator of tract's.
+pub(super) fn translated(
+    op: &Box<dyn InferenceOp>,
+    name: &str,
+    target: &mut TypedModel,
+    inputs: &[OutletId],
+) -> TractResult<TVec<OutletId>> {
+    // The slots stand for the inputs, so that one value in two slots may be replaced in one of them.
+    let slots: Vec<OutletId> = (0..inputs.len()).map(|slot| OutletId::new(slot, 0)).collect();
+    let mapping: HashMap<OutletId, OutletId> = slots.iter().copied().zip(inputs.iter().copied()).collect();
+    let mut source = InferenceModel::default();
+    let facts = tvec!(InferenceFact::default(); op.nboutputs()?);
+    let id = source.add_node(name, op.clone(), facts)?;
+    let node = InferenceNode { inputs: slots, ..source.node(id).clone() };
+    op.to_typed(&source, &node, target, &mapping)
 }
 
 impl fmt::Debug for Rewired {

@@ -106,6 +106,13 @@ impl EvalOp for Special {
                 return Ok(tvec!(softmax_of_halves(&inputs[0], &softmax.axes)?));
             }
         }
+        if let Some(function) = self.op.downcast_ref::<ElementWiseOp>().and_then(|op| exact_function(&op.0.name())) {
+            if inputs[0].datum_type() == DatumType::F32 {
+                let mut values = inputs[0].clone().into_tensor();
+                values.try_as_plain_ram_mut()?.as_slice_mut::<f32>()?.iter_mut().for_each(|x| *x = function(*x));
+                return Ok(tvec!(values.into_tvalue()));
+            }
+        }
         let is_nothing = inputs[0].len() == 0 && inputs[0].datum_type().is_float();
         if !is_nothing && !inputs.iter().any(|input| is_special(input)) {
             return self.op.eval(context, inputs);
@@ -127,9 +134,24 @@ impl EvalOp for Special {
             }
             Some(Kind::MaxPool) => {
                 let input = doubles(&kept[0])?;
-                let nans = self.pooled(context, input.mapv(|value| f32::from(u8::from(value.is_nan()))))?;
-                let others =
-                    self.pooled(context, input.mapv(|value| f32::from(u8::from(value > f64::NEG_INFINITY))))?;
+                let marked = |is_it: fn(f64) -> bool| {
+                    let marks = input.mapv(|value| f32::from(u8::from(is_it(value)))).into_tensor();
+                    self.op.eval(context, tvec!(marks.into_tvalue()))
+                };
+                let nans_and_places = marked(f64::is_nan)?;
+                let nans = doubles(&nans_and_places[0])?;
+                let others = doubles(&marked(|value| value > f64::NEG_INFINITY)?[0])?;
+                if let [_, places] = &mut outputs[..] {
+                    let mut found = places.cast_to::<i64>()?.to_plain_array_view::<i64>()?.to_owned();
+                    let of_nans = nans_and_places[1].cast_to::<i64>()?;
+                    let of_nans = of_nans.to_plain_array_view::<i64>()?;
+                    Zip::from(&mut found).and(&of_nans).and(&nans).for_each(|found, &of_nan, &is_nan| {
+                        if is_nan == 1.0 {
+                            *found = of_nan;
+                        }
+                    });
+                    *places = found.into_tensor().cast_to_dt(places.datum_type())?.into_owned().into_tvalue();
+                }
                 Zip::from(&mut output).and(&nans).and(&others).for_each(|output, &is_nan, &is_other| {
                     if is_nan == 1.0 {
                         *output = f64::NAN;
@@ -155,14 +177,6 @@ impl EvalOp for Special {
 
     fn eval_out_of_plan(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
         self.eval(&EvalContext::out_of_plan(), inputs).map(Some)
-    }
-}
-
-impl Special {
-    /// What the pool makes of other values in the same places.
-    fn pooled(&self, context: &EvalContext, values: ArrayD<f32>) -> TractResult<ArrayD<f64>> {
-        let outputs = self.op.eval(context, tvec!(values.into_tensor().into_tvalue()))?;
-        doubles(&outputs[0])
     }
 }
 
@@ -200,6 +214,23 @@ impl TypedOp for Special {
     fn as_op_mut(&mut self) -> &mut dyn Op {
         self
     }
+}
+
+/// Functions whose kernels are off for large numbers: they stop short of what a function approaches, or overflow.
+fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
+    Some(match name {
+        "Sigmoid" => |x| 1.0 / (1.0 + (-x).exp()),
+        "Silu" => |x| x / (1.0 + (-x).exp()),
+        "Tanh" => f32::tanh,
+        "Acosh" => |x| f64::from(x).acosh() as f32,
+        "Asinh" => |x| f64::from(x).asinh() as f32,
+        "GeluApproximate" => |x| {
+            let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
+            0.5 * x * (1.0 + inner.tanh())
+        },
+        "HardSwish" => |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
+        _ => return None,
+    })
 }
 
 /// Whether a tensor has a NaN or an infinity.

@@ -8,6 +8,7 @@ mod fixtures;
 mod limits;
 mod live;
 mod observers;
+mod operators;
 mod plans;
 mod refusals;
 mod rewrites;

@@ -22,7 +22,7 @@ use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummar
 use super::stage::Stage;
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use crate::machine::{self, Machine};
-use crate::verify::{Verification, Verify, verify};
+use crate::verify::{Verification, Verify, VerifyOptions, verify};
 use crate::{Session, SessionError};
 
 /// One call of `opscope benchmark`: what to run, how often, what to watch, and where results go.
@@ -47,7 +47,7 @@ pub struct Job {
     /// The run's name.
     pub run_name: PathBuf,
     /// Whether the optimised plan is compared with the exact one before it is timed.
-    pub verify: Verify,
+    pub verify: VerifyOptions,
     /// What captures the runs.
     pub instrumentation: Instrumentation,
     /// A debugger, to which a client may attach while they go on.
@@ -206,7 +206,7 @@ impl Job {
             output: None,
             output_batch_axis: 0,
             run_name: PathBuf::from(run_name()),
-            verify: Verify::Auto,
+            verify: VerifyOptions::default(),
             instrumentation: Instrumentation::None,
             debugger: None,
             arguments: Vec::new(),
@@ -300,13 +300,13 @@ impl Job {
         inputs: &Inputs,
         surroundings: &Surroundings<'_>,
     ) -> Option<(Verification, Option<Session>)> {
-        if self.verify == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+        if self.verify.when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
             return None;
         }
         (surroundings.stage)(Stage::Verifying);
         let batch = inputs.batch(session.graph(), 0).ok()?;
         let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
-        let found = verify(session, &batch.tensors, runs, self.verify);
+        let found = verify(session, &batch.tensors, runs, &self.verify);
         machine::forget_peak_memory();
         found
     }

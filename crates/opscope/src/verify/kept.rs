@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::{Session, machine};
 /// It belongs to the model's bytes, the engine's version, this version of opscope and the processor: another one may take
 /// other kernels.
 pub(super) struct Kept {
-    /// None where there is no directory for caches.
+    /// None where nothing is kept.
     path: Option<PathBuf>,
     key: String,
 }
@@ -31,7 +31,7 @@ struct File {
 const SCHEMA: &str = "opscope.verified/1";
 
 impl Kept {
-    pub fn of(session: &Session, inputs: &[Tensor]) -> Self {
+    pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {
         let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
         let engine = session.engine();
         let key = format!(
@@ -45,7 +45,7 @@ impl Kept {
             shapes.join(", ")
         );
         let name = format!("{:016x}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
-        Self { path: directory().map(|directory| directory.join(name)), key }
+        Self { path: directory.map(|directory| directory.join(name)), key }
     }
 
     /// What was found earlier. A file that cannot be read counts as none.
@@ -77,11 +77,4 @@ impl Kept {
         };
         let _ = write();
     }
-}
-
-/// `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
-fn directory() -> Option<PathBuf> {
-    let given = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let caches = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")))?;
-    Some(caches.join("opscope"))
 }

@@ -14,6 +14,7 @@ mod trial;
 mod values;
 mod verification;
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -38,6 +39,15 @@ pub enum Verify {
     On,
     /// Never: the engine's own plan runs.
     Off,
+}
+
+/// When to verify, and where what was found is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VerifyOptions {
+    /// When.
+    pub when: Verify,
+    /// A directory of files, one for each model and shapes; nothing is kept if none.
+    pub kept_in: Option<PathBuf>,
 }
 
 impl FromStr for Verify {
@@ -67,20 +77,21 @@ pub fn verify(
     session: &Session,
     inputs: &[Tensor],
     runs: u64,
-    wish: Verify,
+    options: &VerifyOptions,
 ) -> Option<(Verification, Option<Session>)> {
-    if wish == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+    let when = options.when;
+    if when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
         return None;
     }
-    let kept = Kept::of(session, inputs);
-    if wish == Verify::Auto
+    let kept = Kept::of(session, inputs, options.kept_in.as_deref());
+    if when == Verify::Auto
         && let Some(found) = kept.read()
     {
         let other = search::session_for(session, &found)?;
         return Some((found, other));
     }
     let start = Instant::now();
-    let mut verification = Search::begin(session, inputs, runs, wish).run()?;
+    let mut verification = Search::begin(session, inputs, runs, when).run()?;
     verification.seconds = start.elapsed().as_secs_f64();
     if !matches!(verification.outcome, Outcome::Skipped { .. }) {
         kept.write(&verification);
