@@ -88,9 +88,9 @@ fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
             let above = target.wire_node(format!("{name}.above"), max(), &[value, low])?[0];
             Ok::<_, TractError>(target.wire_node(name, min(), &[above, high])?[0])
         };
-        let kept = translated(&kept, &format!("{name}.kept"), target, inputs)?[0];
+        let kept = translated(&*kept, &format!("{name}.kept"), target, inputs)?[0];
         let kept = finite(target, format!("{name}.kept.finite"), kept)?;
-        let largest = translated(&largest, &format!("{name}.largest"), target, inputs)?[0];
+        let largest = translated(&*largest, &format!("{name}.largest"), target, inputs)?[0];
         let largest = finite(target, format!("{name}.largest.finite"), largest)?;
         let mut inputs: TVec<OutletId> = inputs.into();
         inputs[0] = target.wire_node(format!("{name}.shifted"), sub(), &[inputs[0], kept])?[0];

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tract_onnx::prelude::{InferenceFact, InferenceModel, IntoArcTensor, TValue, TVec, TypedFact, TypedModel};
+use tract_onnx::tract_core::dyn_clone::clone_box;
 use tract_onnx::tract_core::internal::{EvalOp, Op, OutletId, StaticName, TractResult, TypedOp, TypedSimplePlan, tvec};
 use tract_onnx::tract_hir::internal::{InferenceNode, InferenceOp};
 
@@ -38,14 +39,14 @@ impl Rewired {
     }
 
     fn wire_into(&self, name: &str, target: &mut TypedModel, inputs: &[OutletId]) -> TractResult<TVec<OutletId>> {
-        let inner = |target: &mut TypedModel, inputs: &[OutletId]| translated(&self.inner, name, target, inputs);
+        let inner = |target: &mut TypedModel, inputs: &[OutletId]| translated(&*self.inner, name, target, inputs);
         (self.wire)(name, target, inputs, &inner)
     }
 }
 
 /// Translates a node with an operator of tract's.
 pub(super) fn translated(
-    op: &Box<dyn InferenceOp>,
+    op: &dyn InferenceOp,
     name: &str,
     target: &mut TypedModel,
     inputs: &[OutletId],
@@ -55,7 +56,7 @@ pub(super) fn translated(
     let mapping: HashMap<OutletId, OutletId> = slots.iter().copied().zip(inputs.iter().copied()).collect();
     let mut source = InferenceModel::default();
     let facts = tvec!(InferenceFact::default(); op.nboutputs()?);
-    let id = source.add_node(name, op.clone(), facts)?;
+    let id = source.add_node(name, clone_box(op), facts)?;
     let node = InferenceNode { inputs: slots, ..source.node(id).clone() };
     op.to_typed(&source, &node, target, &mapping)
 }

@@ -101,19 +101,20 @@ impl Op for Special {
 
 impl EvalOp for Special {
     fn eval(&self, context: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
-        if let Some(softmax) = self.op.downcast_ref::<Softmax>() {
-            if inputs[0].datum_type() == DatumType::F16 && softmax.kind == SoftmaxKind::Softmax {
-                return Ok(tvec!(softmax_of_halves(&inputs[0], &softmax.axes)?));
-            }
+        let datum = inputs[0].datum_type();
+        if let Some(softmax) = self.op.downcast_ref::<Softmax>()
+            && (datum, softmax.kind) == (DatumType::F16, SoftmaxKind::Softmax)
+        {
+            return Ok(tvec!(softmax_of_halves(&inputs[0], &softmax.axes)?));
         }
-        if let Some(function) = self.op.downcast_ref::<ElementWiseOp>().and_then(|op| exact_function(&op.0.name())) {
-            if inputs[0].datum_type() == DatumType::F32 {
-                let mut values = inputs[0].clone().into_tensor();
-                values.try_as_plain_ram_mut()?.as_slice_mut::<f32>()?.iter_mut().for_each(|x| *x = function(*x));
-                return Ok(tvec!(values.into_tvalue()));
-            }
+        if let Some(function) = self.op.downcast_ref::<ElementWiseOp>().and_then(|op| exact_function(&op.0.name()))
+            && datum == DatumType::F32
+        {
+            let mut values = inputs[0].clone().into_tensor();
+            values.try_as_plain_ram_mut()?.as_slice_mut::<f32>()?.iter_mut().for_each(|x| *x = function(*x));
+            return Ok(tvec!(values.into_tvalue()));
         }
-        let is_nothing = inputs[0].len() == 0 && inputs[0].datum_type().is_float();
+        let is_nothing = inputs[0].len() == 0 && datum.is_float();
         if !is_nothing && !inputs.iter().any(|input| is_special(input)) {
             return self.op.eval(context, inputs);
         }
@@ -283,7 +284,7 @@ fn region_mut<'a, T>(mut values: ArrayViewMutD<'a, T>, axes: &[usize], start: &[
 
 /// A softmax is NaN where its sum is: where a value is NaN or infinity, or all of them are minus infinity.
 fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) {
-    each_region(&input.shape().to_vec(), axes, |start| {
+    each_region(input.shape(), axes, |start| {
         let values = region(input.view(), axes, start);
         let has_none = values.iter().any(|value| value.is_nan() || *value == f64::INFINITY)
             || values.iter().all(|value| *value == f64::NEG_INFINITY);
@@ -341,7 +342,7 @@ fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
     let mut values = halves::widened(input)?.into_plain_array::<f32>()?;
     let mut row = Vec::new();
     let mut failed = Ok(());
-    each_region(&input.shape().to_vec(), axes, |start| {
+    each_region(input.shape(), axes, |start| {
         let mut places = region_mut(values.view_mut(), axes, start);
         row.clear();
         row.extend(places.iter().copied());
