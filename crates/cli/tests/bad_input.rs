@@ -133,7 +133,7 @@ fn an_input_file_of_another_type_or_shape_or_none_at_all() {
 #[test]
 fn a_shape_that_the_model_does_not_have() {
     let transformer = model("tiny_transformer.onnx");
-    let says = ["[batch, sequence, 64]", "[4, 32, 65] does not fit"];
+    let says = ["[batch, sequence, 64]", "[4, 32, 65] was given"];
     refused(&[&transformer, "--dym-shape", "hidden_states:4,32,65"], 2, &says);
     refused(&[&transformer, "--dym-shape", "hidden:4,32,64"], 2, &["no input 'hidden'", "hidden_states"]);
     refused(&[&transformer, "--dym-shape", "4,32,64"], 2, &["--dym-shape"]);

@@ -26,6 +26,7 @@
 //! #         inputs: vec![KernelInput { value: Some(graph.inputs[0]), constant: false }],
 //! #         outputs: vec![vec![]],
 //! #         input_types: vec![form.clone()],
+//! #         holds: vec![None],
 //! #         output_types: vec![form],
 //! #     }]);
 //! #     let info = RunInfo { id: RunId(1), graph: &graph, kernels: &kernels, fidelity: Fidelity::Exact };

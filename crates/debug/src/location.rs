@@ -58,6 +58,9 @@ pub struct TensorInfo {
     pub reference: String,
     /// The value's name in the file, where it is one of the file's.
     pub value: Option<String>,
+    /// The value of the file whose elements it holds in another shape or order, where it is not one as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<String>,
     /// The type of its elements; none where the engine has a type of its own.
     pub dtype: Option<String>,
     /// Its shape.

@@ -228,9 +228,12 @@ impl<'a> Stopped<'a> {
             let constant = input.is_some_and(|input| input.constant);
             (input.and_then(|input| input.value), kernel.input_types.get(slot), constant)
         };
+        let held = || self.giver().holds.get(slot).copied().flatten();
+        let holds = if of_output && value.is_none() { held() } else { None };
         let view = self.tensor(&reference).ok();
         TensorInfo {
             value: value.map(name),
+            holds: holds.map(name),
             dtype: expected.and_then(|expected| expected.dtype).map(|dtype| dtype.name().to_owned()),
             shape: view
                 .as_ref()

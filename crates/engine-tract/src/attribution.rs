@@ -38,13 +38,23 @@ const MATRIX_OPERATORS: &[&str] = &[
     "Einsum",
 ];
 
-/// For every step the operators that it stands for, the one that its time counts for first.
-pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Vec<Vec<Attribution>> {
+/// What the steps of a plan are.
+#[derive(Default)]
+pub(crate) struct Attributed {
+    /// For every step the operators that it stands for, the one that its time counts for first.
+    pub operators: Vec<Vec<Attribution>>,
+    /// For every step the values that its first output has, maybe in another shape.
+    pub made: Vec<Vec<ValueId>>,
+}
+
+/// Finds the operators that every step stands for.
+pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Attributed {
     if steps.is_empty() {
-        return Vec::new();
+        return Attributed::default();
     }
     if fidelity == Fidelity::Exact {
-        return by_name(graph, steps);
+        let made = steps.iter().map(|step| step.made.clone()).collect();
+        return Attributed { operators: by_name(graph, steps), made };
     }
     let regions = Regions::of(graph, steps);
     let mut groups = regions.groups();
@@ -56,7 +66,7 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Ve
         }
     }
     place_the_rest(graph, &mut groups);
-    groups
+    Attributed { operators: groups, made: regions.made }
 }
 
 fn by_name(graph: &Graph, steps: &[Step]) -> Vec<Vec<Attribution>> {

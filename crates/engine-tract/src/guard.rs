@@ -9,7 +9,7 @@ use opscope_model::EngineError;
 use opscope_onnx::Graph;
 use tract_onnx::tract_core::internal::{TractError, TractResult};
 
-use crate::limits::TooLarge;
+use crate::limits::Refused;
 use crate::names;
 
 thread_local! {
@@ -26,7 +26,7 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
     match catch(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
-            if let Some(TooLarge { node, reason }) = error.downcast_ref() {
+            if let Some(Refused { node, reason }) = error.downcast_ref() {
                 return Err(EngineError::Load { node: Some(names::restore(node, graph)), reason: reason.clone() });
             }
             let (node, reason) = explain(&error, graph);

@@ -11,7 +11,7 @@ use tract_onnx::tract_core::ops::change_axes::{AxisOp, IntoShape};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::source::TypedSource;
 
-use crate::attribution::{Step, attribute};
+use crate::attribution::{Attributed, Step, attribute};
 use crate::live::Outlets;
 use crate::provenance::Provenance;
 use crate::{names, tensors};
@@ -51,7 +51,7 @@ pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity,
         }
     }
     let steps: Vec<Step> = executed.iter().map(|&node| step(model, node, &kernel_of, prepared, graph)).collect();
-    let attributions = attribute(graph, &steps, fidelity);
+    let Attributed { operators: attributions, made } = attribute(graph, &steps, fidelity);
 
     let mut value_at: HashMap<OutletId, ValueId> = HashMap::new();
     for (slot, outlet) in model.inputs.iter().enumerate() {
@@ -73,15 +73,20 @@ pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity,
             value: value_at.get(outlet).copied(),
             constant: model.node(outlet.node).op_is::<Const>(),
         };
+        let outputs: Vec<Vec<ValueId>> = (0..node.outputs.len())
+            .map(|slot| values.get(&OutletId::new(id, slot)).cloned().unwrap_or_default())
+            .collect();
+        let holds = |(slot, named): (usize, &Vec<ValueId>)| {
+            made[index].last().copied().filter(|_| slot == 0 && named.is_empty())
+        };
         Kernel {
             id: KernelId::new(index as u32),
+            holds: outputs.iter().enumerate().map(holds).collect(),
             name: names::restore(&node.name, graph),
             op: node.op.name().into_owned(),
             operators,
             inputs: node.inputs.iter().map(input).collect(),
-            outputs: (0..node.outputs.len())
-                .map(|slot| values.get(&OutletId::new(id, slot)).cloned().unwrap_or_default())
-                .collect(),
+            outputs,
             input_types: node
                 .inputs
                 .iter()

@@ -17,6 +17,7 @@
 
 mod attribution;
 mod branches;
+mod broadcasts;
 mod engine;
 mod guard;
 mod kernels;

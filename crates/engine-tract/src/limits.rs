@@ -17,11 +17,12 @@ use crate::{branches, guard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory(u64);
 
-/// An output that would be too large.
+/// A node that is refused before the engine gets to it.
 #[derive(Debug)]
-pub(crate) struct TooLarge {
+pub(crate) struct Refused {
     /// The engine's name of the node.
     pub node: String,
+    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -54,7 +55,7 @@ impl Memory {
                     size(computed_at_load),
                     size(self.0)
                 );
-                return Err(TooLarge { node: model.node(node).name.clone(), reason }.into());
+                return Err(Refused { node: model.node(node).name.clone(), reason }.into());
             }
         }
         guard::at(None);
@@ -167,11 +168,11 @@ impl Memory {
                     size(bytes),
                     size(self.0)
                 );
-                Err(TooLarge { node: node.to_owned(), reason }.into())
+                Err(Refused { node: node.to_owned(), reason }.into())
             }
             None => {
                 let reason = format!("its output would have the impossible shape {dims:?}");
-                Err(TooLarge { node: node.to_owned(), reason }.into())
+                Err(Refused { node: node.to_owned(), reason }.into())
             }
         }
     }
@@ -196,19 +197,19 @@ fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) 
         let too_large = numbers.as_slice::<f64>()?.iter().find(|number| number.abs() > f64::from(i32::MAX));
         if let Some(number) = too_large {
             let reason = format!("it is to make a size of {number:e}, which is more than the engine counts");
-            return Err(TooLarge { node: node.name.clone(), reason }.into());
+            return Err(Refused { node: node.name.clone(), reason }.into());
         }
     }
     Ok(())
 }
 
-impl std::fmt::Display for TooLarge {
+impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.node, self.reason)
     }
 }
 
-impl std::error::Error for TooLarge {}
+impl std::error::Error for Refused {}
 
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -16,7 +16,7 @@ use tract_onnx::{Onnx, pb};
 use crate::limits::Memory;
 use crate::optimise::{self, Form, optimise};
 use crate::provenance::{self, Provenance};
-use crate::{branches, guard, operators, support, tensors};
+use crate::{branches, broadcasts, guard, operators, support, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -66,6 +66,7 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
     guard::load(graph, || {
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
+        broadcasts::check(&prepared.model)?;
         let notes: Vec<String> = widened(graph, &prepared.model).into_iter().collect();
         match form {
             Some(form) => prepared = optimised(prepared, form, graph, known)?,

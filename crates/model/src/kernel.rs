@@ -21,6 +21,9 @@ pub struct Kernel {
     /// Outputs by the engine's slot: the values of the file that are this output, to the last element. Empty for what
     /// exists only inside of the engine.
     pub outputs: Vec<Vec<ValueId>>,
+    /// For each output that is no value of the file as it stands, the value whose elements it holds in another shape or
+    /// order, where that is known.
+    pub holds: Vec<Option<ValueId>>,
     /// Types and shapes of the inputs, by the engine's slot.
     pub input_types: Vec<TensorType>,
     /// Types and shapes of the outputs, by the engine's slot.

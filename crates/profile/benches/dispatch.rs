@@ -161,6 +161,7 @@ fn model() -> (Arc<Graph>, Arc<[Kernel]>) {
         inputs: Vec::new(),
         outputs: Vec::new(),
         input_types: Vec::new(),
+        holds: Vec::new(),
         output_types: Vec::new(),
     });
     (Arc::new(graph), kernels.collect())

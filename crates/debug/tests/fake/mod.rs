@@ -96,6 +96,7 @@ impl Fake {
                 .collect(),
             outputs: vec![vec![ValueId::new(output)]],
             input_types: vec![tensor.clone(); inputs.len()],
+            holds: vec![None],
             output_types: vec![tensor.clone()],
         };
         let kernels = [kernel(0, &[0], &[0, 1], 2), kernel(1, &[1], &[2], 3), kernel(2, &[2, 3], &[2, 3], 5)];

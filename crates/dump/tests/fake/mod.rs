@@ -71,6 +71,7 @@ impl Chain {
             inputs: vec![KernelInput { value: Some(ValueId::new(index)), constant: false }],
             outputs: vec![vec![ValueId::new(index + 1)]],
             input_types: vec![tensor.clone()],
+            holds: vec![None],
             output_types: vec![tensor.clone()],
         };
         let kernels = (0..names.len() as u32 - 1).map(kernel).collect();

@@ -213,6 +213,7 @@ fn kernels() -> Vec<Kernel> {
             TensorType { dtype: Some(DType::F32), shape: vec![1, 3, 8, 8] },
             TensorType { dtype: None, shape: vec![4] },
         ],
+        holds: vec![None],
         output_types: vec![TensorType { dtype: Some(DType::I64), shape: Vec::new() }],
     };
     vec![

@@ -56,6 +56,7 @@ impl Paper {
             inputs: Vec::new(),
             outputs: Vec::new(),
             input_types: vec![TensorType { dtype: Some(DType::F32), shape: vec![2, 3] }],
+            holds: Vec::new(),
             output_types: Vec::new(),
         };
         [kernel(0, "a"), kernel(1, "b")].into()

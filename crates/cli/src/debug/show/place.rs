@@ -21,7 +21,9 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
             (ahead, "not computed yet"),
             (!tensor.readable && !ahead, "cannot be looked at"),
         ];
-        let notes: Vec<&str> = notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect();
+        let holds = tensor.holds.as_ref().map(|value| format!("holds {value} in another form"));
+        let notes = notes.into_iter().filter_map(|(applies, note)| applies.then(|| note.to_owned()));
+        let notes: Vec<String> = holds.into_iter().chain(notes).collect();
         [
             format!("  {}", tensor.reference),
             tensor.value.clone().unwrap_or_else(|| "-".to_owned()),
