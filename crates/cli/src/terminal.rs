@@ -121,10 +121,11 @@ impl Interrupt {
     pub fn listen() -> Result<Self, Failure> {
         let interrupt = Self { cancelled: Arc::default(), stage: Arc::new(Mutex::new(Stage::Loading)) };
         let failed = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        // First what looks at the flag, then what has it set: otherwise the first signal could count as the second.
         for (signal, code) in CODES {
             flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.cancelled)).map_err(failed)?;
         }
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
         let (cancelled, stage) = (Arc::clone(&interrupt.cancelled), Arc::clone(&interrupt.stage));
         let wait = move || {
             let Some(signal) = signals.forever().next() else { return };

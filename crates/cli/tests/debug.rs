@@ -343,17 +343,17 @@ fn an_optimised_model_says_what_became_of_its_operators() {
         ["info operators BatchNormalization", "break type:BatchNormalization", "info breakpoints", "run", "where"];
     let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let fused = "#1 /bn1/BatchNormalization, fused into /relu1/Relu (step ";
+    let fused = "#1 /bn1/BatchNormalization, fused into /conv1/Conv (step ";
     in_order(
         &ended.stdout,
         &[
-            "BatchNormalization  /bn1/BatchNormalization  fused into /relu1/Relu (step ",
+            "BatchNormalization  /bn1/BatchNormalization  fused into /conv1/Conv (step ",
             "Breakpoint 1 before type:BatchNormalization: 3 operators, 3 fused into others",
             fused,
             fused,
-            "Breakpoint 1, before #2 /relu1/Relu (Relu), run 0",
+            "Breakpoint 1, before #0 /conv1/Conv (Conv), run 0",
             "also stands for /bn1/BatchNormalization",
-            "before #2 /relu1/Relu (Relu), run 0, thread",
+            "before #0 /conv1/Conv (Conv), run 0, thread",
         ],
     );
 }
