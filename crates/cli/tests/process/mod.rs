@@ -65,6 +65,8 @@ impl Workplace {
         for name in RAW_ONLY {
             command.env_remove(name);
         }
+        // What is found of a plan is not kept, unless a test says where.
+        command.env("XDG_CACHE_HOME", "/dev/null");
         command
     }
 

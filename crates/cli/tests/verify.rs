@@ -1,0 +1,49 @@
+//! What a benchmark says of whether the plan is right.
+
+mod process;
+
+use process::{Workplace, end, fixture, model};
+use serde_json::Value;
+
+#[test]
+fn the_text_the_summary_and_the_recording_say_that_the_plan_is_right() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let line = [digits.as_str(), "--output", "out", "--output-dirname", "run", "--profiler", "--verify", "on"];
+    let ended = place.benchmark_well(&line);
+    let said = "the outputs are those of the exact plan, within ";
+    assert!(ended.stdout.contains(&format!("verified  {said}")), "{}", ended.stdout);
+    let verification = &place.json("out/run_summary.json")["verification"];
+    assert_eq!(verification["outcome"], "right", "{verification}");
+    assert_eq!(verification["form"], "every rewrite");
+    assert!(verification["largest_difference"].as_f64().unwrap() < 1e-5);
+    let values: Vec<&Value> = verification["kernels"].as_array().unwrap().iter().map(|found| &found["value"]).collect();
+    assert!(values.contains(&&Value::from("probabilities")), "{values:?}");
+    let notes = place.json("out/profiler/run/manifest.json")["notes"].clone();
+    assert!(notes[0].as_str().unwrap().starts_with(said), "{notes}");
+}
+
+#[test]
+fn what_was_found_is_used_again_unless_it_is_asked_for_anew() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let run = |more: &[&str]| {
+        let arguments = [&["benchmark", &digits, "--json"], more].concat();
+        end(place.command(&arguments).env("XDG_CACHE_HOME", place.path("cache"))).json()["verification"].clone()
+    };
+    assert_eq!(run(&[])["kept_since"], Value::Null);
+    assert!(run(&[])["kept_since"].is_string());
+    assert_eq!(run(&["--verify", "on"])["kept_since"], Value::Null);
+    assert_eq!(run(&["--dym-batch", "2"])["kept_since"], Value::Null, "other shapes are another plan");
+    assert_eq!(run(&["--verify", "off"]), Value::Null);
+    assert!(place.tree("").iter().all(|path| path.starts_with("cache")), "{:?}", place.tree(""));
+}
+
+#[test]
+fn what_is_computed_in_another_type_is_said() {
+    let place = Workplace::new();
+    let ended = place.benchmark_well(&[&fixture("fp16.onnx"), "--json"]);
+    let notes = &ended.json()["notes"];
+    assert!(notes[0].as_str().unwrap().contains("float16 in float32"), "{notes}");
+    assert_eq!(place.benchmark_well(&[&model("digits_cnn.onnx"), "--json"]).json()["notes"], Value::Null);
+}
