@@ -29,6 +29,7 @@ mod plan;
 mod prepare;
 mod provenance;
 mod rewrite;
+mod spelled;
 mod support;
 mod tensors;
 
