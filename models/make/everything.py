@@ -7,11 +7,12 @@ import numpy as np
 import digits_cnn
 import expected
 import fixtures
+import operators
 import tiny_transformer
 import token_classifier
 from graph import save
 
-MADE = ["*.onnx", "*.npy"]
+MADE = ["*.onnx", "*.npy", "*.jsonl"]
 MADE_DIRECTORIES = ["expected", "fixtures"]
 
 
@@ -27,6 +28,7 @@ def write(root):
 
     _write_model(root, tiny_transformer.NAME, tiny_transformer.build(), "hidden_states", tiny_transformer.sample(2, 16))
     fixtures.write(root / "fixtures")
+    operators.write(root / "operators.jsonl")
 
 
 def replace(made, there):

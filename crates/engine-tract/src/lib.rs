@@ -32,6 +32,7 @@ mod plan;
 mod prepare;
 mod provenance;
 mod rewrite;
+mod spelled;
 mod support;
 mod tensors;
 

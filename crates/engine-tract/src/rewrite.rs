@@ -1,5 +1,7 @@
 //! The file's messages as tract takes them.
 
+use std::collections::HashSet;
+
 use opscope_onnx::Graph;
 use tract_onnx::Onnx;
 use tract_onnx::pb::attribute_proto::AttributeType;
@@ -8,37 +10,117 @@ use tract_onnx::pb::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, tensor_shape_proto, type_proto,
 };
 use tract_onnx::prelude::Framework;
-use tract_onnx::tract_core::internal::TractResult;
+use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
 
-use crate::names;
+use crate::{names, spelled};
 
-/// Every node of the main graph under the name that leads back to its operator, and what tract reads otherwise than ONNX
-/// means it written out.
+/// Every node of the main graph under the name that leads back to its operator, what tract reads otherwise than ONNX means
+/// it written out, and operators that it lacks spelled out.
 pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelProto> {
     let mut proto = framework.proto_model_for_read(&mut &graph.source.bytes[..])?;
-    let mut unnamed = 0;
+    let is_own = |domain: &str| matches!(domain, "" | "ai.onnx");
+    let opset = proto.opset_import.iter().find(|opset| is_own(&opset.domain)).map_or(0, |opset| opset.version);
     if let Some(main) = &mut proto.graph {
         for operator in &graph.operators {
             if let Some(node) = main.node.get_mut(operator.position) {
                 node.name = names::encode(operator.id);
             }
         }
-        write_out(main, &mut unnamed);
+        let mut nodes = Vec::with_capacity(main.node.len());
+        for node in std::mem::take(&mut main.node) {
+            match spelled::spelled_out(&node, opset).with_context(|| format!("Building node {}", node.name))? {
+                Some(several) => nodes.extend(several),
+                None => nodes.push(node),
+            }
+        }
+        main.node = nodes;
+        Writer { opset, unnamed: 0 }.write_out(main);
     }
     Ok(proto)
 }
 
-fn write_out(graph: &mut GraphProto, unnamed: &mut usize) {
-    graph.input.iter_mut().for_each(forget_names_of_dimensions);
-    for node in &mut graph.node {
-        name_outputs(node, unnamed);
-        give_default(node);
-        for attribute in &mut node.attribute {
-            for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
-                write_out(inner, unnamed);
+/// Writes out what tract reads otherwise.
+struct Writer {
+    opset: i64,
+    /// How many outputs without a name have got one.
+    unnamed: usize,
+}
+
+impl Writer {
+    fn write_out(&mut self, graph: &mut GraphProto) {
+        graph.input.iter_mut().for_each(forget_names_of_dimensions);
+        for node in &mut graph.node {
+            self.name_outputs(node);
+            give_default(node);
+            for attribute in &mut node.attribute {
+                for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
+                    self.write_out_body(inner);
+                }
             }
         }
     }
+
+    fn write_out_body(&mut self, body: &mut GraphProto) {
+        name_nodes(body);
+        let spelled = std::mem::take(&mut body.node).into_iter().flat_map(|node| {
+            // What cannot be spelled out is refused where it is known that the body is needed.
+            match spelled::spelled_out(&node, self.opset) {
+                Ok(Some(spelled)) => spelled,
+                Ok(None) | Err(_) => vec![node],
+            }
+        });
+        body.node = spelled.collect();
+        self.write_out(body);
+    }
+
+    /// tract counts only the outputs that have a name, so that one that is left out would move the next into its place.
+    fn name_outputs(&mut self, node: &mut NodeProto) {
+        // How many parts there are is the number of outputs, whether they are used or not.
+        let is_counted = node.op_type == "Split";
+        while !is_counted && node.output.last().is_some_and(String::is_empty) {
+            node.output.pop();
+        }
+        for output in node.output.iter_mut().filter(|output| output.is_empty()) {
+            *output = names::unused(self.unnamed);
+            self.unnamed += 1;
+        }
+    }
+}
+
+/// Gives every node of a body a name that no other node of it has, and none of the values that come into it: tract names
+/// what it makes of both after them.
+fn name_nodes(body: &mut GraphProto) {
+    let mut taken = HashSet::new();
+    taken.extend(body.input.iter().map(|input| input.name.clone()));
+    taken.extend(body.initializer.iter().map(|tensor| tensor.name.clone()));
+    let made: HashSet<&str> = body.node.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+    let mut captured = HashSet::new();
+    collect_inputs(body, &mut captured);
+    taken.extend(captured.into_iter().filter(|name| !made.contains(name.as_str())));
+    for (position, node) in body.node.iter_mut().enumerate() {
+        let wanted = match node.name.as_str() {
+            "" => format!("{}_{position}", node.op_type),
+            name => name.to_owned(),
+        };
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}#{number}");
+        }
+        node.name = name;
+    }
+}
+
+/// The names of all values that the nodes of a graph take, also those inside of them.
+fn collect_inputs(graph: &GraphProto, names: &mut HashSet<String>) {
+    for node in &graph.node {
+        names.extend(node.input.iter().cloned());
+        for attribute in &node.attribute {
+            attribute.g.iter().chain(&attribute.graphs).for_each(|inner| collect_inputs(inner, names));
+        }
+    }
+    names.extend(graph.output.iter().map(|output| output.name.clone()));
 }
 
 /// The inputs of a loop's body may declare dimensions by names; what they are is known from outside of the loop.
@@ -50,19 +132,6 @@ fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
         if let Some(tensor_shape_proto::dimension::Value::DimParam(_)) = dim.value {
             dim.value = None;
         }
-    }
-}
-
-/// tract counts only the outputs that have a name, so that one that is left out would move the next into its place.
-fn name_outputs(node: &mut NodeProto, unnamed: &mut usize) {
-    // How many parts there are is the number of outputs, whether they are used or not.
-    let is_counted = node.op_type == "Split";
-    while !is_counted && node.output.last().is_some_and(String::is_empty) {
-        node.output.pop();
-    }
-    for output in node.output.iter_mut().filter(|output| output.is_empty()) {
-        *output = names::unused(*unnamed);
-        *unnamed += 1;
     }
 }
 

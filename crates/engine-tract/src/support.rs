@@ -14,17 +14,12 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
     (
         "com.microsoft",
         &[
-            "BiasGelu",
-            "FastGelu",
+            "DynamicQuantizeLSTM",
             "GatherBlockQuantized",
-            "Gelu",
             "GroupQueryAttention",
             "MatMulNBits",
-            "MultiHeadAttention",
-            "QuickGelu",
             "RotaryEmbedding",
             "SimplifiedLayerNormalization",
-            "SkipLayerNormalization",
         ],
     ),
     (
@@ -43,11 +38,12 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
 /// Checks operators, also those in graphs inside of operators, and element types. What is in the branches of an `If` is
 /// left to [`check_branches`], because it matters only where the branch is taken.
 pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
-    let nodes = proto.graph.iter().flat_map(|graph| &graph.node).collect::<Vec<_>>();
-    for operator in &graph.operators {
-        if let Some(node) = nodes.get(operator.position) {
+    for node in proto.graph.iter().flat_map(|graph| &graph.node) {
+        if let Some(operator) = names::decode(&node.name).and_then(|id| graph.operators.get(id.index())) {
             check_node(node, &operator.name, framework)?;
         }
+    }
+    for operator in &graph.operators {
         check_types(operator)?;
     }
     for value in &graph.values {

@@ -3,7 +3,9 @@
 //! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
 //! one that parses files, where every operator that computes with numbers is also [`widened`].
 
+mod adapted;
 mod halves;
+mod recurrence;
 mod recurrent;
 mod respelled;
 mod rewired;
@@ -50,8 +52,10 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
     place.get_or_init(|| {
         let mut framework = tracts().clone();
         recurrent::register(&mut framework);
+        recurrence::register(&mut framework);
         respelled::register(&mut framework);
         shifted::register(&mut framework);
+        adapted::register(&mut framework);
         framework
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn register(framework: &mut Onnx) {
     }
 }
 
-fn recurrent(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+pub(super) fn recurrent(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     refuse_what_is_not_read(node)?;
     let (op, closures) = build(tracts(), context, node)?;
     let is_batch_first = node.get_attr_opt::<i64>("layout")?.unwrap_or(0) == 1;
@@ -39,7 +39,7 @@ fn recurrent(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 }
 
 /// tract computes with the default activations, whatever the file says, and neither clips nor couples gates.
-fn refuse_what_is_not_read(node: &NodeProto) -> TractResult<()> {
+pub(super) fn refuse_what_is_not_read(node: &NodeProto) -> TractResult<()> {
     let default: &[&str] = match node.op_type.as_str() {
         "LSTM" => &["Sigmoid", "Tanh", "Tanh"],
         "GRU" => &["Sigmoid", "Tanh"],

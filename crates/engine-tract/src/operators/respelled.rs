@@ -51,7 +51,7 @@ fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 }
 
 /// A discrete Fourier transform is computed in fp64: what cancels out leaves an error of the size of what went in.
-fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+pub(super) fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     // Without an axis it is the last but one; tract takes the second.
     let is_second = context.onnx_operator_set_version < 20 || optional_inputs(node).nth(2).flatten().is_some();

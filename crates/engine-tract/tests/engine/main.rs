@@ -2,6 +2,7 @@
 
 mod attribution;
 mod builder;
+mod cases;
 mod damaged;
 mod files;
 mod fixtures;
