@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use opscope::benchmark::{Instrumentation, Job, Surroundings};
 use opscope::inputs::{NamedShape, ShapeWish};
 use opscope::profile::{Account, ProfilerOptions};
+use opscope::verify::Verify;
 use support::{Case, light, models, not_measured, smallest};
 
 fn main() {
@@ -28,6 +29,7 @@ fn account(path: &Path, loops: u64, shapes: ShapeWish) -> Account {
     let mut job = Job::new(path);
     job.repetition.loops = loops;
     job.repetition.warmups = 2;
+    job.verify.when = Verify::Off;
     job.shapes = vec![shapes];
     job.instrumentation = Instrumentation::Profiler {
         directory: PathBuf::from(directory.path()).join("recording"),
