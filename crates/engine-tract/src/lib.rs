@@ -7,7 +7,7 @@
 //! * Nodes are renamed before tract sees them, so that every name that tract derives leads back to one operator of the
 //!   file, whatever the file called it.
 //! * What tract lacks, and what would not fit into memory, is refused by name before tract sees it.
-//! * Loops and branches (`Scan`, `If`) are one dispatch each.
+//! * `Scan` and `If` are one dispatch each; a `Loop` is written out, iteration after iteration.
 //! * A run that is watched goes node by node, so that between two of them everything that the plan holds can be seen. Only
 //!   where shapes depend on what a run computes does tract keep that to itself.
 
@@ -20,6 +20,7 @@ mod guard;
 mod kernels;
 mod limits;
 mod live;
+mod loops;
 mod model;
 mod names;
 mod observed;
