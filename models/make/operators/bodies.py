@@ -29,6 +29,11 @@ def cases():
     yield scan("nodes named as inputs", "state", "element")
     yield scan("nodes without names", "", "")
     yield nested("nested, over numbers", [])
+    for captured in ("outside", "e"):
+        yield mapped(f"in a Scan, elements of rows, {captured}", (3, 2), [3, 2], captured)
+        yield mapped(f"in a Scan, one element, {captured}", (3, 1), [3, 1], captured)
+        yield mapped(f"in a Scan, elements of rows by names, {captured}", (3, 2), ["n", "m"], captured)
+        yield mapped(f"in a Scan, rows of tables, {captured}", (3, 2, 4), [3, 2, 4], captured)
     for zeros in (["zero", "zero"], ["zero", "zero_too"]):
         for shape in ([2, 3], [3], [2, 1, 3], [1, 3], [2, 1], []):
             yield two_states(f"two states of {' and '.join(zeros)} {shape}", zeros, shape)
@@ -101,6 +106,23 @@ def nested(name, inner_shape):
     made = node("Scan", ["start", "x"], ["last", "all"], body=table, num_scan_inputs=1)
     feeds = {"start": numbers("start", *inner_shape), "x": numbers("tables", 3, 2, *inner_shape)}
     return Case(f"Scan: {name}", [made], feeds, {}, ["last", "all"])
+
+
+def mapped(name, shape, dims, captured):
+    """A Scan in a Scan, both without states."""
+    element = ["y_e"]
+    row = {
+        "inputs": [["e", "FLOAT", dims[2:]]],
+        "outputs": [["y_e", "FLOAT", dims[2:]]],
+        "nodes": [node("Mul", ["e", captured], element, name="multiply")],
+    }
+    table = {
+        "inputs": [["r", "FLOAT", dims[1:]]],
+        "outputs": [["y_r", "FLOAT", dims[1:]]],
+        "nodes": [node("Neg", ["r"], ["n"], name="negate"), node("Scan", ["n"], ["y_r"], name="inner", body=row, num_scan_inputs=1)],
+    }
+    nodes = [node("ReduceMax", ["x"], ["outside"], name="outside", keepdims=0), node("Scan", ["x"], ["y"], body=table, num_scan_inputs=1)]
+    return Case(f"Scan: {name}", nodes, {"x": numbers("mapped", *shape)}, {}, ["y"])
 
 
 def two_states(name, zeros, shape):
