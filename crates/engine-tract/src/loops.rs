@@ -16,8 +16,14 @@ use crate::branches::{rename, rename_inputs};
 /// Iterations that are written out at most.
 const MOST_ITERATIONS: i64 = 1024;
 
-/// Nodes that all iterations of a loop may come to.
-const MOST_NODES: i64 = 20_000;
+/// Nodes that all iterations of a loop may come to, those of their own graphs included.
+const MOST_NODES: usize = 20_000;
+
+/// Nodes that the main graph may come to.
+const MOST_NODES_IN_ALL: usize = 100_000;
+
+/// Bytes of constants that all iterations of a loop may come to. The initializers of the body are there once.
+const MOST_BYTES: usize = 1 << 26;
 
 /// Iterations that are written out one at a time. Each costs an analysis of the whole model.
 const MOST_SINGLE_ITERATIONS: i64 = 64;
@@ -34,15 +40,24 @@ pub(crate) struct Counted {
 /// The loops of the main graph of which it is known how often they run, or that they run once more.
 pub(crate) fn counted(proto: &ModelProto, parsed: &ParseResult) -> Vec<Counted> {
     let Some(main) = &proto.graph else { return Vec::new() };
-    let nodes = main.node.iter().enumerate().filter(|(_, node)| is_loop(node));
-    nodes.filter_map(|(position, node)| Some(Counted { position, ..count(node, parsed)? })).collect()
+    let mut nodes = main.node.len();
+    let mut counted = Vec::new();
+    for (position, node) in main.node.iter().enumerate().filter(|(_, node)| is_loop(node)) {
+        let Some((loops, more)) = count(node, parsed) else { continue };
+        nodes += more;
+        if nodes <= MOST_NODES_IN_ALL {
+            counted.push(Counted { position, ..loops });
+        }
+    }
+    counted
 }
 
 pub(crate) fn is_loop(node: &NodeProto) -> bool {
     node.op_type == "Loop" && matches!(node.domain.as_str(), "" | "ai.onnx")
 }
 
-fn count(node: &NodeProto, parsed: &ParseResult) -> Option<Counted> {
+/// How often a loop runs, and how many nodes that makes.
+fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
     let known = |slot: usize| {
         let name = node.input.get(slot).filter(|name| !name.is_empty());
         name.map(|name| {
@@ -63,12 +78,40 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<Counted> {
         Condition::Computed if written_before(node) >= MOST_SINGLE_ITERATIONS => return None,
         Condition::Computed => counted(1, Some(limit - 1)),
     };
-    let nodes = outcome.iterations.checked_mul(i64::try_from(body.node.len()).ok()?.max(1))?;
     let carried = body.input.len().checked_sub(2)?;
-    let is_collected = node.output.len() > carried;
+    let is_whole = node.input.len() >= 2 + carried && body.output.len() > carried;
     // What no iteration collects has a shape that only the body knows.
+    let is_collected = node.output.len() > carried;
     let is_possible = outcome.iterations > 0 || !is_collected || written_before(node) > 0;
-    (outcome.iterations <= MOST_ITERATIONS && nodes <= MOST_NODES && is_possible).then_some(outcome)
+    let times = usize::try_from(outcome.iterations).ok().filter(|_| outcome.iterations <= MOST_ITERATIONS)?;
+    let nodes = times.checked_mul(nodes_of(body) + body.output.len())?;
+    let bytes = times.checked_mul(body.node.iter().map(bytes_of).sum())?;
+    (is_whole && is_possible && nodes <= MOST_NODES && bytes <= MOST_BYTES).then_some((outcome, nodes))
+}
+
+/// The nodes of a graph and of the graphs inside.
+fn nodes_of(graph: &GraphProto) -> usize {
+    let inner = graph.node.iter().flat_map(graphs_of).map(nodes_of);
+    graph.node.len() + inner.sum::<usize>()
+}
+
+fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+}
+
+/// About the bytes of the constants in a node.
+fn bytes_of(node: &NodeProto) -> usize {
+    let bytes = |tensor: &TensorProto| {
+        tensor.raw_data.len()
+            + 4 * (tensor.float_data.len() + tensor.int32_data.len())
+            + 8 * (tensor.int64_data.len() + tensor.double_data.len() + tensor.uint64_data.len())
+            + tensor.string_data.iter().map(Vec::len).sum::<usize>()
+    };
+    let own = node.attribute.iter().flat_map(|attribute| attribute.t.iter().chain(&attribute.tensors)).map(bytes);
+    let inner = graphs_of(node).map(|graph| {
+        graph.initializer.iter().map(bytes).sum::<usize>() + graph.node.iter().map(bytes_of).sum::<usize>()
+    });
+    own.sum::<usize>() + inner.sum::<usize>()
 }
 
 /// What becomes of the condition in the body.
@@ -81,7 +124,7 @@ enum Condition {
 fn condition(body: &GraphProto) -> Condition {
     let (Some(before), Some(after)) = (body.input.get(1), body.output.first()) else { return Condition::Computed };
     let mut name = &after.name;
-    loop {
+    for _ in 0..=body.node.len() {
         if *name == before.name {
             return Condition::Stays;
         }
@@ -98,6 +141,7 @@ fn condition(body: &GraphProto) -> Condition {
             _ => return Condition::Computed,
         }
     }
+    Condition::Computed
 }
 
 fn constant(tensor: &TensorProto) -> Condition {
@@ -120,16 +164,18 @@ fn written_before(node: &NodeProto) -> i64 {
     node.attribute.iter().find(|attribute| attribute.name == BEFORE).map_or(0, |attribute| attribute.i)
 }
 
-/// Writes the loops out.
-pub(crate) fn unroll(proto: &mut ModelProto, counted: &[Counted]) {
+/// Writes the loops out. Returns whether there were any.
+pub(crate) fn unroll(proto: &mut ModelProto, counted: &[Counted]) -> bool {
     let own = |domain: &str| matches!(domain, "" | "ai.onnx");
     let opset = proto.opset_import.iter().find(|opset| own(&opset.domain)).map_or(0, |opset| opset.version);
-    let Some(main) = &mut proto.graph else { return };
+    let Some(main) = &mut proto.graph else { return false };
+    let mut is_any = false;
     let mut nodes = Vec::with_capacity(main.node.len());
     for (position, node) in std::mem::take(&mut main.node).into_iter().enumerate() {
         let counted = counted.iter().find(|counted| counted.position == position);
         match counted.and_then(|counted| Unrolled::of(&node, counted, opset)) {
             Some(unrolled) => {
+                is_any = true;
                 nodes.extend(unrolled.nodes);
                 main.initializer.extend(unrolled.initializers);
             }
@@ -137,6 +183,7 @@ pub(crate) fn unroll(proto: &mut ModelProto, counted: &[Counted]) {
         }
     }
     main.node = nodes;
+    is_any
 }
 
 /// What stands in the place of a loop.

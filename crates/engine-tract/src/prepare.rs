@@ -55,8 +55,7 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
     let parsed = loop {
         let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
         let counted = loops::counted(&proto, &parsed);
-        if !counted.is_empty() {
-            loops::unroll(proto.to_mut(), &counted);
+        if !counted.is_empty() && loops::unroll(proto.to_mut(), &counted) {
             continue;
         }
         let decided = branches::decided(&proto, &parsed);

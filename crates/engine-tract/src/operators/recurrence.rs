@@ -473,6 +473,16 @@ impl Recurrence {
         let size = shape[2];
         let hidden = self.hidden;
         let columns = self.kind.gates() * hidden;
+        let count = self.directions.len();
+        let is_turned = self.scales.is_some();
+        let shape = |from: usize| if is_turned { [count, from, columns] } else { [count, columns, from] };
+        if inputs[1].shape() != shape(size) || inputs[2].shape() != shape(hidden) {
+            bail!(
+                "weights of {:?} and {:?} are given for {hidden} hidden numbers",
+                inputs[1].shape(),
+                inputs[2].shape()
+            );
+        }
         let x = match self.is_batch_first {
             true => floats(&inputs[0].clone().into_tensor().move_axis(0, 1)?)?,
             false => floats(&inputs[0])?,
@@ -486,7 +496,6 @@ impl Recurrence {
         {
             bail!("sequences of {lengths:?} steps are asked for where {batch} of at most {time} are given");
         }
-        let count = self.directions.len();
         let mut steps = vec![0f32; time * count * batch * hidden];
         let mut last = [vec![0f32; count * batch * hidden], vec![0f32; count * batch * hidden]];
         for (index, direction) in self.directions.iter().enumerate() {
