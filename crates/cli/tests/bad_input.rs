@@ -48,7 +48,6 @@ fn an_operator_that_the_engine_lacks_is_named_with_its_node() {
         ("unknown_operator", ["Frobnicate", "needs_frobnicate"]),
         ("unknown_domain", ["com.example.Fused", "vendor_node"]),
         ("local_function", ["local.scaled_square", "call"]),
-        ("loop", ["Loop", "repeat"]),
     ] {
         refused(&[&fixture(&format!("{name}.onnx"))], 1, &says);
     }

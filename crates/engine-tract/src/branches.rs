@@ -89,7 +89,7 @@ fn unfolded(node: &NodeProto, mut branch: GraphProto) -> (Vec<NodeProto>, Vec<tr
 
 /// Renames what a node takes, also inside of its own graphs. ONNX forbids a name that is used in an outer graph to be made
 /// again in an inner one.
-fn rename_inputs(node: &mut NodeProto, renamed: &HashMap<String, String>) {
+pub(crate) fn rename_inputs(node: &mut NodeProto, renamed: &HashMap<String, String>) {
     node.input.iter_mut().for_each(|input| rename(input, renamed));
     for inner in node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs)) {
         inner.node.iter_mut().for_each(|node| rename_inputs(node, renamed));
@@ -97,7 +97,8 @@ fn rename_inputs(node: &mut NodeProto, renamed: &HashMap<String, String>) {
     }
 }
 
-fn rename(name: &mut String, renamed: &HashMap<String, String>) {
+/// Renames a value where it has another name outside of its graph.
+pub(crate) fn rename(name: &mut String, renamed: &HashMap<String, String>) {
     if let Some(new) = renamed.get(name.as_str()) {
         name.clone_from(new);
     }

@@ -9,7 +9,7 @@
 //! * What tract lacks, and what would not fit into memory, is refused by name before tract sees it.
 //! * What tract computes wrongly is computed by operators of ours, which take the place of tract's under the same name; fp16
 //!   is computed in fp32 and rounded.
-//! * Loops and branches (`Scan`, `If`) are one dispatch each.
+//! * `Scan` and `If` are one dispatch each; a `Loop` is written out, iteration after iteration.
 //! * A run that is watched goes node by node, so that between two of them everything that the plan holds can be seen. Only
 //!   where shapes depend on what a run computes does tract keep that to itself.
 
@@ -23,6 +23,7 @@ mod guard;
 mod kernels;
 mod limits;
 mod live;
+mod loops;
 mod model;
 mod names;
 mod observed;

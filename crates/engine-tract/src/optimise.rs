@@ -211,7 +211,7 @@ fn declutter(
         return Ok(None);
     }
     let patch = node.op.declutter_with_session(session, model, node)?;
-    Ok(patch.filter(|patch| !negates_too_little(model, node, patch)))
+    Ok(patch.filter(|patch| !negates_too_little(model, node, patch) && !extracts_a_loop(node, patch)))
 }
 
 /// The bodies of loops are optimised like the graph around them.
@@ -290,6 +290,12 @@ fn loses_its_length(model: &TypedModel, node: &TypedNode) -> TractResult<bool> {
         }
     }
     Ok(false)
+}
+
+/// Returns whether a patch takes a loop out of the body of another, to run it once over all that it would get. tract leaves
+/// the body of that one with the shapes of a single iteration, and then a run fails.
+fn extracts_a_loop(node: &TypedNode, patch: &TypedModelPatch) -> bool {
+    node.op_is::<Scan>() && patch.model.nodes().iter().filter(|node| node.op_is::<Scan>()).count() > 1
 }
 
 /// Returns whether a patch draws into a convolution that something is subtracted from it, or divided by it, where it is the

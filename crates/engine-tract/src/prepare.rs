@@ -16,7 +16,7 @@ use tract_onnx::{Onnx, pb};
 use crate::limits::Memory;
 use crate::optimise::{self, Form, optimise};
 use crate::provenance::{self, Provenance};
-use crate::{branches, broadcasts, guard, operators, support, tensors};
+use crate::{branches, broadcasts, guard, loops, operators, support, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
@@ -56,6 +56,10 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
     let mut proto = Cow::Borrowed(proto);
     let parsed = loop {
         let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
+        let counted = loops::counted(&proto, &parsed);
+        if !counted.is_empty() && loops::unroll(proto.to_mut(), &counted) {
+            continue;
+        }
         let decided = branches::decided(&proto, &parsed);
         if decided.is_empty() {
             break parsed;

@@ -6,7 +6,7 @@ use opscope_tensor::DType;
 use tract_onnx::Onnx;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
-use crate::{names, tensors};
+use crate::{loops, names, tensors};
 
 /// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
 /// vendor's `Relu` would be executed as if it were ONNX's.
@@ -35,12 +35,14 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Checks operators, also those in graphs inside of operators, and element types. What is in the branches of an `If` is
-/// left to [`check_branches`], because it matters only where the branch is taken.
+/// Checks operators, also those in graphs inside of operators, and element types. Loops, and what is in the branches of an
+/// `If`, are left to [`check_branches`], because it depends on the inputs whether they matter.
 pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     for node in proto.graph.iter().flat_map(|graph| &graph.node) {
         if let Some(operator) = names::decode(&node.name).and_then(|id| graph.operators.get(id.index())) {
-            check_node(node, &operator.name, framework)?;
+            if !loops::is_loop(node) {
+                check_node(node, &operator.name, framework)?;
+            }
         }
     }
     for operator in &graph.operators {
@@ -54,11 +56,19 @@ pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Resu
     Ok(())
 }
 
-/// Checks the branches of every `If` that a run decides.
+/// Checks the branches of every `If` that a run decides, and what loops and branches are written out to.
 pub(crate) fn check_branches(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
-    let nodes = proto.graph.iter().flat_map(|graph| &graph.node);
-    for node in nodes.filter(|node| node.op_type == "If") {
-        check_bodies(node, &names::restore(&node.name, graph), framework)?;
+    for node in proto.graph.iter().flat_map(|graph| &graph.node) {
+        let name = names::restore(&node.name, graph);
+        if loops::is_loop(node) {
+            let reason =
+                "the engine has a Loop only where it is known before a run how often it runs, up to 1024 times";
+            return Err(EngineError::Load { node: Some(name), reason: reason.to_owned() });
+        }
+        check_node(node, &name, framework)?;
+        if node.op_type == "If" {
+            check_bodies(node, &name, framework)?;
+        }
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ What they compute was asked of ONNX Runtime. Whether an engine computes them or 
 
 import json
 
-from . import attributes, case, contributed, recurrent
+from . import attributes, bodies, case, contributed, recurrent
 
-PARTS = [attributes, recurrent, contributed]
+PARTS = [attributes, recurrent, bodies, contributed]
 
 
 def write(path):

@@ -59,7 +59,7 @@ def numbers(seed, *shape, low=-2.0, high=2.0, dtype=np.float32):
     generator = np.random.default_rng(zlib.crc32(str(seed).encode()))
     if np.issubdtype(dtype, np.integer):
         return generator.integers(int(low), int(high), shape, endpoint=True).astype(dtype)
-    return (np.round(generator.uniform(low, high, shape) * 64) / 64).astype(dtype)
+    return np.asarray(np.round(generator.uniform(low, high, shape) * 64) / 64).astype(dtype)
 
 
 def model(case):

@@ -33,6 +33,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("RotaryEmbedding", rotary_embedding);
     framework.op_register.insert("ScatterND", counted_from_the_end);
     framework.op_register.insert("Squeeze", squeeze);
+    framework.op_register.insert("TopK", largest);
     framework.op_register.insert("Upsample", upsample);
 }
 
@@ -260,6 +261,19 @@ fn resize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
             bail!("the engine has no Resize with 'align_corners' to a size that is no whole number");
         }
         inner(target, inputs)
+    });
+    Ok((Box::new(wire), closures))
+}
+
+/// tract's dimensions, which it computes with as symbols, are numbers where they are sorted.
+fn largest(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    let (op, closures) = build(tracts(), context, node)?;
+    let wire = Rewired::new(op, |name, target, inputs, inner| {
+        let mut inputs: TVec<OutletId> = inputs.into();
+        if target.outlet_fact(inputs[0])?.datum_type == DatumType::TDim {
+            inputs[0] = target.wire_node(format!("{name}.numbers"), cast(DatumType::I64), &[inputs[0]])?[0];
+        }
+        inner(target, &inputs)
     });
     Ok((Box::new(wire), closures))
 }

@@ -52,7 +52,7 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
     place.get_or_init(|| {
         let mut framework = tracts().clone();
         recurrent::register(&mut framework);
-        recurrence::register(&mut framework);
+        recurrence::register(&mut framework, fidelity);
         respelled::register(&mut framework);
         shifted::register(&mut framework);
         adapted::register(&mut framework);

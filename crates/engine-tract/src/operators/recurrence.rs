@@ -1,8 +1,10 @@
 //! LSTM, GRU and RNN with what tract does not read: lengths that a run computes, other activations, clips and coupled
 //! gates. And `DynamicQuantizeLSTM`, which tract does not have.
 //!
-//! The steps are computed one by one in plain loops. Where tract's own operator is right it is used, because it is faster.
+//! The steps are computed one by one in plain loops. Optimised plans take tract's own operator where it is right, because it
+//! is faster.
 
+use opscope_model::Fidelity;
 use tract_onnx::Onnx;
 use tract_onnx::model::{ParsingContext, optional_inputs, optional_outputs};
 use tract_onnx::pb::NodeProto;
@@ -16,9 +18,9 @@ use tract_onnx::tract_hir::internal::{Expansion, expand};
 use super::rewired::Rewired;
 use super::{Built, build, recurrent, tracts};
 
-pub(super) fn register(framework: &mut Onnx) {
+pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {
     for op_type in ["GRU", "LSTM", "RNN"] {
-        framework.op_register.insert(op_type, general);
+        framework.op_register.insert(op_type, if fidelity == Fidelity::Exact { exact } else { optimised });
     }
     framework.op_register.insert("DynamicQuantizeLSTM", quantized);
 }
@@ -87,34 +89,39 @@ enum Activation {
     ThresholdedRelu(f32),
 }
 
-fn general(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+fn optimised(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    general(context, node, Fidelity::Optimised)
+}
+
+fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+    general(context, node, Fidelity::Exact)
+}
+
+/// At optimised fidelity tract's own operator, where it is right. Its activations are approximations, whose errors add up
+/// over the steps, so that exact plans take ours.
+fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> TractResult<Built> {
     let is_default = recurrent::refuse_what_is_not_read(node).is_ok();
     let lengths = optional_inputs(node).nth(4).flatten();
-    if is_default && lengths.is_none() {
-        return if node.op_type == "LSTM" { with_states(context, node) } else { recurrent::recurrent(context, node) };
-    }
     let recurrence = Recurrence::of(node)?;
     let (inferred, closures) = build(tracts(), context, node)?;
-    let mut wired = Rewired::new(inferred, move |name, target, inputs, inner| {
+    let wired = Rewired::new(inferred, move |name, target, inputs, inner| {
         let x = target.outlet_fact(inputs[0])?;
+        let is_ours = x.datum_type == f32::datum_type();
         let time = x.shape[usize::from(recurrence.is_batch_first)].clone();
-        if is_default && lengths.is_some_and(|slot| is_everywhere(target, inputs[slot], &time)) {
-            return inner(target, inputs);
+        let is_full = lengths.is_none_or(|slot| is_everywhere(target, inputs[slot], &time));
+        match (is_default && is_full, is_ours) {
+            (true, false) => inner(target, inputs),
+            (true, true) if fidelity == Fidelity::Optimised => inner(target, inputs),
+            (_, true) => target.wire_node(name, recurrence.clone(), inputs),
+            (false, false) => bail!("the engine computes such a recurrence in float32 only"),
         }
-        if x.datum_type != f32::datum_type() {
-            bail!("the engine computes such a recurrence in float32 only");
-        }
-        target.wire_node(name, recurrence.clone(), inputs)
     });
-    if is_default {
-        wired = wired.on(if node.op_type == "LSTM" {
-            with_states(context, node)?
-        } else {
-            recurrent::recurrent(context, node)?
-        }
-        .0);
-    }
-    Ok((Box::new(wired), closures))
+    let inner = match (is_default, node.op_type.as_str()) {
+        (true, "LSTM") => with_states(context, node)?.0,
+        (true, _) => recurrent::recurrent(context, node)?.0,
+        (false, _) => return Ok((Box::new(wired), closures)),
+    };
+    Ok((Box::new(wired.on(inner)), closures))
 }
 
 /// tract's LSTM, with states that it does not take for one: where state and cell start with the same numbers, its optimiser
@@ -466,6 +473,16 @@ impl Recurrence {
         let size = shape[2];
         let hidden = self.hidden;
         let columns = self.kind.gates() * hidden;
+        let count = self.directions.len();
+        let is_turned = self.scales.is_some();
+        let shape = |from: usize| if is_turned { [count, from, columns] } else { [count, columns, from] };
+        if inputs[1].shape() != shape(size) || inputs[2].shape() != shape(hidden) {
+            bail!(
+                "weights of {:?} and {:?} are given for {hidden} hidden numbers",
+                inputs[1].shape(),
+                inputs[2].shape()
+            );
+        }
         let x = match self.is_batch_first {
             true => floats(&inputs[0].clone().into_tensor().move_axis(0, 1)?)?,
             false => floats(&inputs[0])?,
@@ -479,7 +496,6 @@ impl Recurrence {
         {
             bail!("sequences of {lengths:?} steps are asked for where {batch} of at most {time} are given");
         }
-        let count = self.directions.len();
         let mut steps = vec![0f32; time * count * batch * hidden];
         let mut last = [vec![0f32; count * batch * hidden], vec![0f32; count * batch * hidden]];
         for (index, direction) in self.directions.iter().enumerate() {

@@ -33,6 +33,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("Det: ", "Det"),
     ("Einsum: sum", "scalar"),
     ("GridSample: bicubic, border", "padding_mode"),
+    ("Loop: a number of times that is computed", "how often it runs"),
+    ("Loop: while the data say so", "how often it runs"),
     ("LpPool: dilations, ceil 1", "ceil_mode"),
     ("LpPool: large strides, ceil 1", "ceil_mode"),
     ("LpPool: pads, ceil 1", "ceil_mode"),

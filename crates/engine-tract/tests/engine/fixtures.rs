@@ -70,7 +70,6 @@ const NAMED: &[(&str, &[&str])] = &[
     ("huge_initializer", &["'w'", "impossible shape"]),
     ("large_constant_of_shape", &["'fill'", "256.0 TiB"]),
     ("local_function", &["local.scaled_square", "'call'"]),
-    ("loop", &["Loop", "'repeat'"]),
     ("negative_initializer", &["'w'", "impossible shape"]),
     ("nested", &["100 deep"]),
     ("no_graph", &["no graph"]),
