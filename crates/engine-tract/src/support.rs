@@ -39,10 +39,9 @@ const OTHER_DOMAINS: &[(&str, &[&str])] = &[
 /// `If`, are left to [`check_branches`], because it depends on the inputs whether they matter.
 pub(crate) fn check(graph: &Graph, framework: &Onnx, proto: &ModelProto) -> Result<(), EngineError> {
     for node in proto.graph.iter().flat_map(|graph| &graph.node) {
-        if let Some(operator) = names::decode(&node.name).and_then(|id| graph.operators.get(id.index())) {
-            if !loops::is_loop(node) {
-                check_node(node, &operator.name, framework)?;
-            }
+        let operator = names::decode(&node.name).and_then(|id| graph.operators.get(id.index()));
+        if let Some(operator) = operator.filter(|_| !loops::is_loop(node)) {
+            check_node(node, &operator.name, framework)?;
         }
     }
     for operator in &graph.operators {

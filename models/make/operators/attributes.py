@@ -410,6 +410,8 @@ def picking():
     yield one("floats", "Range", [np.array(0, f32), np.array(1, f32), np.array(0.25, f32)])
     yield one("sorted", "Unique", [np.array([3, 1, 2, 1, 3], f32)], outputs=4)
     yield one("", "ReverseSequence", [x, ints(1, 2, 3, 3)], batch_axis=1, time_axis=0)
+    yield one("batch first, given lengths", "ReverseSequence", [numbers("rs", 2, 4, 3), ints(1, 3)], fed=(0, 1), batch_axis=0, time_axis=1)
+    yield one("integers", "ReverseSequence", [numbers("ri", 4, 2, low=0, high=9, dtype=i64), ints(2, 4)])
     yield one("", "Det", [numbers("det", 2, 3, 3)])
 
 

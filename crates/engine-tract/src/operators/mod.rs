@@ -9,6 +9,7 @@ mod recurrence;
 mod recurrent;
 mod respelled;
 mod rewired;
+mod sequence;
 mod shifted;
 mod special;
 mod widened;
@@ -55,6 +56,7 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
         recurrence::register(&mut framework, fidelity);
         respelled::register(&mut framework);
         shifted::register(&mut framework);
+        sequence::register(&mut framework);
         adapted::register(&mut framework);
         framework
     })

@@ -47,7 +47,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("Resize: linear, align_corners, down", "align_corners"),
     ("Resize: nearest, align_corners, down", "align_corners"),
     ("Resize: opset 10, nearest, down", "opset 10"),
-    ("ReverseSequence: ", "ReverseSequence"),
     ("RoiAlign: ", "RoiAlign"),
     ("Squeeze: empty axes", "empty list of axes"),
     ("Unique: ", "Unique"),
