@@ -271,25 +271,6 @@ fn both_directions_are_joined_the_same_way_whether_the_batch_comes_first_or_the_
 }
 
 #[test]
-fn a_recurrent_operator_with_other_activations_is_refused_by_name() {
-    let refused = |op_type, gates, attribute| {
-        let graph = recurrent(op_type, gates, 2, 1, vec![attribute]);
-        let input = [Tensor::from_f32(vec![3, 1, 2], &[0.0; 6]).unwrap()];
-        match load(&graph, Fidelity::Exact).and_then(|model| model.plan(&input)).err() {
-            Some(EngineError::Load { node: Some(node), reason }) => format!("{node}: {reason}"),
-            other => panic!("{other:?}"),
-        }
-    };
-    let reason = refused("RNN", 1, texts("activations", &["Relu"]));
-    assert_eq!(reason, "layer: the engine has no RNN with the attribute 'activations'");
-    let reason = refused("LSTM", 4, float("clip", 3.0));
-    assert_eq!(reason, "layer: the engine has no LSTM with the attribute 'clip'");
-    // The defaults may be spelled out.
-    let graph = recurrent("GRU", 3, 2, 1, vec![texts("activations", &["sigmoid", "tanh"])]);
-    load(&graph, Fidelity::Exact).unwrap().plan(&[Tensor::from_f32(vec![3, 1, 2], &[0.0; 6]).unwrap()]).unwrap();
-}
-
-#[test]
 fn what_cancels_out_in_a_fourier_transform_is_nothing() {
     let x: Vec<f32> = (0..10).flat_map(|_| [1000.1, 0.0]).collect();
     let graph = unary("DFT", vec![int("axis", 1)], &[1, 10, 2]);

@@ -22,7 +22,7 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
             (!tensor.readable && !ahead, "cannot be looked at"),
         ];
         let holds = tensor.holds.as_ref().map(|value| format!("holds {value} in another form"));
-        let notes = notes.into_iter().filter_map(|(applies, note)| applies.then(|| note.to_owned()));
+        let notes = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note.to_owned());
         let notes: Vec<String> = holds.into_iter().chain(notes).collect();
         [
             format!("  {}", tensor.reference),
