@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opscope_model::{EngineError, Fidelity};
+use opscope_model::Fidelity;
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Tensor};
 use tract_onnx::pb::AttributeProto;
@@ -18,11 +18,6 @@ fn float(name: &str, value: f32) -> AttributeProto {
 
 fn text(name: &str, value: &str) -> AttributeProto {
     AttributeProto { r#type: AttributeType::String as i32, s: value.as_bytes().to_vec(), ..attribute(name) }
-}
-
-fn texts(name: &str, values: &[&str]) -> AttributeProto {
-    let strings = values.iter().map(|value| value.as_bytes().to_vec()).collect();
-    AttributeProto { r#type: AttributeType::Strings as i32, strings, ..attribute(name) }
 }
 
 fn numbers(name: &str, values: &[i64]) -> AttributeProto {
