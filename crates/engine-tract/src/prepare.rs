@@ -71,7 +71,7 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
         broadcasts::check(&prepared.model)?;
-        let notes: Vec<String> = widened(graph, &prepared.model).into_iter().collect();
+        let notes = widened(graph, &prepared.model).into_iter().chain(amplified(graph)).collect();
         match form {
             Some(form) => prepared = optimised(prepared, form, graph, known)?,
             None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
@@ -93,6 +93,16 @@ fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
             "{n} operators compute float16 in float32, for the engine is slow with float16; the first is '{first}'"
         ),
     })
+}
+
+/// What to say of an operator whose values other engines need not agree with.
+fn amplified(graph: &Graph) -> Option<String> {
+    let operator = graph.operators.iter().find(|operator| operator.op_type == "DynamicQuantizeLSTM")?;
+    Some(format!(
+        "'{}' (DynamicQuantizeLSTM) rounds its state to 8 bits in every step, so that a difference in the last digit may grow: \
+         another engine may give other values",
+        operator.name
+    ))
 }
 
 /// The graph as tract reads it, with what can be known of its values beforehand.

@@ -107,7 +107,8 @@ impl Values {
             let shape = info.shape.as_ref().map(|shape| {
                 shape.dim.iter().map(|dim| match &dim.value {
                     Some(dimension::Value::Number(number)) if *number >= 0 => Dim::Fixed(*number as usize),
-                    Some(dimension::Value::Symbol(name)) => Dim::Symbol(name.clone()),
+                    // Some exporters write a question mark for every size that they leave open.
+                    Some(dimension::Value::Symbol(name)) if name != "?" => Dim::Symbol(name.clone()),
                     _ => Dim::Symbol(String::new()),
                 })
             });

@@ -97,7 +97,9 @@ fn optimised(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 
 fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(corrected(Fidelity::Exact), context, node)?;
-    Ok((Box::new(Widened { op, constants_at_load: false }), closures))
+    // tract takes the parameters of a normalization as constants only.
+    let constants_at_load = node.op_type == "BatchNormalization";
+    Ok((Box::new(Widened { op, constants_at_load }), closures))
 }
 
 /// An operator that computes in fp32 what the file has in fp16.

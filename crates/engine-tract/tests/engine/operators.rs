@@ -351,3 +351,40 @@ fn a_softmax_of_fp16_rounds_where_onnx_does() {
         assert!(found[0].bytes()[6..].chunks_exact(2).all(is_nan), "{fidelity}");
     }
 }
+
+#[test]
+fn a_normalization_in_fp16_takes_its_parameters_at_both_fidelities() {
+    let half = |name: &str, value: f32| {
+        let bits = half_bits(value);
+        tract_onnx::pb::TensorProto {
+            name: name.to_owned(),
+            dims: vec![1],
+            data_type: DataType::Float16 as i32,
+            int32_data: vec![i32::from(bits)],
+            ..Default::default()
+        }
+    };
+    let graph = Builder::default()
+        .input("x", DataType::Float16, &[D::N(1), D::N(1), D::N(2)])
+        .initializer(half("scale", 2.0))
+        .initializer(half("bias", 0.5))
+        .initializer(half("mean", 1.0))
+        .initializer(half("variance", 1.0))
+        .node("norm", "BatchNormalization", &["x", "scale", "bias", "mean", "variance"], &["y"])
+        .output("y")
+        .graph();
+    let x: Vec<u8> = [1.0, 2.0].iter().flat_map(|&value| half_bits(value).to_le_bytes()).collect();
+    let input = [Tensor::new(DType::F16, vec![1, 1, 2], x).unwrap()];
+    for fidelity in FIDELITIES {
+        let outputs = run(&*load(&graph, fidelity).unwrap().plan(&input).unwrap(), &input).unwrap();
+        let found: Vec<u16> = outputs[0].bytes().as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes)).collect();
+        assert_eq!(found, [half_bits(0.5), half_bits(2.5)], "{fidelity}");
+    }
+}
+
+/// The bits of a number that fp16 holds exactly: 0.5, 1, 2 or 2.5.
+fn half_bits(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let exponent = (bits >> 23) as i32 - 127 + 15;
+    (exponent as u16) << 10 | ((bits >> 13) & 0x3ff) as u16
+}

@@ -230,3 +230,17 @@ fn a_size_beside_an_open_dimension_is_a_hint_and_another_one_is_noted() {
         }
     }
 }
+
+#[test]
+fn a_question_mark_is_no_name_that_two_dimensions_share() {
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::S("?"), D::S("?")])
+        .node("", "Neg", &["x"], &["y"])
+        .output("y")
+        .graph();
+    let wide = [Tensor::from_f32(vec![1, 3], &[1.0; 3]).unwrap()];
+    for fidelity in FIDELITIES {
+        let plan = load(&graph, fidelity).unwrap().plan(&wide).unwrap();
+        assert_eq!(run(&*plan, &wide).unwrap()[0].shape(), [1, 3]);
+    }
+}
