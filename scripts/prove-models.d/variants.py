@@ -2,12 +2,13 @@
 
 import logging
 import pathlib
-import warnings
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnxruntime import quantization
+
+from halves import halved
 
 logging.disable(logging.WARNING)
 
@@ -48,20 +49,6 @@ def make(kind, base, feeds, into):
         per_channel = kind == "int8-qdq-channel"
         quantization.quantize_static(newer(base, into), into, Samples(names, feeds), quant_format=form, per_channel=per_channel)
     return feeds
-
-
-def halved(model):
-    """The model in half precision."""
-    from onnxconverter_common import float16
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says which weights are too small
-        made = float16.convert_float_to_float16(model)
-    for node in made.graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Cast" and attribute.i == onnx.TensorProto.FLOAT:
-                attribute.i = onnx.TensorProto.FLOAT16  # the converter forgets these
-    return made
 
 
 def newer(path, beside):

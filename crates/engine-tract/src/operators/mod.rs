@@ -5,6 +5,7 @@
 
 mod adapted;
 mod halves;
+mod rational;
 mod recurrence;
 mod recurrent;
 mod respelled;

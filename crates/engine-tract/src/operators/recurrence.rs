@@ -16,7 +16,7 @@ use tract_onnx::tract_hir::infer::{Solver, TensorProxy};
 use tract_onnx::tract_hir::internal::{Expansion, expand};
 
 use super::rewired::Rewired;
-use super::{Built, build, recurrent, tracts};
+use super::{Built, build, rational, recurrent, tracts};
 
 pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {
     for op_type in ["GRU", "LSTM", "RNN"] {
@@ -80,6 +80,8 @@ enum Activation {
     Elu(f32),
     HardSigmoid(f32, f32),
     LeakyRelu(f32),
+    RationalSigmoid,
+    RationalTanh,
     Relu,
     ScaledTanh(f32, f32),
     Sigmoid,
@@ -228,12 +230,14 @@ impl Recurrence {
         let directions = directions
             .into_iter()
             .map(|is_reversed| Direction { is_reversed, activations: activations.by_ref().take(each).collect() })
-            .collect();
+            .collect::<Vec<_>>();
         let mut inputs = optional_inputs(node).skip(3);
         let mut input = || inputs.next().flatten();
         let mut outputs = optional_outputs(node);
         let mut output = || outputs.next().flatten();
         let is_quantized = node.op_type == "DynamicQuantizeLSTM";
+        let directions =
+            if is_quantized { directions.into_iter().map(Direction::rational).collect() } else { directions };
         Ok(Self {
             kind,
             hidden: node.get_attr("hidden_size")?,
@@ -312,6 +316,21 @@ fn activations(node: &NodeProto, kind: Kind, directions: usize) -> TractResult<V
     names.into_iter().map(activation).collect()
 }
 
+impl Direction {
+    /// The same with ONNX Runtime's sigmoid and tanh. `DynamicQuantizeLSTM` is its operator, and the least difference in a
+    /// state may become another step of the quantization, and from there grow.
+    fn rational(mut self) -> Self {
+        for activation in &mut self.activations {
+            match activation {
+                Activation::Sigmoid => *activation = Activation::RationalSigmoid,
+                Activation::Tanh => *activation = Activation::RationalTanh,
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
 impl Activation {
     fn apply(self, x: f32) -> f32 {
         match self {
@@ -319,6 +338,8 @@ impl Activation {
             Self::Elu(alpha) if x < 0.0 => alpha * x.exp_m1(),
             Self::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
             Self::LeakyRelu(alpha) if x < 0.0 => alpha * x,
+            Self::RationalSigmoid => rational::sigmoid(x),
+            Self::RationalTanh => rational::tanh(x),
             Self::Relu if x < 0.0 => 0.0,
             Self::ScaledTanh(alpha, beta) => alpha * (beta * x).tanh(),
             Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
@@ -630,7 +651,7 @@ impl Cell<'_> {
             let h = &recurrent[row * columns..][..columns];
             let sum = |gate: usize, index: usize| {
                 let at = gate * hidden + index;
-                x[at] + h[at] + w_bias[at] + r_bias[at]
+                x[at] + h[at] + (w_bias[at] + r_bias[at])
             };
             for index in 0..hidden {
                 let at = row * hidden + index;
@@ -681,7 +702,7 @@ impl Cell<'_> {
             let x = &projected[(place * batch + row) * columns..][..columns];
             let h = &recurrent[row * columns..][..columns];
             for index in 0..hidden {
-                let sum = |at: usize| x[at] + h[at] + w_bias[at] + r_bias[at];
+                let sum = |at: usize| x[at] + h[at] + (w_bias[at] + r_bias[at]);
                 let kept = self.activate(0, sum(index));
                 let at = 2 * hidden + index;
                 let inner = match self.recurrence.linear_before_reset {

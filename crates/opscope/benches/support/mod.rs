@@ -73,6 +73,15 @@ pub fn ready(path: &Path, fidelity: Fidelity) -> Ready {
     let graph: &onnx::Graph = session.graph();
     let shapes = concrete_shapes(graph, &ShapeWish::Smallest).expect("the model says its shapes");
     let inputs = generate(graph, &shapes, Data::Random(1)).expect("inputs can be made up");
+    planned(session, inputs)
+}
+
+/// Loads a model for the given inputs.
+pub fn ready_on(path: &Path, fidelity: Fidelity, inputs: Vec<Tensor>) -> Ready {
+    planned(Session::load(path, fidelity, NonZeroUsize::MIN).expect("the model loads"), inputs)
+}
+
+fn planned(session: Session, inputs: Vec<Tensor>) -> Ready {
     let plan = session.model().plan(&inputs).expect("the model can be planned");
     let resident = plan.upload(&inputs).expect("inputs fit");
     Ready { session, inputs, plan, resident }
@@ -88,10 +97,14 @@ pub fn models() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")
 }
 
-/// A `light_*` model of the package onnx; the directory is in `OPSCOPE_LIGHT_MODELS`, which `scripts/bench` sets.
+/// A `light_*` model of the package onnx.
 pub fn light(name: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os("OPSCOPE_LIGHT_MODELS")?;
-    let path = Path::new(&directory).join(format!("light_{name}.onnx"));
+    prepared(&format!("light_{name}.onnx"))
+}
+
+/// A model that `scripts/bench-models` made; the directory is in `OPSCOPE_LIGHT_MODELS`, which `scripts/bench` sets.
+pub fn prepared(file: &str) -> Option<PathBuf> {
+    let path = Path::new(&std::env::var_os("OPSCOPE_LIGHT_MODELS")?).join(file);
     path.exists().then_some(path)
 }
 

@@ -1,0 +1,71 @@
+//! What half precision costs: a model in fp16 against the same model in fp32.
+
+mod support;
+
+use std::path::Path;
+
+use half::f16;
+use opscope::model::{Fidelity, NoObserver, RunId};
+use opscope::tensor::{DType, Tensor, npy};
+use support::{Case, Ready, calibration, median, nanos, not_measured, pairs, prepared, ready_on};
+
+/// The converter's authors expect fp16 to be slower where a processor lacks it; more than this is a fault.
+const GOAL: f64 = 3.0;
+
+fn main() {
+    for (name, count) in [("light_squeezenet", 60), ("light_resnet50", 20), ("minilm", 40)] {
+        match (prepared(&format!("{name}.onnx")), prepared(&format!("{name}-fp16.onnx"))) {
+            (Some(single), Some(half)) => compare(name, &single, &half, count),
+            _ => not_measured("halves", &format!("fp16 to fp32, {name}"), "<= 3 x"),
+        }
+    }
+}
+
+fn compare(name: &str, single: &Path, half: &Path, count: usize) {
+    let calibration = calibration();
+    let inputs = inputs(single);
+    let halved: Vec<Tensor> = inputs.iter().map(in_half).collect();
+    let single = ready_on(single, Fidelity::Optimised, inputs);
+    let half = ready_on(half, Fidelity::Optimised, halved);
+    let run = |ready: &Ready| {
+        nanos(&calibration, || {
+            ready.plan.run(RunId(0), &*ready.resident, &NoObserver).expect("it runs");
+        })
+    };
+    let pairs = pairs(count, || run(&single), || run(&half));
+    let (value, interval) = pairs.ratio();
+    Case {
+        bench: "halves",
+        case: format!("fp16 to fp32, {name}"),
+        value,
+        interval: Some(interval),
+        unit: "x",
+        peer: "fp32, ms".to_owned(),
+        peer_value: median(&pairs.first) / 1e6,
+        floor: None,
+        goal: format!("<= {GOAL} x"),
+        met: value <= GOAL,
+    }
+    .print();
+}
+
+/// The arrays that lie beside the model, in the order of its inputs.
+fn inputs(model: &Path) -> Vec<Tensor> {
+    let graph = opscope::onnx::Graph::load(model).expect("the model is read");
+    let stem = model.file_stem().expect("it is a file").to_string_lossy();
+    let file = |name: &str| {
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        model.with_file_name(format!("{stem}.input.{name}.npy"))
+    };
+    graph.inputs.iter().map(|&id| npy::read_file(&file(&graph.value(id).name)).expect("an array is there")).collect()
+}
+
+/// The same numbers in half precision, where they are in single precision.
+fn in_half(tensor: &Tensor) -> Tensor {
+    if tensor.dtype() != DType::F32 {
+        return tensor.clone();
+    }
+    let (singles, _) = tensor.bytes().as_chunks();
+    let bytes = singles.iter().flat_map(|&bytes| f16::from_f32(f32::from_le_bytes(bytes)).to_le_bytes()).collect();
+    Tensor::new(DType::F16, tensor.shape().to_vec(), bytes).expect("as many elements as before")
+}
