@@ -20,24 +20,34 @@ pub struct InspectArguments {
     /// One JSON document
     #[arg(long)]
     json: bool,
+    /// Only say whether a dump is whole: counts, sizes, and the hash of every tensor
+    #[arg(long, conflicts_with = "json")]
+    check: bool,
 }
 
 /// Inspects.
 pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     let path = &arguments.path;
-    if path.extension().is_some_and(|extension| extension == "onnx" || extension == "om") {
+    let is_model = path.extension().is_some_and(|extension| extension == "onnx" || extension == "om");
+    let is_recording = path.join("records.bin").is_file();
+    if arguments.check && (is_model || is_recording) {
+        return Err(Failure::wrong_use(format!("--check is for dumps, and {} is none", path.display())));
+    }
+    if is_model {
         let graph = Graph::load(path).map_err(Failure::wrong_use)?;
         print(if arguments.json { model_json(&graph).to_string() } else { model_text(&graph) })?;
         return Ok(Exit::Done);
     }
-    if path.join("records.bin").is_file() {
+    if is_recording {
         return recording(path, arguments.json);
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
-    print(if arguments.json { inspection.json().to_string() } else { inspection.text().trim_end().to_owned() })?;
-    let dump = &inspection.dump;
-    let is_complete = dump.manifest.as_ref().is_none_or(|manifest| manifest.complete);
-    Ok(if is_complete && dump.problems.is_empty() { Exit::Done } else { Exit::Incomplete })
+    print(match arguments {
+        InspectArguments { json: true, .. } => inspection.json().to_string(),
+        InspectArguments { check: true, .. } => inspection.verdict().trim_end().to_owned(),
+        _ => inspection.text().trim_end().to_owned(),
+    })?;
+    Ok(if inspection.dump.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
 
 fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {

@@ -2,6 +2,7 @@
 
 mod process;
 
+use std::io::Read;
 use std::process::Stdio;
 
 use process::{Workplace, end, model};
@@ -88,24 +89,55 @@ fn a_name_or_a_pattern_that_is_wrong_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_dump_that_is_interrupted_is_closed_and_says_so() {
-    let place = Workplace::new();
-    let model = model("tiny_transformer.onnx");
-    let fixed = ["benchmark", &*model, "--dump", "--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
-    let mut command = place.command(&[&fixed[..], &["--dump-format", "statistics"]].concat());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let index = place.path("out/dump/run.partial/index.jsonl");
-    while index.metadata().map_or(0, |file| file.len()) < 1 << 18 {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it captured anything");
-        std::thread::yield_now();
+    for (format, kind) in [("statistics", Signal::INT), ("npy", Signal::TERM), ("ascend", Signal::INT)] {
+        let place = Workplace::new();
+        let model = model("digits_cnn.onnx");
+        let fixed = ["benchmark", &*model, "--dump", "--loop", "10000000000", "-o", "out", "-od", "run"];
+        let mut command = place.command(&[&fixed[..], &["--dump-format", format]].concat());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let sixth = ["out/dump/run.partial/run-0005", "out/dump/run.partial/0/digits_cnn/1/5"];
+        let index = place.path("out/dump/run.partial/index.jsonl");
+        let has_begun = || {
+            let lines = std::fs::read_to_string(&index).unwrap_or_default().lines().count();
+            lines > 5 * 16 || sixth.iter().any(|directory| place.path(directory).exists())
+        };
+        while !has_begun() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it captured anything");
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), kind).unwrap();
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{stderr}");
+        assert!(stderr.contains("warning: incomplete: it was interrupted"), "{stderr}");
+        let manifest = place.json("out/dump/run/manifest.json");
+        assert_eq!(manifest["complete"], false, "{format}: {manifest}");
+        assert!(manifest["errors"].to_string().contains("interrupted"), "{format}: {manifest}");
+        assert_eq!(place.json("out/run_summary.json")["complete"], false);
+
+        let inspected = end(&mut place.command(&["inspect", "out/dump/run", "--json"]));
+        assert_eq!((inspected.code, &inspected.json()["complete"]), (Some(3), &Value::Bool(false)));
+        let tensors = inspected.json()["tensors"].as_array().unwrap().len();
+        assert_eq!(manifest["tensors"].as_u64(), Some(tensors as u64), "every tensor that was captured is there");
+        assert_eq!(inspected.json()["problems"], serde_json::json!([]));
     }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(3));
-    let manifest = place.json("out/dump/run/manifest.json");
-    let lines = place.json_lines("out/dump/run/index.jsonl");
-    assert_eq!(
-        manifest["tensors"].as_u64(),
-        Some(lines.len() as u64),
-        "every tensor that was captured is in the index"
-    );
-    assert_eq!(place.json("out/run_summary.json")["complete"], false);
+}
+
+#[test]
+fn a_dump_of_which_an_input_cannot_be_read_holds_the_runs_before_it_and_says_so() {
+    let place = Workplace::new();
+    let (model, image) = (model("digits_cnn.onnx"), std::fs::read(model("digits_cnn.input.image.npy")).unwrap());
+    for file in 1..=20 {
+        let length = if file == 8 { image.len() - 1 } else { image.len() };
+        place.write(&format!("in/{file}.npy"), &image[..length]);
+    }
+    for format in ["npy", "statistics", "ascend"] {
+        let fixed = ["--input", "in", "-asdsm", "--dump", "--dump-format", format, "-o", "out", "-od", format];
+        let ended = place.benchmark(&[&[&*model][..], &fixed].concat());
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        ended.says(&["8.npy", "what was captured until then is in"]);
+        let manifest = place.json(&format!("out/dump/{format}/manifest.json"));
+        assert_eq!((&manifest["complete"], &manifest["tensors"]), (&false.into(), &(7 * 16).into()), "{manifest}");
+        assert!(manifest["errors"].to_string().contains("8.npy"), "{manifest}");
+    }
 }

@@ -73,6 +73,66 @@ fn a_dump_that_is_not_whole_ends_with_another_code() {
     assert!(ended.stdout.contains("NOT complete"), "{ended:?}");
 }
 
+/// The dump is not whole, and this is why; its manifest says otherwise.
+fn is_not_whole(place: &Workplace, path: &str, says: &[&str]) {
+    assert_eq!(place.json(&format!("{path}/manifest.json"))["complete"], true);
+    for arguments in [&[path][..], &[path, "--check"]] {
+        let ended = inspect(place, arguments);
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        for text in [&["NOT complete"], says].concat() {
+            assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+        }
+    }
+    assert_eq!(inspect(place, &[path, "--json"]).json()["complete"], false);
+}
+
+#[test]
+fn a_dump_that_lost_a_line_of_its_index_is_not_complete_whatever_its_manifest_says() {
+    let place = after("--dump");
+    let index = place.text("out/dump/run/index.jsonl");
+    let without_last: String = index.lines().take(15).map(|line| format!("{line}\n")).collect();
+    place.write("out/dump/run/index.jsonl", without_last);
+    is_not_whole(&place, "out/dump/run", &["counts 16 tensors", "has 15"]);
+}
+
+#[test]
+fn a_dump_that_lost_a_file_is_not_complete_whatever_its_manifest_says() {
+    let place = after("--dump");
+    let file = place.json_lines("out/dump/run/index.jsonl")[3]["file"].as_str().unwrap().to_owned();
+    fs::remove_file(place.path("out/dump/run").join(&file)).unwrap();
+    is_not_whole(&place, "out/dump/run", &["line 4", &file]);
+
+    let ascend = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    ascend.benchmark_well(&[&digits, "--dump", "--dump-format", "ascend", "-o", "out", "-od", "run"]);
+    let whole = inspect(&ascend, &["out/dump/run", "--check"]);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    assert!(whole.stdout.contains(", complete\n"), "{whole:?}");
+    let tree = ascend.tree("out/dump/run");
+    let file = tree.iter().find(|file| file.contains("Softmax")).unwrap();
+    fs::remove_file(ascend.path("out/dump/run").join(file)).unwrap();
+    is_not_whole(&ascend, "out/dump/run", &["counts 16 tensors", "hold 15"]);
+}
+
+#[test]
+fn an_element_that_was_changed_is_found_by_the_hash_of_its_tensor() {
+    let place = after("--dump");
+    let whole = inspect(&place, &["out/dump/run", "--check"]);
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    assert!(whole.stdout.contains("16 tensors were read and compared with their hashes\n"), "{whole:?}");
+    let file = place.json_lines("out/dump/run/index.jsonl")[3]["file"].as_str().unwrap().to_owned();
+    let mut bytes = fs::read(place.path("out/dump/run").join(&file)).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    place.write(&format!("out/dump/run/{file}"), bytes);
+    is_not_whole(&place, "out/dump/run", &[&file, "its data has the hash"]);
+}
+
+#[test]
+fn a_check_is_for_dumps_only() {
+    let place = Workplace::new();
+    inspect(&place, &[&model("digits_cnn.onnx"), "--check"]).refused(2, &["--check is for dumps"]);
+}
+
 #[test]
 fn a_dump_with_a_path_that_leads_outside_is_told_with_the_problem_and_without_the_file() {
     let place = after("--dump");

@@ -117,6 +117,12 @@ impl Dumper {
         )
     }
 
+    /// Notes what the runs fall short of, such as that they were interrupted before the last one: what is dumped is then
+    /// incomplete, although every run that took place was captured as a whole.
+    pub fn set_incomplete(&self, reason: &str) {
+        self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_incomplete(reason));
+    }
+
     /// Ends all subscriptions: delivers what waits, closes the sinks, and tells what became of it.
     ///
     /// # Errors

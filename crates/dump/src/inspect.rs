@@ -63,15 +63,43 @@ impl Details {
 const PIECE: usize = 64 << 10;
 
 impl Inspection {
-    /// Looks at a dump, or at a single `.npy` or dump file, and reads all of its data.
+    /// Looks at a dump, or at a single `.npy` or dump file, and reads all of its data. Data that cannot be read, or that
+    /// is not what the dump says of it, is a problem of the dump.
     ///
     /// # Errors
     /// When there is no dump.
     pub fn of(path: &Path) -> Result<Self, DumpError> {
-        let dump = StoredDump::open(path)?;
-        let tensors = dump.tensors.iter().map(|tensor| Details::of(tensor).map_err(|error| error.to_string()));
-        let tensors = tensors.collect();
+        let mut dump = StoredDump::open(path)?;
+        let mut tensors = Vec::with_capacity(dump.tensors.len());
+        for tensor in &dump.tensors {
+            let details = Details::of(tensor).map_err(|error| error.to_string());
+            dump.problems.extend(problem(tensor, details.as_ref()));
+            tensors.push(details);
+        }
         Ok(Self { dump, tensors })
+    }
+
+    /// A verdict in a few lines: what the dump is of, whether it is complete, and what is wrong with it.
+    pub fn verdict(&self) -> String {
+        let mut text = self.heading();
+        let checked = self.with_hash().filter(|(_, details)| details.is_ok()).count();
+        let without = self.tensors.len() - self.with_hash().count();
+        text += &format!("{checked} tensors were read and compared with their hashes");
+        if without > 0 {
+            text += &format!("; {without} have no data or no hash to compare with");
+        }
+        text.push('\n');
+        text + &self.problems()
+    }
+
+    /// The tensors of which the dump has both the data and its hash.
+    fn with_hash(&self) -> impl Iterator<Item = (&StoredTensor, &Result<Details, String>)> {
+        let all = self.dump.tensors.iter().zip(&self.tensors);
+        all.filter(|(tensor, _)| tensor.noted.is_some() && tensor.file().is_some())
+    }
+
+    fn problems(&self) -> String {
+        self.dump.problems.iter().map(|problem| format!("problem: {problem}\n")).collect()
     }
 
     /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
@@ -83,17 +111,14 @@ impl Inspection {
         if let [Ok(details)] = self.tensors.as_slice() {
             text += &details.text();
         }
-        for problem in &self.dump.problems {
-            text += &format!("problem: {problem}\n");
-        }
-        text
+        text + &self.problems()
     }
 
     fn heading(&self) -> String {
         let size: u64 = self.dump.tensors.iter().map(|tensor| tensor.bytes).sum();
         let mut text = format!("{}: {} tensors, {}", self.dump.path.display(), self.dump.tensors.len(), bytes(size));
         if let Some(manifest) = &self.dump.manifest {
-            let state = if manifest.complete { "complete" } else { "NOT complete" };
+            let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
             let (model, engine) = (&manifest.model, &manifest.engine);
             text += &format!(", {state}\nmodel {} ({}), ", model.path, model.xxh3);
             text += &format!("{} {}, {} fidelity\n", engine.name, engine.version, manifest.fidelity);
@@ -128,10 +153,23 @@ impl Inspection {
         json!({
             "schema": "opscope.inspection/1",
             "path": self.dump.path.display().to_string(),
-            "complete": self.dump.manifest.as_ref().map(|manifest| manifest.complete),
+            "complete": self.dump.manifest.as_ref().map(|_| self.dump.is_complete()),
             "tensors": self.dump.tensors.iter().zip(&self.tensors).map(tensor).collect::<Vec<_>>(),
             "problems": self.dump.problems,
         })
+    }
+}
+
+/// What is wrong with the data of a tensor.
+fn problem(tensor: &StoredTensor, details: Result<&Details, &String>) -> Option<String> {
+    let file = tensor.file()?.display();
+    match details {
+        Err(error) => Some(format!("{file}: {error}")),
+        Ok(details) => {
+            let (found, noted) = (format!("{:016x}", details.statistics.xxh3), tensor.noted.as_ref()?);
+            let changed = || format!("{file}: its data has the hash {found}, the index says {}", noted.xxh3);
+            (found != noted.xxh3).then(changed)
+        }
     }
 }
 

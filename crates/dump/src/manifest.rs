@@ -26,7 +26,7 @@ pub struct Manifest {
     pub engine: EngineEntry,
     /// How faithfully the file was followed: `exact` or `optimised`.
     pub fidelity: String,
-    /// What is kept of a tensor: `tensors` or `statistics`.
+    /// What is kept of a tensor: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
     pub contents: String,
     /// How many tensors there are.
     pub tensors: u64,
@@ -165,7 +165,7 @@ impl Manifest {
         self.runs = ending.runs.iter().map(RunEntry::new).collect();
         self.missing_count = ending.losses.count();
         self.missing = ending.losses.named().iter().map(MissingEntry::new).collect();
-        self.errors = errors.iter().cloned().chain(ending.stopped.clone()).collect();
+        self.errors = errors.iter().chain(&ending.stopped).chain(&ending.shortfalls).cloned().collect();
         self.errors.dedup();
         let failed = ending.runs.iter().any(|run| run.failure.is_some());
         self.complete = self.missing_count == 0 && self.errors.is_empty() && !failed;

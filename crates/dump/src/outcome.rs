@@ -18,6 +18,8 @@ pub struct Ending {
     pub stopped: Option<String>,
     /// What was delivered to the last piece.
     pub delivered: Delivered,
+    /// What the runs fell short of: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
+    pub shortfalls: Vec<String>,
 }
 
 /// Counts of what a sink took.
@@ -87,7 +89,7 @@ pub struct SubscriptionReport {
     pub delivered: Delivered,
     /// What it did not get.
     pub losses: Losses,
-    /// What went wrong otherwise: a sink that failed or panicked, runs that failed.
+    /// What went wrong otherwise: a sink that failed or panicked, runs that failed or did not take place.
     pub errors: Vec<String>,
 }
 

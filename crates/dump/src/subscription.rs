@@ -137,6 +137,10 @@ impl Subscription {
         lock(&self.ending).losses.add(missing);
     }
 
+    pub fn set_incomplete(&self, reason: &str) {
+        lock(&self.ending).shortfalls.push(reason.into());
+    }
+
     pub fn run_ended(&self, outcome: RunOutcome) {
         let run = outcome.run;
         lock(&self.ending).runs.push(outcome);
@@ -176,7 +180,7 @@ impl Subscription {
             .runs
             .iter()
             .filter_map(|run| run.failure.as_ref().map(|reason| format!("run {} failed: {reason}", run.run.0)));
-        let errors = closed.errors.into_iter().chain(failed).collect();
+        let errors = closed.errors.into_iter().chain(failed).chain(ending.shortfalls).collect();
         Ok(SubscriptionReport {
             directory: closed.directory,
             delivered: ending.delivered,

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use fake::Chain;
 use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, DirectoryTarget, FileName};
-use opscope_dump::{DumpKind, Dumper, Io, IoSelection, Request, Selection, StoredDump};
+use opscope_dump::{About, DumpKind, Dumper, Io, IoSelection, Request, Selection, StoredDump};
+use opscope_model::Fidelity;
 use opscope_tensor::DType;
 use proptest::prelude::*;
 
 fn dump(chain: &Chain, root: &Path, io: IoSelection) {
     let dumper = Dumper::new();
-    let sink = AscendSink::new(DirectoryTarget::create(root).unwrap(), 1 << 20);
+    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = AscendSink::new(DirectoryTarget::create(root, &about).unwrap(), 1 << 20);
     let selection = Selection { io, ..Selection::default() };
     dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() }).unwrap();
     dumper.add_plan(chain, chain).unwrap();
@@ -139,7 +141,7 @@ fn whole_file() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
     dump(&Chain::new(&["a", "last"], &[5]), &root, IoSelection::All);
-    std::fs::read(&files(&root)[0]).unwrap()
+    std::fs::read(&files(&root.join("0"))[0]).unwrap()
 }
 
 proptest! {

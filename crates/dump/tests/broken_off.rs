@@ -12,6 +12,7 @@ use opscope_model::Fidelity;
 
 const ROOT: &str = "OPSCOPE_DUMP_TEST_ROOT";
 const RUNS: &str = "OPSCOPE_DUMP_TEST_RUNS";
+const PANICS: &str = "OPSCOPE_DUMP_TEST_PANICS";
 
 /// The other process: dumps run after run and says so.
 #[test]
@@ -29,6 +30,7 @@ fn child() {
     for run in 0..runs.parse().unwrap() {
         chain.run_with(&dumper, run).unwrap();
         println!("ran {run}");
+        assert!(std::env::var_os(PANICS).is_none(), "made to panic");
     }
     dumper.finish().unwrap();
 }
@@ -59,6 +61,20 @@ fn a_process_that_is_killed_leaves_a_dump_that_can_be_read() {
     for tensor in stored.tensors.iter().step_by(5) {
         assert!(tensor.read().unwrap().bytes().len() as u64 == tensor.bytes);
     }
+}
+
+#[test]
+fn a_process_that_panics_leaves_a_dump_that_says_that_it_was_not_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("dump");
+    let mut child = start(Command::new(std::env::current_exe().unwrap()).args(CHILD).env(PANICS, "1"), &root, 3);
+    let mut output = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(101), "{output}");
+    let stored = StoredDump::open(&root).unwrap();
+    assert!(!stored.is_complete());
+    let manifest = stored.manifest.unwrap();
+    assert!(!manifest.complete && manifest.errors[0].contains("not closed"), "{manifest:?}");
 }
 
 #[test]

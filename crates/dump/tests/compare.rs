@@ -57,7 +57,8 @@ fn a_dump_is_the_same_as_itself_in_every_format() {
     let chain = Chain::new(NAMES, &[10, 1000]);
     let own = dump(&chain, dir.path().join("own"), IoSelection::All);
     let ascend = dir.path().join("ascend");
-    let target = DirectoryTarget::create(&ascend).unwrap();
+    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let target = DirectoryTarget::create(&ascend, &about).unwrap();
     run_into(&chain, Box::new(AscendSink::new(target, 1 << 20)), IoSelection::All);
     let plain = dir.path().join("plain");
     std::fs::create_dir(&plain).unwrap();

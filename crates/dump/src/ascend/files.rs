@@ -1,31 +1,34 @@
-use std::fs::{self, File, OpenOptions};
+use std::collections::HashSet;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
+use crate::manifest::About;
+use crate::manifest_file::ManifestFile;
 use crate::outcome::Ending;
 use crate::table::quoted;
-use crate::{Closed, DumpError};
+use crate::{Closed, DumpError, fresh};
 
-/// Writes AscendCL's dump files under a directory.
+/// Writes AscendCL's dump files under a directory, with a manifest: the files themselves cannot say what is missing.
 pub struct DirectoryTarget {
     root: PathBuf,
+    manifest: ManifestFile,
+    /// The tables of long names that were made.
+    tables: HashSet<PathBuf>,
     open: Option<(PathBuf, PathBuf, File)>,
 }
 
 impl DirectoryTarget {
-    /// Makes the directory (`<dump path>/<YYYYMMDDHHMMSS>`, by the vendor's convention).
+    /// Makes the directory (`<dump path>/<YYYYMMDDHHMMSS>`, by the vendor's convention), with a manifest that says that
+    /// the dump is not complete.
     ///
     /// # Errors
     /// When it exists or cannot be made.
-    pub fn create(root: &Path) -> Result<Self, DumpError> {
-        let made = root.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::create_dir(root));
-        made.map_err(|error| DumpError::File {
-            path: root.to_path_buf(),
-            reason: format!("the dump's directory could not be made: {error}"),
-        })?;
-        Ok(Self { root: root.to_path_buf(), open: None })
+    pub fn create(root: &Path, about: &About) -> Result<Self, DumpError> {
+        let manifest = ManifestFile::create(root, about, "ascend")?;
+        Ok(Self { root: root.to_path_buf(), manifest, tables: HashSet::new(), open: None })
     }
 
     fn write(&mut self, path: &Path, bytes: &[u8], last: bool) -> io::Result<()> {
@@ -42,17 +45,20 @@ impl DirectoryTarget {
     }
 
     /// A new file, under the name in the table where its own is too long.
-    fn create_file(&self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
-        let directory = self.root.join(path.parent().unwrap_or(Path::new("")));
-        fs::create_dir_all(&directory)?;
+    fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
+        let below = path.parent().unwrap_or(Path::new(""));
+        fresh::directory(&self.root, below)?;
+        let directory = self.root.join(below);
         let full = path.file_name().unwrap_or_default().to_string_lossy();
         let name = FileName::parse(&full).map_or_else(|| full.to_string(), |name| name.on_disk());
         if name != full {
-            let mut table = OpenOptions::new().append(true).create(true).open(directory.join(MAPPING))?;
+            let table = directory.join(MAPPING);
+            let is_new = self.tables.insert(table.clone());
+            let mut table = if is_new { fresh::file(&table)? } else { fresh::longer(&table)? };
             table.write_all(format!("{name},{}\n", quoted(&full)).as_bytes())?;
         }
         let on_disk = directory.join(name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&on_disk)?;
+        let file = fresh::file(&on_disk)?;
         Ok((path.to_path_buf(), on_disk, file))
     }
 }
@@ -74,7 +80,10 @@ impl ChunkTarget for DirectoryTarget {
         }
     }
 
-    fn close(&mut self, _ending: &Ending) -> Closed {
-        Closed { directory: Some(self.root.clone()), errors: Vec::new() }
+    fn close(&mut self, ending: &Ending) -> Closed {
+        let manifest = &mut self.manifest.manifest;
+        (manifest.tensors, manifest.bytes) = (ending.delivered.tensors, ending.delivered.bytes);
+        let errors = self.manifest.close(ending, &[]).into_iter().collect();
+        Closed { directory: Some(self.root.clone()), errors }
     }
 }

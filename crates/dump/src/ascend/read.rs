@@ -1,8 +1,7 @@
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::DType;
+use opscope_tensor::{DType, open_regular};
 use prost::Message;
 
 use super::dtype;
@@ -65,7 +64,7 @@ impl AscendFile {
     /// When it is not such a file, or is damaged.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let mut file = File::open(path).map_err(|error| wrong(format!("it could not be opened: {error}")))?;
+        let mut file = open_regular(path).map_err(|error| wrong(format!("it could not be opened: {error}")))?;
         let length = file.metadata().map_err(|error| wrong(format!("it could not be opened: {error}")))?.len();
         let mut start = Vec::new();
         file.by_ref()

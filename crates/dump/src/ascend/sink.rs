@@ -258,8 +258,10 @@ impl<T: ChunkTarget> Sink for AscendSink<T> {
 
     fn close(&mut self, ending: &Ending) -> Closed {
         let sent = if ending.stopped.is_none() { self.send_all(None) } else { Ok(()) };
-        let mut closed = self.target.close(ending);
-        closed.errors.extend(sent.err());
+        let failed = sent.err();
+        let stopped = ending.stopped.clone().or(failed.clone());
+        let mut closed = self.target.close(&Ending { stopped, ..ending.clone() });
+        closed.errors.extend(failed);
         closed
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use crate::{DumpError, table};
@@ -22,11 +23,11 @@ impl Mapping {
     /// When it cannot be read, a row does not have two columns, or a name is mapped twice.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
-        let length = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-        if length > LARGEST {
-            return Err(wrong(format!("it has {length} bytes, more than {LARGEST}")));
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+        if read.map_err(|error| wrong(error.to_string()))? as u64 > LARGEST {
+            return Err(wrong(format!("it has more than {LARGEST} bytes")));
         }
-        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         Self::parse(&text).map_err(|error| wrong(error.to_string()))
     }
 

@@ -17,7 +17,7 @@ const COLUMNS: &str = "Run,Op Name,Op Type,Value,Input/Output,Index,Data Size,Da
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        let mut file = super::new_file(&root.join("statistics.csv"))?;
+        let mut file = crate::fresh::file(&root.join("statistics.csv"))?;
         file.write_all(COLUMNS.as_bytes())?;
         Ok(Self { file })
     }

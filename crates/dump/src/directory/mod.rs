@@ -4,16 +4,17 @@ mod csv;
 mod file_name;
 mod histograms;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 
 use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
 use crate::index::{INDEX, IndexLine, State};
-use crate::manifest::{About, MANIFEST, Manifest, RawEntry};
+use crate::manifest::{About, RawEntry};
+use crate::manifest_file::ManifestFile;
 use crate::outcome::Ending;
-use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
+use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream, fresh};
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///
@@ -23,7 +24,7 @@ pub struct DirectorySink {
     root: PathBuf,
     contents: Contents,
     model: String,
-    manifest: Manifest,
+    manifest: ManifestFile,
     index: File,
     /// The directory that was made last; streams of a run mostly come together.
     made: String,
@@ -59,48 +60,34 @@ struct Open {
     raw: bool,
 }
 
-/// Space that is kept free for the manifest, so that a full disk can still be told of.
-const RESERVE: &str = ".reserve";
-const RESERVED_BYTES: usize = 64 << 10;
-
 impl DirectorySink {
     /// Makes the directory, with a manifest that says that the dump is not complete.
     ///
     /// # Errors
     /// When the directory exists, or cannot be made or written.
     pub fn create(root: &Path, contents: Contents, about: &About) -> Result<Self, DumpError> {
-        let failed = |path: &Path, what: &str, error: io::Error| {
-            let reason = format!("{what}: {error}");
-            DumpError::File { path: path.to_path_buf(), reason }
-        };
-        if let Some(parent) = root.parent() {
-            fs::create_dir_all(parent).map_err(|error| failed(parent, "the directory could not be made", error))?;
-        }
-        fs::create_dir(root).map_err(|error| failed(root, "the dump's directory could not be made", error))?;
-        let index = root.join(INDEX);
-        let index = new_file(&index).map_err(|error| failed(&index, "the index could not be made", error))?;
         let name = match contents {
             Contents::Tensors => "tensors",
             Contents::Statistics => "statistics",
         };
-        let sink = Self {
+        let manifest = ManifestFile::create(root, about, name)?;
+        let index = root.join(INDEX);
+        let index = fresh::file(&index).map_err(|error| DumpError::File {
+            path: index,
+            reason: format!("the index could not be made: {error}"),
+        })?;
+        Ok(Self {
             root: root.to_path_buf(),
             contents,
             model: about.model.xxh3.clone(),
-            manifest: Manifest::begun(about, name),
+            manifest,
             index,
             made: String::new(),
             current: None,
             csv: None,
             histograms: None,
             errors: Vec::new(),
-        };
-        let manifest = root.join(MANIFEST);
-        sink.write_manifest().map_err(|error| failed(&manifest, "the manifest could not be written", error))?;
-        let reserve = root.join(RESERVE);
-        fs::write(&reserve, [0; RESERVED_BYTES])
-            .map_err(|error| failed(&reserve, "no space could be kept for the manifest", error))?;
-        Ok(sink)
+        })
     }
 
     /// Counts every tensor's elements by powers of two, too, in `histograms.jsonl`.
@@ -118,15 +105,13 @@ impl DirectorySink {
         }
         let directory = file_name::directory(&stream.origin);
         if directory != self.made {
-            match fs::create_dir(self.root.join(&directory)) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => self.made.clone_from(&directory),
-            }
+            fresh::directory(&self.root, Path::new(&directory))?;
+            self.made.clone_from(&directory);
         }
         let header = npy::header(stream.dtype, &stream.shape);
         let (raw, extension) = if header.is_ok() { (false, "npy") } else { (true, "bin") };
         let path = format!("{directory}/{}.{extension}", file_name::stem(&stream.origin));
-        let file = new_file(&self.root.join(&path))?;
+        let file = fresh::file(&self.root.join(&path))?;
         Ok(Some(Open { file, path, header: header.unwrap_or_default(), raw }))
     }
 
@@ -142,7 +127,7 @@ impl DirectorySink {
         if let Some(open) = current.file {
             if open.raw {
                 let (dtype, value) = (line.dtype.clone(), line.value.clone());
-                self.manifest.raw.push(RawEntry { file: open.path.clone(), dtype, value });
+                self.manifest.manifest.raw.push(RawEntry { file: open.path.clone(), dtype, value });
             }
             line.file = Some(open.path);
         } else {
@@ -152,8 +137,8 @@ impl DirectorySink {
             lines.add(&stream.origin, &histogram)?;
         }
         self.write_line(&line)?;
-        self.manifest.tensors += 1;
-        self.manifest.bytes += stream.bytes;
+        self.manifest.manifest.tensors += 1;
+        self.manifest.manifest.bytes += stream.bytes;
         Ok(())
     }
 
@@ -170,15 +155,6 @@ impl DirectorySink {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.index.write_all(&text)
-    }
-
-    /// Beside, then renamed: there is always one whole manifest.
-    fn write_manifest(&self) -> io::Result<()> {
-        let (path, beside) = (self.root.join(MANIFEST), self.root.join(".manifest.json"));
-        let mut text = serde_json::to_vec_pretty(&self.manifest)?;
-        text.push(b'\n');
-        fs::write(&beside, text)?;
-        fs::rename(beside, path)
     }
 
     /// Keeps what there is of a tensor, under a name that says so.
@@ -259,20 +235,9 @@ impl Sink for DirectorySink {
 
     fn close(&mut self, ending: &Ending) -> Closed {
         let mut errors = std::mem::take(&mut self.errors);
-        self.manifest.end(ending, &errors);
-        // Gives its space back to the manifest; nothing depends on it otherwise.
-        let _ = fs::remove_file(self.root.join(RESERVE));
-        if let Err(error) = self.write_manifest() {
-            errors
-                .push(format!("the manifest could not be written and still says that the dump is not closed: {error}"));
-        }
+        errors.extend(self.manifest.close(ending, &errors));
         Closed { directory: Some(self.root.clone()), errors }
     }
-}
-
-/// Never what exists, and never through a link.
-fn new_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// Header and data in one call of the system, where it takes both.

@@ -1,10 +1,15 @@
 use std::collections::HashMap;
-use std::fs;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use opscope_tensor::open_regular;
+
+use super::{DumpKind, Location, Place, StoredDump, StoredTensor, manifest};
 use crate::ascend::{AscendFile, FileName, MAPPING};
-use crate::table;
+use crate::{MANIFEST, table};
+
+/// The largest table of names that is read.
+const LARGEST_MAPPING: u64 = 256 << 20;
 
 /// The files among these that are AscendCL's, in the order of their runs and tasks.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
@@ -22,6 +27,15 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     }
     found.sort_by_key(|(run, name, file)| (*run, name.task, file.time));
     dump.tensors = found.into_iter().flat_map(|(run, name, file)| tensors(run, &name, file)).collect();
+    match manifest::read(root) {
+        Ok(manifest) => dump.manifest = manifest.filter(|_| !dump.tensors.is_empty()),
+        // A single file is no directory and has none.
+        Err(_) if dump.tensors.is_empty() || !root.is_dir() => {}
+        Err(reason) => dump.problems.push(format!("{MANIFEST}: {reason}")),
+    }
+    let bytes = dump.tensors.iter().fold(0u64, |bytes, tensor| bytes.saturating_add(tensor.bytes));
+    let count = dump.tensors.len() as u64;
+    manifest::check(&mut dump, "the files hold", count, bytes);
     dump
 }
 
@@ -32,8 +46,13 @@ fn run_of(path: &Path) -> Option<u64> {
 
 fn mapping(path: &Path, problems: &mut Vec<String>) -> HashMap<String, String> {
     let table = path.with_file_name(MAPPING);
-    let Ok(text) = fs::read_to_string(&table) else { return HashMap::new() };
-    let rows = table::read(&text).unwrap_or_else(|error| {
+    let mut text = String::new();
+    let read = open_regular(&table).and_then(|file| file.take(LARGEST_MAPPING).read_to_string(&mut text));
+    if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return HashMap::new();
+    }
+    let rows = read.map_err(|error| error.to_string());
+    let rows = rows.and_then(|_| table::read(&text).map_err(|error| error.to_string())).unwrap_or_else(|error| {
         problems.push(format!("{}: {error}", table.display()));
         Vec::new()
     });

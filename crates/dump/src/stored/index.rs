@@ -1,61 +1,84 @@
-use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
-use opscope_tensor::npy;
+use opscope_tensor::{DType, npy, open_regular};
 
-use super::{DumpKind, Location, Noted, Place, StoredDump, StoredTensor};
-use crate::{DumpError, INDEX, IndexLine, Io, MANIFEST, Manifest, State};
+use super::{DumpKind, Location, Noted, Place, StoredDump, StoredTensor, manifest};
+use crate::{DumpError, INDEX, IndexLine, Io, MANIFEST, State};
 
-/// The longest line of an index and the largest manifest that are read.
+/// The longest line of an index that is read.
 const LONGEST_LINE: u64 = 1 << 20;
-const LARGEST_MANIFEST: u64 = 256 << 20;
+
+/// Lines of an index that cannot be used; with more it is no index.
+const MOST_PROBLEMS: usize = 1000;
 
 /// Opens our own dump. A line that cannot be used is a problem of the dump and not an error: the process that wrote
 /// it may have been killed in the middle of one.
 pub(super) fn open(root: &Path) -> Result<StoredDump, DumpError> {
     let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Opscope, ..StoredDump::default() };
-    match manifest(root) {
-        Ok(manifest) => dump.manifest = Some(manifest),
+    match manifest::read(root) {
+        Ok(Some(manifest)) => dump.manifest = Some(manifest),
+        Ok(None) => {
+            dump.problems.push(format!("{MANIFEST}: there is none, so nothing says whether the dump is complete"))
+        }
         Err(reason) => dump.problems.push(format!("{MANIFEST}: {reason}")),
     }
     let root = root.canonicalize().map_err(|error| wrong(root, format!("it cannot be read: {error}")))?;
     let index = root.join(INDEX);
-    let file = File::open(&index).map_err(|error| wrong(&index, format!("it cannot be read: {error}")))?;
+    let file = open_regular(&index).map_err(|error| wrong(&index, format!("it cannot be read: {error}")))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
+    let (mut tensors, mut bytes) = (0, 0u64);
     for number in 1.. {
         line.clear();
         let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
-        match read.map_err(|error| wrong(&index, format!("it cannot be read: {error}")))? {
-            0 => break,
-            _ => match tensor(&root, &line) {
-                Ok(tensor) => dump.tensors.push(tensor),
-                Err(reason) => dump.problems.push(format!("{INDEX}, line {number}: {reason}")),
-            },
+        let read = read.map_err(|error| wrong(&index, format!("it cannot be read: {error}")))?;
+        let rest_is_unread = |reason: String| format!("{INDEX}, line {number}: {reason}; the rest is not read");
+        if read == 0 {
+            break;
+        }
+        if read as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
+            dump.problems.push(rest_is_unread(format!("it has more than {LONGEST_LINE} bytes")));
+            break;
+        }
+        let parsed = serde_json::from_slice(&line).map_err(|error| error.to_string());
+        if let Ok(IndexLine { bytes: more, state, .. }) = &parsed
+            && *state != State::Partial
+        {
+            tensors += 1;
+            bytes = bytes.saturating_add(*more);
+        }
+        match parsed.and_then(|line| tensor(&root, line)) {
+            Ok(tensor) => dump.tensors.push(tensor),
+            Err(_) if dump.problems.len() >= MOST_PROBLEMS => {
+                dump.problems.push(rest_is_unread(format!("more than {MOST_PROBLEMS} lines cannot be used")));
+                break;
+            }
+            Err(reason) => dump.problems.push(format!("{INDEX}, line {number}: {reason}")),
         }
     }
+    manifest::check(&mut dump, &format!("{INDEX} has"), tensors, bytes);
     Ok(dump)
 }
 
-fn manifest(root: &Path) -> Result<Manifest, String> {
-    let file = File::open(root.join(MANIFEST)).map_err(|error| error.to_string())?;
-    serde_json::from_reader(BufReader::new(file.take(LARGEST_MANIFEST))).map_err(|error| error.to_string())
-}
-
-fn tensor(root: &Path, line: &[u8]) -> Result<StoredTensor, String> {
-    let line: IndexLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
     let io = match line.io.as_str() {
         "input" => Io::Input,
         "output" => Io::Output,
         other => return Err(format!("'{}' is neither input nor output", other.escape_default())),
     };
-    let dtype = line.dtype.parse().map_err(|()| format!("the type '{}' is not known", line.dtype.escape_default()))?;
+    let dtype: DType =
+        line.dtype.parse().map_err(|()| format!("the type '{}' is not known", line.dtype.escape_default()))?;
+    let elements = line.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+    let expected = elements.and_then(|elements| dtype.bytes_of(elements)).map(|bytes| bytes as u64);
+    if expected != Some(line.bytes) {
+        return Err(format!("{} bytes are not those of {dtype} {:?}", line.bytes, line.shape));
+    }
     let location = match (&line.file, line.state) {
         (Some(file), State::Complete) => {
             let path = inside(root, file)?;
-            let mut reader = File::open(&path).map_err(|error| format!("'{file}': {error}"))?;
+            let mut reader = open_regular(&path).map_err(|error| format!("'{file}': {error}"))?;
             let header = npy::Header::read(&mut reader).map_err(|error| format!("'{file}': {error}"))?;
             let length = reader.metadata().map_err(|error| format!("'{file}': {error}"))?.len();
             if (header.dtype, &header.shape) != (dtype, &line.shape) {
@@ -71,10 +94,8 @@ fn tensor(root: &Path, line: &[u8]) -> Result<StoredTensor, String> {
         }
         (Some(file), State::Raw) => {
             let path = inside(root, file)?;
-            let elements = line.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
-            let expected = elements.and_then(|elements| dtype.bytes_of(elements)).map(|bytes| bytes as u64);
-            let length = fs::metadata(&path).map_err(|error| format!("'{file}': {error}"))?.len();
-            if expected != Some(length) || length != line.bytes {
+            let length = path.metadata().map_err(|error| format!("'{file}': {error}"))?.len();
+            if length != line.bytes {
                 return Err(format!("'{file}' has {length} bytes, which do not fit {dtype} {:?}", line.shape));
             }
             Location::File(path, 0)

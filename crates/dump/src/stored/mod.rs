@@ -3,6 +3,7 @@
 mod ascend;
 mod index;
 mod kept;
+mod manifest;
 mod npy;
 mod walk;
 
@@ -12,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_tensor::{DType, Tensor};
+use opscope_tensor::{DType, Tensor, open_regular};
 
 use crate::{DumpError, INDEX, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
@@ -24,7 +25,7 @@ pub struct StoredDump {
     pub path: PathBuf,
     /// What kind of dump it is.
     pub kind: DumpKind,
-    /// The manifest; only our own dumps have one.
+    /// The manifest; only dumps that opscope wrote have one.
     pub manifest: Option<Manifest>,
     /// Its tensors.
     pub tensors: Vec<StoredTensor>,
@@ -135,6 +136,14 @@ impl StoredDump {
     }
 }
 
+impl StoredDump {
+    /// Whether it holds what it should: it could be read as a whole, and its manifest, where it has one, does not say
+    /// otherwise.
+    pub fn is_complete(&self) -> bool {
+        self.problems.is_empty() && self.manifest.as_ref().is_none_or(|manifest| manifest.complete)
+    }
+}
+
 impl StoredTensor {
     /// Reads the data from its beginning: little-endian, row-major, [`bytes`](Self::bytes) long.
     ///
@@ -143,7 +152,7 @@ impl StoredTensor {
     pub fn data(&self) -> io::Result<Box<dyn Read + Send>> {
         let from = |file: Arc<File>, at: u64| Box::new(At { file, at }.take(self.bytes));
         Ok(match &self.location {
-            Location::File(path, offset) => from(Arc::new(File::open(path)?), *offset),
+            Location::File(path, offset) => from(Arc::new(open_regular(path)?), *offset),
             Location::Foreign(path) => {
                 let tensor = opscope_tensor::npy::read_file(path).map_err(io::Error::other)?;
                 Box::new(Cursor::new(tensor.bytes().to_vec()))

@@ -1,7 +1,6 @@
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::npy;
+use opscope_tensor::{npy, open_regular};
 
 use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
 use crate::Io;
@@ -20,7 +19,7 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
 }
 
 fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
-    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let mut file = open_regular(path).map_err(|error| error.to_string())?;
     let header = npy::Header::read(&mut file).map_err(|error| error.to_string())?;
     let length = file.metadata().map_err(|error| error.to_string())?.len();
     let bytes = header.data_bytes as u64;

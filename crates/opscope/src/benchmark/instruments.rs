@@ -132,7 +132,7 @@ impl Captures {
                 let sink: Box<dyn Sink> = match form {
                     DumpForm::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &about)?),
                     DumpForm::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &about)?),
-                    DumpForm::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory)?, CHUNK)),
+                    DumpForm::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &about)?, CHUNK)),
                 };
                 let dumper = Dumper::new();
                 dumper.subscribe(sink, (**request).clone())?;
@@ -173,6 +173,7 @@ impl Captures {
                 finished.profile = Some(ProfileSummary { directory, exports, account });
             }
             Self::Dumper(dumper) => {
+                shortfalls.iter().for_each(|reason| dumper.set_incomplete(reason));
                 let report = dumper.finish()?;
                 for subscription in &report.subscriptions {
                     finished.incomplete_because.extend(subscription.errors.iter().cloned());

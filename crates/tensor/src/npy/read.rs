@@ -1,9 +1,8 @@
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use super::{ByteOrder, Header, NpyError};
-use crate::{DType, Tensor};
+use crate::{DType, Tensor, open_regular};
 
 /// Reads a whole file's bytes. Data that is big-endian or column-major is turned into this crate's order.
 ///
@@ -22,7 +21,7 @@ pub fn read(mut bytes: &[u8]) -> Result<Tensor, NpyError> {
 /// # Errors
 /// As [`read`], and when the file cannot be read.
 pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut reader = BufReader::with_capacity(256, file);
     let header = Header::read(&mut reader)?;
