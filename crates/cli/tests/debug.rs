@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use opscope::onnx::{Graph, OnnxError};
 use opscope::tensor::{Tensor, npy};
 use process::tensors::{close, near, numbers, read};
 use process::{Ended, Workplace, end, fixture, model};
@@ -233,6 +234,66 @@ fn nan_and_infinity_are_caught_where_they_begin() {
     );
     let ended = batch(&place, &[&nan, "--input", &x], &["catch nan", "run", "c"]);
     assert!(!ended.stdout.contains("inverse"), "{ended:?}");
+}
+
+/// Writes a model in which the first element of an initializer is NaN.
+fn spoiled(place: &Workplace, file: &str, initializer: &str) -> String {
+    let mut bytes = fs::read(model(file)).unwrap();
+    let graph = Graph::load(model(file).as_ref()).unwrap();
+    let wanted = graph.value_named(initializer).unwrap().id;
+    let read = graph.initializers(
+        |value| value == wanted,
+        |_, tensor| {
+            let at = bytes.windows(tensor.bytes().len()).position(|part| part == tensor.bytes()).unwrap();
+            bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+            Ok::<(), OnnxError>(())
+        },
+    );
+    read.unwrap();
+    place.write("spoiled.onnx", bytes).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of_what_has_it() {
+    let place = Workplace::new();
+    let stop = |arguments: &[&str], what: &str, says: &str| {
+        let ended = batch(&place, arguments, &[&format!("catch {what}"), "run", "-continue", "-continue"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        in_order(&ended.stdout, &["Breakpoint 1, after", says, "Run 0 ended"]);
+        assert_eq!(ended.stdout.matches(says).count(), 1, "it is told once: {ended:?}");
+    };
+    let both = ["exact", "optimised"];
+
+    let x = Tensor::from_f32(vec![3], &[1.0, f32::NAN, f32::INFINITY]).unwrap();
+    let mut bytes = Vec::new();
+    npy::write(&x.view(), &mut bytes).unwrap();
+    place.write("x.npy", bytes);
+    let nan = fixture("nan.onnx");
+    for (fidelity, what) in [(both[0], "nan"), (both[1], "nan"), (both[0], "inf"), (both[1], "nonfinite")] {
+        let says = "#1 log (Log), run 0: the model's input x has 1 NaN and 1 infinite";
+        stop(&[&nan, "--input", "x.npy", "--fidelity", fidelity], what, says);
+    }
+
+    // A weight; one of an operator that the engine folds into another's; one of an operator that is not executed at all.
+    for (file, initializer, operator) in [
+        ("digits_cnn.onnx", "conv2.weight", "/conv2/Conv"),
+        ("digits_cnn.onnx", "bn2.weight", "/bn2/BatchNormalization"),
+        ("tiny_transformer.onnx", "embeddings.position_embeddings.weight", "/embeddings/Add"),
+    ] {
+        let spoiled = spoiled(&place, file, initializer);
+        for fidelity in both {
+            let says = format!("run 0: the initializer {initializer} has 1 NaN");
+            stop(&[&spoiled, "--fidelity", fidelity], "nonfinite", &says);
+        }
+        let ended = batch(&place, &[&spoiled], &["catch nan", "run"]);
+        assert!(ended.stdout.contains(&format!(" {operator} (")), "{ended:?}");
+    }
+    // What a script looks for.
+    let ended = batch(&place, &[&nan, "--input", "x.npy", "--json"], &["catch nonfinite", "run"]);
+    let stops: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let exception = &stops.iter().find(|line| line["type"] == "stopped").unwrap()["event"]["exception"];
+    let input = serde_json::json!([{ "origin": "input", "value": "x", "nan": 1, "infinite": 1 }]);
+    assert_eq!(exception["inputs"], input, "{exception}");
 }
 
 #[test]

@@ -145,14 +145,18 @@ impl Observer {
         if watching.is_empty() {
             return None;
         }
-        let found = find_non_finite(dispatch, outputs)?;
+        let found = find_non_finite(self.run.plan.entering(), dispatch, outputs)?;
         let hit: Vec<_> = watching
             .into_iter()
             .filter(|breakpoint| matches!(breakpoint.target(), Target::First(watched) if found.is_news_for(*watched)))
             .filter(|breakpoint| breakpoint.hit())
             .collect();
         let breakpoints = self.count(&hit);
-        (!breakpoints.is_empty()).then_some(Exception::NonFinite { breakpoints, outputs: found.outputs })
+        (!breakpoints.is_empty()).then_some(Exception::NonFinite {
+            breakpoints,
+            inputs: found.inputs,
+            outputs: found.outputs,
+        })
     }
 
     fn stop_for(&self, table: &mut Arc<Table>, reason: Reason, place: Place, stopped: &mut Stopped<'_>) -> Resume {

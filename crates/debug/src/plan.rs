@@ -1,8 +1,9 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId};
 use opscope_onnx::{Graph, Operator, OperatorId};
 
+use crate::entering::Entering;
 use crate::run::Masks;
 use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
 
@@ -15,6 +16,8 @@ pub(crate) struct PlanInfo {
     names: Vec<(Arc<str>, Arc<str>)>,
     /// By operator.
     spans: Vec<Option<Span>>,
+    /// Known when a debugger first watches for NaN or infinity.
+    entering: OnceLock<Entering>,
     /// Of runs that are gone, all off: a run costs no memory from the system.
     spare: Mutex<Vec<Arc<Masks>>>,
 }
@@ -36,13 +39,19 @@ impl PlanInfo {
         });
         let (names, spans) = (names.collect(), spans(graph, kernels));
         let (graph, kernels) = (Arc::clone(graph), Arc::clone(kernels));
-        Self { model, graph, kernels, names, spans, spare: Mutex::default() }
+        Self { model, graph, kernels, names, spans, entering: OnceLock::new(), spare: Mutex::default() }
     }
 
     /// Whether a run that is before or after this kernel is before or after the kernel's operator.
     pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
         let operator = self.kernels[kernel.index()].operator();
         self.kernel_for(operator, moment).is_some_and(|bound| bound.id == kernel)
+    }
+
+    /// What enters the runs of this plan from outside.
+    pub fn entering(&self) -> &Entering {
+        let begins = |operator| self.kernel_for(operator, Moment::Before).map(|kernel| kernel.id);
+        self.entering.get_or_init(|| Entering::new(&self.graph, &self.kernels, begins))
     }
 
     /// Masks for a run, all off.

@@ -116,10 +116,14 @@ pub enum EventKind {
 #[serde(tag = "exception", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Exception {
-    /// An operator made NaN or infinity although its inputs had none.
+    /// An operator made NaN or infinity although its inputs had none, or is the first to take such elements from outside
+    /// of the run.
     NonFinite {
         /// The breakpoints that watch for it.
         breakpoints: Vec<BreakpointId>,
+        /// What has them that it is the first to take, and that no operator of the run has made.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        inputs: Vec<NonFiniteInput>,
         /// The outputs that have them.
         outputs: Vec<NonFinite>,
     },
@@ -128,6 +132,31 @@ pub enum Exception {
         /// What it said.
         message: String,
     },
+}
+
+/// Something with NaN or infinity that enters a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NonFiniteInput {
+    /// What it is.
+    pub origin: Origin,
+    /// The value's name in the file, where it is one of the file's.
+    pub value: Option<String>,
+    /// Elements that are not a number.
+    pub nan: u64,
+    /// Elements that are infinite, of either sign.
+    pub infinite: u64,
+}
+
+/// Where a tensor comes from that no operator of a run makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The run is given it.
+    Input,
+    /// The model's file holds it.
+    Initializer,
+    /// It was computed when the model was loaded.
+    Constant,
 }
 
 /// An output with NaN or infinity.

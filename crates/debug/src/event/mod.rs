@@ -9,7 +9,7 @@ use opscope_clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use identity::{ModelId, Queue, Sequence};
-pub use kind::{EventKind, Exception, NonFinite, OutputSummary};
+pub use kind::{EventKind, Exception, NonFinite, NonFiniteInput, Origin, OutputSummary};
 pub(crate) use place::run as run_number;
 pub use place::{Moment, Place};
 pub use set::{EventName, EventSet};

@@ -1,4 +1,6 @@
-use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, OutputSummary, Place};
+use opscope::debug::{
+    Event, EventKind, Exception, Location, NonFinite, NonFiniteInput, Origin, OutputSummary, Place,
+};
 
 use super::number::short;
 use super::{count, inputs_and_outputs};
@@ -16,10 +18,12 @@ pub fn stopped(event: &Event, location: Option<&Location>) -> String {
         EventKind::Paused { place } => format!("Paused {}", at(place)),
         EventKind::StepComplete { place } => at(place),
         EventKind::Exception {
-            place: Some(place), exception: Exception::NonFinite { breakpoints, outputs }, ..
+            place: Some(place),
+            exception: Exception::NonFinite { breakpoints, inputs, outputs },
+            ..
         } => {
             let numbers: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
-            format!("Breakpoint {}, {}: {}", numbers.join(", "), at(place), failed_outputs(outputs))
+            format!("Breakpoint {}, {}: {}", numbers.join(", "), at(place), not_finite(inputs, outputs))
         }
         _ => told(event),
     };
@@ -61,8 +65,8 @@ pub fn told(event: &Event) -> String {
                 Exception::Engine { message } => {
                     format!("Run {} failed{}: {message}", run.0, place.unwrap_or_default())
                 }
-                Exception::NonFinite { outputs, .. } => {
-                    format!("Run {}{}: {}", run.0, place.unwrap_or_default(), failed_outputs(outputs))
+                Exception::NonFinite { inputs, outputs, .. } => {
+                    format!("Run {}{}: {}", run.0, place.unwrap_or_default(), not_finite(inputs, outputs))
                 }
                 _ => format!("Run {}: something went wrong{}", run.0, place.unwrap_or_default()),
             }
@@ -114,15 +118,24 @@ fn in_short(output: &OutputSummary) -> String {
     text
 }
 
-/// Outputs with elements that are not finite.
-fn failed_outputs(outputs: &[NonFinite]) -> String {
-    let output = |output: &NonFinite| {
-        let value = output.value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
-        let counts = [(output.nan, "NaN"), (output.infinite, "infinite")];
+/// What has elements that are not finite: what enters the run, and outputs.
+fn not_finite(inputs: &[NonFiniteInput], outputs: &[NonFinite]) -> String {
+    let has = |what: String, value: &Option<String>, nan: u64, infinite: u64| {
+        let value = value.as_ref().map(|value| format!(" {value}")).unwrap_or_default();
+        let counts = [(nan, "NaN"), (infinite, "infinite")];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        format!("output[{}]{value} has {}", output.slot, counts.collect::<Vec<_>>().join(" and "))
+        format!("{what}{value} has {}", counts.collect::<Vec<_>>().join(" and "))
     };
-    outputs.iter().map(output).collect::<Vec<_>>().join(", ")
+    let input = |input: &NonFiniteInput| {
+        let what = match input.origin {
+            Origin::Input => "the model's input",
+            Origin::Initializer => "the initializer",
+            Origin::Constant => "a constant",
+        };
+        has(what.to_owned(), &input.value, input.nan, input.infinite)
+    };
+    let output = |output: &NonFinite| has(format!("output[{}]", output.slot), &output.value, output.nan, output.infinite);
+    inputs.iter().map(input).chain(outputs.iter().map(output)).collect::<Vec<_>>().join(", ")
 }
 
 fn at(place: &Place) -> String {

@@ -1,0 +1,138 @@
+//! What enters a run without an operator of it having made it: inputs, initializers, constants.
+
+use std::collections::HashMap;
+
+use opscope_model::{Dispatch, Kernel, KernelId};
+use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, Producer, ValueId};
+
+use crate::first::{Counts, look};
+use crate::{NonFiniteInput, Origin};
+
+/// What each kernel of a plan is the first to take of what enters the runs.
+pub(crate) struct Entering(Vec<Taken>);
+
+/// What a kernel takes.
+#[derive(Default)]
+struct Taken {
+    /// Inputs of the model that no kernel before takes.
+    inputs: Vec<ValueId>,
+    /// Initializers that are not finite, and that no kernel before takes.
+    initializers: Vec<(ValueId, Counts)>,
+    /// Slots of constants that were computed when the model was loaded, and that no kernel before takes.
+    constants: Vec<usize>,
+    /// What there is in all initializers that it takes.
+    known: Counts,
+}
+
+impl Entering {
+    /// Looks through the file's initializers. `begins` gives the kernel with which an operator begins, if any is executed
+    /// for it; what the others take counts for the kernels that take what they give.
+    pub fn new(graph: &Graph, kernels: &[Kernel], begins: impl Fn(OperatorId) -> Option<KernelId>) -> Self {
+        let flawed = flawed_initializers(graph);
+        let is_folded = |operator: &Operator| begins(operator.id).is_none() && !gives_sizes(operator);
+        let known = known_values(graph, &flawed, is_folded);
+        let mut seen = vec![false; graph.values.len()];
+        let taken = kernels.iter().map(|kernel| {
+            let mut taken = Taken::default();
+            let of_the_engine = kernel.inputs.iter().filter_map(|input| input.value);
+            let mut left: Vec<ValueId> = of_the_engine.collect();
+            for operator in kernel.operators.iter().map(|part| graph.operator(part.operator)) {
+                let inputs = operator.inputs.iter().flatten().chain(&operator.captures);
+                taken.known = inputs.clone().fold(taken.known, |all, value| all.and(known[value.index()]));
+                if begins(operator.id) == Some(kernel.id) {
+                    left.extend(inputs);
+                }
+            }
+            for (slot, input) in kernel.inputs.iter().enumerate().filter(|(_, input)| input.constant) {
+                let is_new = input.value.is_none_or(|value| !seen[value.index()]);
+                let is_of_the_file =
+                    input.value.is_some_and(|value| graph.value(value).producer == Producer::Initializer);
+                // One that was made of an initializer has what that one has.
+                if is_new && !is_of_the_file && taken.known.is_nothing() {
+                    taken.constants.push(slot);
+                }
+            }
+            while let Some(value) = left.pop() {
+                if std::mem::replace(&mut seen[value.index()], true) {
+                    continue;
+                }
+                match graph.value(value).producer {
+                    Producer::Input => taken.inputs.push(value),
+                    Producer::Initializer => {
+                        taken.initializers.extend(flawed.get(&value).map(|counts| (value, *counts)));
+                    }
+                    Producer::Operator(operator, _) if is_folded(graph.operator(operator)) => {
+                        let operator = graph.operator(operator);
+                        left.extend(operator.inputs.iter().flatten().chain(&operator.captures));
+                    }
+                    Producer::Operator(..) => {}
+                }
+            }
+            taken
+        });
+        Self(taken.collect())
+    }
+
+    /// What is not finite of what enters the run at this kernel.
+    pub fn at(&self, dispatch: &Dispatch<'_>) -> Vec<NonFiniteInput> {
+        let Some(taken) = self.0.get(dispatch.kernel.id.index()) else { return Vec::new() };
+        let name = |value: ValueId| dispatch.graph.value(value).name.clone();
+        let tell = |origin, value: Option<ValueId>, counts: Counts| NonFiniteInput {
+            origin,
+            value: value.map(name),
+            nan: counts.nan,
+            infinite: counts.infinite,
+        };
+        let inputs = taken.inputs.iter().filter_map(|&value| {
+            let slot = || dispatch.kernel.inputs.iter().position(|input| input.value == Some(value));
+            let view = dispatch.live.value(value).or_else(|| dispatch.inputs.get(slot()?).cloned())?;
+            Some(tell(Origin::Input, Some(value), look(&view)?))
+        });
+        let initializers =
+            taken.initializers.iter().map(|(value, counts)| tell(Origin::Initializer, Some(*value), *counts));
+        let constants = taken.constants.iter().filter_map(|&slot| {
+            let counts = look(dispatch.inputs.get(slot)?)?;
+            Some(tell(Origin::Constant, dispatch.kernel.inputs[slot].value, counts))
+        });
+        inputs.chain(initializers).chain(constants).collect()
+    }
+
+    /// What there is in the initializers that a kernel takes, whether or not one before has taken them, too.
+    pub fn known(&self, dispatch: &Dispatch<'_>) -> Counts {
+        self.0.get(dispatch.kernel.id.index()).map(|taken| taken.known).unwrap_or_default()
+    }
+}
+
+/// The initializers that are not finite. Data that cannot be read has none: the engine has refused it before.
+fn flawed_initializers(graph: &Graph) -> HashMap<ValueId, Counts> {
+    let mut flawed = HashMap::new();
+    let _ = graph.initializers(
+        |_| true,
+        |value, tensor| {
+            flawed.extend(look(&tensor.view()).map(|counts| (value, counts)));
+            Ok::<(), OnnxError>(())
+        },
+    );
+    flawed
+}
+
+/// What there is in each value that is an initializer, or was computed of some when the model was loaded.
+fn known_values(
+    graph: &Graph,
+    flawed: &HashMap<ValueId, Counts>,
+    is_folded: impl Fn(&Operator) -> bool,
+) -> Vec<Counts> {
+    let mut known = vec![Counts::default(); graph.values.len()];
+    flawed.iter().for_each(|(value, counts)| known[value.index()] = *counts);
+    for operator in graph.operators.iter().filter(|operator| is_folded(operator)) {
+        let inputs = operator.inputs.iter().flatten().chain(&operator.captures);
+        let all = inputs.fold(Counts::default(), |all, value| all.and(known[value.index()]));
+        operator.outputs.iter().flatten().for_each(|output| known[output.index()] = all);
+    }
+    known
+}
+
+/// Whether an operator gives the sizes of what it takes, whatever the elements are.
+fn gives_sizes(operator: &Operator) -> bool {
+    matches!(operator.op_type.as_str(), "Shape" | "Size")
+}
