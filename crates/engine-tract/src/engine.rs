@@ -3,6 +3,7 @@ use std::sync::Arc;
 use opscope_model::{Capabilities, Engine, EngineError, LoadOptions, Model, PlanForm};
 use opscope_onnx::Graph;
 
+use crate::budget::Budget;
 use crate::model::TractModel;
 use crate::optimise::Form;
 use crate::rewrite::rewritten;
@@ -36,8 +37,15 @@ impl Engine for TractEngine {
         let form = options.form.as_ref().map_or(Ok(Form::Full), Form::named)?;
         let framework =
             operators::framework(options.fidelity).with_ignore_value_info(true).with_ignore_output_shapes(true);
-        let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
-        support::check(&graph, &framework, &proto)?;
+        let framework = Arc::new(framework);
+        let proto = {
+            let (graph, framework) = (Arc::clone(&graph), Arc::clone(&framework));
+            Budget::of(&graph, &[], options.budget).spend(&Arc::clone(&graph), move || {
+                let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
+                support::check(&graph, &framework, &proto)?;
+                Ok(proto)
+            })?
+        };
         Ok(Arc::new(TractModel::new(graph, framework, proto, options, form)))
     }
 }

@@ -10,15 +10,13 @@ use opscope_onnx::Graph;
 use tract_onnx::tract_core::internal::{TractError, TractResult};
 
 use crate::limits::Refused;
-use crate::names;
+use crate::{budget, names};
 
 thread_local! {
     /// How many guarded calls this thread is in.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     /// Where the panic of the guarded call happened.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// The node that the guarded call is at, where it says so.
-    static AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Runs something of the engine's that belongs to loading.
@@ -33,15 +31,10 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
             Err(EngineError::Load { node, reason })
         }
         Err(reason) => {
-            let node = AT.take().map(|node| names::restore(&node, graph));
+            let node = budget::place().map(|node| names::restore(&node, graph));
             Err(EngineError::Panic { node, reason: names::restore(&reason, graph) })
         }
     }
-}
-
-/// Notes which node the work of this thread has come to, for the message should it panic there.
-pub(crate) fn at(node: Option<&str>) {
-    AT.set(node.map(str::to_owned));
 }
 
 /// Runs something of the engine's; a panic is returned as its message.

@@ -18,12 +18,14 @@
 mod attribution;
 mod branches;
 mod broadcasts;
+mod budget;
 mod engine;
 mod guard;
 mod kernels;
 mod limits;
 mod live;
 mod loops;
+mod memory;
 mod model;
 mod names;
 mod observed;

@@ -3,19 +3,24 @@
 //! A failed allocation ends the process, and tract computes what depends on no input while it loads: a file of a hundred
 //! bytes can ask for terabytes. So every operator's rules are asked for the shape of its output first.
 
-use std::fs;
-
 use tract_onnx::ops::logic::If;
 use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, TVec, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TractResult};
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
-use crate::{branches, guard};
+use crate::branches;
+use crate::budget::{self, Budget};
+use crate::memory::{self, size};
 
-/// What this process can have at most, in bytes.
+/// How large values may be, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Memory(u64);
+pub(crate) struct Memory {
+    /// A single one.
+    of_machine: u64,
+    /// All together that depend on no input, so that they are computed at load.
+    at_load: u64,
+}
 
 /// A node that is refused before the engine gets to it.
 #[derive(Debug)]
@@ -30,14 +35,9 @@ pub(crate) struct Refused {
 const LARGEST_COMPUTED: u64 = 1 << 16;
 
 impl Memory {
-    /// The machine's memory, or the control group's share of it. Without a limit where neither can be read.
-    pub(crate) fn of_this_process() -> Self {
-        let kibibytes = |text: String| text.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
-        let machine = fs::read_to_string("/proc/meminfo").ok();
-        let total = machine.and_then(|text| text.lines().find(|line| line.starts_with("MemTotal:")).map(str::to_owned));
-        let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-        let bytes = total.and_then(kibibytes).map_or(u64::MAX, |kibibytes| kibibytes.saturating_mul(1024));
-        Self(bytes.min(group.unwrap_or(u64::MAX)))
+    /// The machine's memory for one value, and what a load may take for those that are computed then.
+    pub(crate) fn of(budget: Budget) -> Self {
+        Self { of_machine: memory::of_machine(), at_load: budget.memory() }
     }
 
     /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,
@@ -45,21 +45,20 @@ impl Memory {
     pub(crate) fn check_untyped(self, model: &mut InferenceModel) -> TractResult<()> {
         let mut computed_at_load = 0u64;
         for node in model.eval_order()? {
-            guard::at(Some(&model.node(node).name));
+            budget::at(Some(&model.node(node).name))?;
             self.check_bodies(model, node)?;
             let at_load = self.check_node(model, node)?;
             computed_at_load = computed_at_load.saturating_add(at_load);
-            if computed_at_load > self.0 {
+            if computed_at_load > self.at_load {
                 let reason = format!(
-                    "values that depend on no input would take {} up to here, and there are {} of memory",
+                    "values that depend on no input would take {} of memory up to here, and loading may take {}",
                     size(computed_at_load),
-                    size(self.0)
+                    size(self.at_load)
                 );
                 return Err(Refused { node: model.node(node).name.clone(), reason }.into());
             }
         }
-        guard::at(None);
-        Ok(())
+        budget::at(None)
     }
 
     /// Checks every value of a model whose shapes are known.
@@ -161,12 +160,12 @@ impl Memory {
         let elements = dims.iter().try_fold(1u128, |all, &dim| all.checked_mul(u128::try_from(dim).ok()?));
         let bytes = elements.and_then(|elements| elements.checked_mul(dtype.size_of() as u128));
         match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
-            Some(bytes) if bytes <= self.0 => Ok(bytes),
+            Some(bytes) if bytes <= self.of_machine => Ok(bytes),
             Some(bytes) => {
                 let reason = format!(
                     "its output of shape {dims:?} would take {}, and there are {} of memory",
                     size(bytes),
-                    size(self.0)
+                    size(self.of_machine)
                 );
                 Err(Refused { node: node.to_owned(), reason }.into())
             }
@@ -210,14 +209,3 @@ impl std::fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut amount = bytes as f64;
-    let mut unit = 0;
-    while amount >= 1024.0 && unit + 1 < UNITS.len() {
-        amount /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} bytes") } else { format!("{amount:.1} {}", UNITS[unit]) }
-}

@@ -3,24 +3,22 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{EngineError, Fidelity, KnownOutputs, LoadOptions, Model, Plan};
+use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, Model, Plan};
 use opscope_onnx::{Dim, Graph, ValueId};
 use opscope_tensor::{DType, Tensor};
 use tract_onnx::{Onnx, pb};
 
+use crate::budget::Budget;
 use crate::optimise::Form;
 use crate::plan::TractPlan;
 use crate::prepare::{Baked, Source, prepare};
 
 /// A graph that tract has read. Plans are made when shapes are known.
 pub(crate) struct TractModel {
-    graph: Arc<Graph>,
-    framework: Onnx,
-    proto: pb::ModelProto,
+    source: Source,
     fidelity: Fidelity,
-    form: Form,
-    known: KnownOutputs,
     threads: NonZeroUsize,
+    budget: LoadBudget,
     plans: Mutex<Plans>,
 }
 
@@ -50,30 +48,26 @@ const LARGEST_BAKED_INPUT: usize = 64;
 impl TractModel {
     pub(crate) fn new(
         graph: Arc<Graph>,
-        framework: Onnx,
+        framework: Arc<Onnx>,
         proto: pb::ModelProto,
         options: &LoadOptions,
         form: Form,
     ) -> Self {
-        let LoadOptions { fidelity, threads, .. } = *options;
-        let known = options.known.clone();
-        Self { graph, framework, proto, fidelity, form, known, threads, plans: Mutex::default() }
-    }
-
-    fn source(&self) -> Source<'_> {
-        let form = (self.fidelity == Fidelity::Optimised).then_some(self.form);
-        Source { graph: &self.graph, framework: &self.framework, proto: &self.proto, form, known: &self.known }
+        let LoadOptions { fidelity, threads, budget, .. } = *options;
+        let form = (fidelity == Fidelity::Optimised).then_some(form);
+        let source = Source { graph, framework, proto: Arc::new(proto), form, known: Arc::new(options.known.clone()) };
+        Self { source, fidelity, threads, budget, plans: Mutex::default() }
     }
 
     /// The inputs that may have to be known beforehand: small, and of integers or truths.
-    fn bakeable<'a>(&self, inputs: &'a [Tensor]) -> Baked<'a> {
+    fn bakeable(&self, inputs: &[Tensor]) -> Baked {
         let is_small = |tensor: &Tensor| {
             matches!(tensor.dtype(), DType::I64 | DType::I32 | DType::Bool) && tensor.elements() <= LARGEST_BAKED_INPUT
         };
-        inputs.iter().enumerate().filter(|(_, tensor)| is_small(tensor)).collect()
+        inputs.iter().cloned().enumerate().filter(|(_, tensor)| is_small(tensor)).collect()
     }
 
-    fn make(&self, inputs: &[Tensor], baked: &Baked<'_>) -> Result<Arc<TractPlan>, EngineError> {
+    fn make(&self, inputs: &[Tensor], baked: &Baked) -> Result<Arc<TractPlan>, EngineError> {
         let baked_slots = baked.iter().map(|(slot, tensor)| (*slot, tensor.bytes().to_vec())).collect();
         let shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
         let key = PlanKey { shapes, baked: baked_slots };
@@ -84,13 +78,18 @@ impl TractModel {
         if let Some(error) = plans.refused.get(&key.shapes).filter(|_| baked.is_empty()) {
             return Err(error.clone());
         }
-        let graph = Arc::clone(&self.graph);
         let start = Ticks::now();
-        let made = prepare(self.source(), inputs, baked);
-        let made = made.and_then(|mut prepared| {
-            prepared.notes.extend(resized_inputs(&self.graph, inputs).map(|(_, note)| note));
-            TractPlan::new(graph, self.fidelity, self.threads, prepared, inputs, baked, start)
-        });
+        let graph = &self.source.graph;
+        let budget = Budget::of(graph, inputs, self.budget);
+        let made = {
+            let (source, fidelity, threads) = (self.source.clone(), self.fidelity, self.threads);
+            let (inputs, baked) = (inputs.to_vec(), baked.clone());
+            budget.spend(graph, move || {
+                let mut prepared = prepare(&source, &inputs, &baked, budget)?;
+                prepared.notes.extend(resized_inputs(&source.graph, &inputs).map(|(_, note)| note));
+                TractPlan::new(source.graph, fidelity, threads, prepared, &inputs, &baked, start)
+            })
+        };
         match made {
             Ok(plan) => {
                 let plan = Arc::new(plan);
@@ -112,7 +111,7 @@ impl TractModel {
 
 impl Model for TractModel {
     fn graph(&self) -> &Arc<Graph> {
-        &self.graph
+        &self.source.graph
     }
 
     fn fidelity(&self) -> Fidelity {
@@ -120,12 +119,13 @@ impl Model for TractModel {
     }
 
     fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
-        check_inputs(&self.graph, inputs)?;
+        check_inputs(&self.source.graph, inputs)?;
         let first = match self.make(inputs, &Vec::new()) {
             Ok(plan) => return Ok(plan),
+            Err(error @ EngineError::OverBudget { .. }) => return Err(error),
             Err(error) => error,
         };
-        let first = match resized_inputs(&self.graph, inputs).next() {
+        let first = match resized_inputs(&self.source.graph, inputs).next() {
             Some((refusal, _)) => refusal,
             None => first,
         };

@@ -22,6 +22,7 @@ use tract_onnx::tract_core::ops::quant::{DequantizeLinearF32, QuantizeLinearI8, 
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
 
+use crate::budget;
 use crate::provenance::Followed;
 
 /// How far tract may rewrite a model.
@@ -186,6 +187,7 @@ impl TypedPass for Operators {
             if node.op_is::<Dummy>() {
                 continue;
             }
+            budget::at(Some(&node.name))?;
             let answer = match self.rewrite {
                 Rewrite::Declutter => declutter(session, model, node),
                 Rewrite::Codegen => codegen(self.form, model, node),

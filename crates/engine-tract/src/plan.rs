@@ -60,7 +60,7 @@ impl TractPlan {
         threads: NonZeroUsize,
         prepared: Prepared,
         inputs: &[Tensor],
-        baked: &Baked<'_>,
+        baked: &Baked,
         start: Ticks,
     ) -> Result<Self, EngineError> {
         let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;

@@ -13,24 +13,25 @@ use tract_onnx::tract_core::internal::{OutletId, TractResult, bail};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
+use crate::budget::Budget;
 use crate::limits::Memory;
 use crate::optimise::{self, Form, optimise};
 use crate::provenance::{self, Provenance};
 use crate::{branches, broadcasts, guard, loops, operators, support, tensors};
 
 /// Inputs that become constants, by slot.
-pub(crate) type Baked<'a> = Vec<(usize, &'a Tensor)>;
+pub(crate) type Baked = Vec<(usize, Tensor)>;
 
 /// What a model of tract's is made of.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub graph: &'a Graph,
-    pub framework: &'a Onnx,
-    pub proto: &'a pb::ModelProto,
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub graph: Arc<Graph>,
+    pub framework: Arc<Onnx>,
+    pub proto: Arc<pb::ModelProto>,
     /// How far it is rewritten; not at all at exact fidelity, where each operator of the file is a step of its own.
     pub form: Option<Form>,
     /// What is known of the rewritten model's values besides.
-    pub known: &'a KnownOutputs,
+    pub known: Arc<KnownOutputs>,
 }
 
 /// A model that is ready to be planned.
@@ -51,11 +52,17 @@ pub(crate) struct Prepared {
 }
 
 /// Fixes every dimension from the inputs and lets tract translate, and at optimised fidelity optimise.
-pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) -> Result<Prepared, EngineError> {
+pub(crate) fn prepare(
+    source: &Source,
+    inputs: &[Tensor],
+    baked: &Baked,
+    budget: Budget,
+) -> Result<Prepared, EngineError> {
     let Source { graph, framework, proto, form, known } = source;
-    let mut proto = Cow::Borrowed(proto);
+    let memory = Memory::of(budget);
+    let mut proto = Cow::Borrowed(&**proto);
     let parsed = loop {
-        let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked))?;
+        let parsed = guard::load(graph, || analysed(graph, framework, &proto, inputs, baked, memory))?;
         let counted = loops::counted(&proto, &parsed);
         if !counted.is_empty() && loops::unroll(proto.to_mut(), &counted) {
             continue;
@@ -73,10 +80,10 @@ pub(crate) fn prepare(source: Source<'_>, inputs: &[Tensor], baked: &Baked<'_>) 
         broadcasts::check(&prepared.model)?;
         let notes = widened(graph, &prepared.model).into_iter().chain(amplified(graph)).collect();
         match form {
-            Some(form) => prepared = optimised(prepared, form, graph, known)?,
+            Some(form) => prepared = optimised(prepared, *form, graph, known)?,
             None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
         }
-        Memory::of_this_process().check_typed(&prepared.model)?;
+        memory.check_typed(&prepared.model)?;
         prepared.notes = notes;
         prepared.weights = used(&initializers, &prepared.model);
         Ok(prepared)
@@ -111,7 +118,8 @@ fn analysed(
     framework: &Onnx,
     proto: &pb::ModelProto,
     inputs: &[Tensor],
-    baked: &Baked<'_>,
+    baked: &Baked,
+    memory: Memory,
 ) -> TractResult<ParseResult> {
     let mut parsed = parse(graph, framework, proto)?;
     bake(&mut parsed, graph, baked)?;
@@ -122,7 +130,7 @@ fn analysed(
         };
         parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
     }
-    Memory::of_this_process().check_untyped(&mut parsed.model)?;
+    memory.check_untyped(&mut parsed.model)?;
     Ok(parsed)
 }
 
@@ -136,10 +144,10 @@ fn parse(graph: &Graph, framework: &Onnx, proto: &pb::ModelProto) -> TractResult
 }
 
 /// Makes constants of inputs.
-fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked<'_>) -> TractResult<()> {
+fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked) -> TractResult<()> {
     let mut sources = parsed.model.input_outlets()?.to_vec();
-    for &(slot, tensor) in baked {
-        let name = &graph.value(graph.inputs[slot]).name;
+    for (slot, tensor) in baked {
+        let name = &graph.value(graph.inputs[*slot]).name;
         let outlet = parsed.outlets_by_name[name.as_str()];
         let constant = tensors::import(tensor)?.into_arc_tensor();
         let node = parsed.model.node_mut(outlet.node);

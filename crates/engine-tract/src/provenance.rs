@@ -11,9 +11,9 @@ use opscope_onnx::{Graph, ValueId};
 use tract_onnx::prelude::{TractResult, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TypedModelPatch};
 use tract_onnx::tract_core::ops::konst::Const;
-
-use crate::names;
 use tract_onnx::tract_core::optim::{OptimizerSession, TypedPass};
+
+use crate::{budget, names};
 
 /// A value of the file that an outlet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,8 +155,12 @@ impl TypedPass for Followed {
     }
 
     fn next(&mut self, session: &mut OptimizerSession, model: &TypedModel) -> TractResult<Option<TypedModelPatch>> {
+        budget::check()?;
         self.settle(model);
         let patch = self.pass.next(session, model)?;
+        if let Some(outlet) = patch.as_ref().and_then(|patch| patch.shunts.keys().next()) {
+            budget::at(Some(&model.node(outlet.node).name))?;
+        }
         self.last = patch.as_ref().map(|patch| self.step(model, patch));
         Ok(patch)
     }

@@ -9,7 +9,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{EngineError, Kernel, RunId, RunObserver};
+use crate::{EngineError, Kernel, LoadBudget, RunId, RunObserver};
 
 /// Runs models.
 pub trait Engine: Send + Sync {
@@ -67,6 +67,8 @@ pub struct LoadOptions {
     pub form: Option<PlanForm>,
     /// What an earlier look at the values has shown of the kernels of such a plan.
     pub known: KnownOutputs,
+    /// What loading may take.
+    pub budget: LoadBudget,
 }
 
 /// The values of the file that kernels were found to give, by the kernels' names.
@@ -163,7 +165,7 @@ pub trait Resident: Send + Sync {
 impl LoadOptions {
     /// Options with which the engine makes its own plans.
     pub fn new(fidelity: Fidelity, threads: NonZeroUsize) -> Self {
-        Self { fidelity, threads, form: None, known: KnownOutputs::new() }
+        Self { fidelity, threads, form: None, known: KnownOutputs::new(), budget: LoadBudget::default() }
     }
 }
 

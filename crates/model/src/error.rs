@@ -50,6 +50,14 @@ pub enum EngineError {
         /// What it said.
         reason: String,
     },
+    /// Loading took more time or memory than a [`LoadBudget`](crate::LoadBudget) allows.
+    #[error("loading the model was ended{}: {reason}", at(.node))]
+    OverBudget {
+        /// The node it was at, where it is known.
+        node: Option<String>,
+        /// What it took too much of.
+        reason: String,
+    },
     /// The engine failed in a run.
     #[error("the run failed{}: {reason}", at(.node))]
     Run {

@@ -9,12 +9,14 @@
 
 #![forbid(unsafe_code)]
 
+mod budget;
 mod engine;
 mod error;
 mod kernel;
 mod live_mask;
 mod observer;
 
+pub use budget::{InvalidLoadBudget, LoadBudget};
 pub use engine::{
     Capabilities, Engine, Fidelity, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm, Resident,
 };

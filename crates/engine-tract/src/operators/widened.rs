@@ -26,7 +26,7 @@ use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, Infere
 
 use super::halves::{self, Halves};
 use super::{Built, build, corrected};
-use crate::names;
+use crate::{budget, names};
 
 /// Operators that only move values or make them, those with graphs inside, and `Softmax`, which has a kernel for fp16.
 const NOT_WIDENED: &[&str] = &[
@@ -169,6 +169,7 @@ impl InferenceOp for Widened {
         outputs: TVec<&InferenceFact>,
         observed: TVec<&InferenceFact>,
     ) -> TractResult<(TVec<InferenceFact>, TVec<InferenceFact>, TVec<InferenceFact>)> {
+        budget::check()?;
         self.op.infer_facts(inputs, outputs, observed)
     }
 
@@ -199,6 +200,7 @@ impl InferenceOp for Widened {
         target: &mut TypedModel,
         mapping: &HashMap<OutletId, OutletId>,
     ) -> TractResult<TVec<OutletId>> {
+        budget::at(Some(&node.name))?;
         let mut inner = InferenceNode { op: self.op.clone(), ..node.clone() };
         let mut wide = HashMap::new();
         let mut is_widened = false;

@@ -1,0 +1,45 @@
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// How much time and memory an engine may take to load a model and to make a plan of it: so many times what it allows for a
+/// model of that size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoadBudget(NonZeroU32);
+
+impl LoadBudget {
+    /// So many times the usual.
+    pub const fn times(factor: NonZeroU32) -> Self {
+        Self(factor)
+    }
+
+    /// How many times the usual.
+    pub const fn factor(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl Default for LoadBudget {
+    fn default() -> Self {
+        Self(NonZeroU32::MIN)
+    }
+}
+
+impl FromStr for LoadBudget {
+    type Err = InvalidLoadBudget;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self).map_err(|_| InvalidLoadBudget)
+    }
+}
+
+impl fmt::Display for LoadBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A text that is no [`LoadBudget`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is a whole number from 1 on: how many times the usual")]
+pub struct InvalidLoadBudget;
