@@ -2,6 +2,8 @@
 
 mod process;
 
+use std::collections::BTreeSet;
+
 use process::{Workplace, model};
 use serde_json::{Value, json};
 
@@ -40,7 +42,7 @@ fn dumped(place: &Workplace) -> Vec<(String, String, u64)> {
 
 #[test]
 fn a_profiler_section_leaves_a_raw_recording_in_its_own_output() {
-    let (place, ended) = with_file(PROFILER, &["--loop", "3"]);
+    let (place, ended) = with_file(PROFILER, &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let recording = place.only("result/profiler");
     assert_eq!(place.tree(&recording), ["manifest.json", "names.jsonl", "records.bin"], "nothing is exported");
@@ -62,11 +64,91 @@ fn a_raw_recording_becomes_a_timeline_and_tables_by_export() {
 }
 
 #[test]
-fn a_profiler_switch_that_is_not_on_records_nothing_and_says_so() {
-    let (place, ended) = with_file(r#"{"profiler": {"switch": "off", "output": "./result/profiler"}}"#, &[]);
+fn the_profiler_switch_records_when_it_is_on_and_else_nothing_which_is_said() {
+    for (section, recordings) in [
+        (json!({"switch": "on", "output": "./result/profiler"}), 1),
+        (json!({"switch": "off", "output": "./result/profiler"}), 0),
+        (json!({"output": "./result/profiler"}), 0),
+    ] {
+        let (place, ended) = with_file(&json!({ "profiler": section }).to_string(), &[]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stderr.contains("warning: /profiler/switch"), recordings == 0, "{ended:?}");
+        assert_eq!(
+            place.tree("result/profiler").iter().filter(|path| path.ends_with("records.bin")).count(),
+            recordings
+        );
+        assert_eq!(place.tree("").len() > 1, recordings == 1, "{:?}", place.tree(""));
+    }
+}
+
+/// A recording with these keys beside switch and output: the switches of its manifest, and what its timeline is made of.
+fn profiled(keys: Value) -> (Value, BTreeSet<String>) {
+    let mut section = json!({"switch": "on", "output": "./result/profiler"});
+    section.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    let (place, ended) = with_file(&json!({ "profiler": section }).to_string(), &["--loop", "3"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    ended.says(&["warning: /profiler/switch"]);
-    assert_eq!(place.tree(""), ["acl.json"]);
+    let recording = place.only("result/profiler");
+    let switches = place.json(&format!("{recording}/manifest.json"))["switches"].clone();
+    assert_eq!(place.export(&[&recording, "--format", "chrome"]).code, Some(0));
+    let timeline = place.json(&format!("{recording}/timeline.json"));
+    let name = |event: &Value| match event["ph"].as_str()? {
+        "X" => Some(event["cat"].as_str()?.to_owned()),
+        "C" => Some(event["name"].as_str()?.to_owned()),
+        _ => None,
+    };
+    (switches, timeline.as_array().unwrap().iter().filter_map(name).collect())
+}
+
+#[test]
+fn each_switch_of_the_profiler_section_decides_about_its_own_records_and_no_others() {
+    let (alone, kinds) = profiled(json!({}));
+    let usual = json!({"model-execution": true, "runtime-api": true, "sys-cpu-profiling": false,
+        "sys-hardware-mem": false, "sys-pid-profiling": false, "sys-profiling": false, "task-time": true});
+    assert_eq!(alone, usual);
+    let expected = ["copy", "engine_call", "operator", "run"].map(str::to_owned);
+    assert_eq!(kinds, BTreeSet::from(expected));
+    for (keys, switch, on, records) in [
+        (json!({"task_time": "off"}), "task-time", false, &["operator"][..]),
+        (json!({"task_time": "on"}), "task-time", true, &["operator"]),
+        (json!({"task_time": "l0"}), "task-time", true, &["operator"]),
+        (json!({"task_time": "l1"}), "task-time", true, &["operator"]),
+        (json!({"task_time": "l2"}), "task-time", true, &["operator"]),
+        (json!({"task_time": "l3"}), "task-time", true, &["operator"]),
+        (json!({"runtime_api": "off"}), "runtime-api", false, &["copy", "engine_call"]),
+        (json!({"runtime_api": "on"}), "runtime-api", true, &["copy", "engine_call"]),
+        (json!({"sys_hardware_mem_freq": 50}), "sys-hardware-mem", true, &["memory used", "memory for files"]),
+        // How busy processors are shows only after some of the system's ticks: profiler.rs waits for them.
+        (json!({"sys_cpu_freq": 20}), "sys-cpu-profiling", true, &[]),
+        (json!({"host_sys_usage": "cpu"}), "sys-profiling", true, &[]),
+        (json!({"host_sys_usage": "mem", "host_sys_usage_freq": 20}), "sys-pid-profiling", true, &[]),
+    ] {
+        let (switches, found) = profiled(keys.clone());
+        let mut expected = usual.clone();
+        expected[switch] = json!(on);
+        assert_eq!(switches, expected, "{keys}");
+        for record in records {
+            assert_eq!(found.contains(*record), on, "{keys}: {found:?}");
+        }
+        let others = kinds.iter().filter(|kind| !records.contains(&kind.as_str()));
+        assert!(others.clone().all(|kind| found.contains(kind)), "{keys}: {found:?}");
+    }
+}
+
+/// The keys of a section, as the refusal of one that does not exist lists them.
+fn keys_of(file: &Value) -> BTreeSet<String> {
+    let (_, ended) = with_file(&file.to_string(), &[]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let (_, list) = ended.stderr.split_once("the keys here are ").unwrap_or_else(|| panic!("{ended:?}"));
+    let (list, _) = list.split_once(" (E").unwrap_or_else(|| panic!("{ended:?}"));
+    list.replace(" and ", ", ").split(", ").map(str::to_owned).collect()
+}
+
+/// Every key of the object, but these, is named as without effect, and these are not.
+fn all_but_these_have_no_effect(ended: &process::Ended, pointer: &str, object: &Value, applied: &[&str]) {
+    for key in object.as_object().unwrap().keys() {
+        let said = ended.stderr.contains(&format!("note: {pointer}/{key}: no effect"));
+        assert_eq!(said, !applied.contains(&key.as_str()), "{pointer}/{key}: {ended:?}");
+    }
 }
 
 #[test]
@@ -78,9 +160,21 @@ fn every_profiler_key_of_the_manual_is_applied_or_named_as_without_effect() {
         "sys_io_sampling_freq": 50, "dvpp_freq": 50, "sys_lp_freq": 50, "sys_interconnection_freq": 20,
         "sys_cpu_freq": 20, "host_sys_usage_freq": 20, "llc_profiling": "read", "host_sys": "cpu,mem",
         "host_sys_usage": "cpu,mem", "sys_mem_serviceflow": "x", "optype": "Conv"});
+    let named: BTreeSet<String> = keys.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(named, keys_of(&json!({"profiler": {"?": 1}})), "every key is in this test");
     let (place, ended) = with_file(&json!({ "profiler": keys }).to_string(), &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    ended.says(&["/profiler/aic_metrics: no effect", "/profiler/l2: no effect", "/profiler/dvpp_freq: no effect"]);
+    let applied = [
+        "switch",
+        "output",
+        "task_time",
+        "runtime_api",
+        "sys_hardware_mem_freq",
+        "sys_cpu_freq",
+        "host_sys_usage",
+        "host_sys_usage_freq",
+    ];
+    all_but_these_have_no_effect(&ended, "/profiler", &keys, &applied);
     let manifest = place.json(&format!("{}/manifest.json", place.only("result/profiler")));
     let switches = json!({"model-execution": true, "runtime-api": false, "sys-cpu-profiling": true,
         "sys-hardware-mem": true, "sys-pid-profiling": true, "sys-profiling": true, "task-time": false});
@@ -146,7 +240,7 @@ fn weights_that_an_operator_takes_are_dumped_from_the_file() {
 #[test]
 fn the_other_dump_keys_of_the_manual_select_runs_ranges_and_statistics() {
     let file = dump_file(json!({"dump_level": "op", "dump_step": "0|2-3", "dump_data": "stats",
-    "dump_stats": ["Max", "Min"], "dump_op_switch": "off", "dump_debug": "off", "dump_list": [{
+    "dump_stats": ["Max", "Min"], "dump_list": [{
         "model_name": "digits_cnn",
         "opname_range": [{"begin": "/conv1/Conv", "end": "/conv2/Conv"}],
         "optype_blacklist": [{"name": "Relu", "pos": ["output0"]}],
@@ -160,6 +254,42 @@ fn the_other_dump_keys_of_the_manual_select_runs_ranges_and_statistics() {
     let both = ["/conv1/Conv", "/conv2/Conv"];
     assert_eq!(found, [0, 2, 3].into_iter().flat_map(|run| both.map(|name| (run, name))).collect::<Vec<_>>());
     assert!(place.tree("result").iter().all(|path| !path.ends_with(".npy")), "statistics are no tensors");
+}
+
+#[test]
+fn every_dump_key_of_the_manual_is_applied_or_named_as_without_effect() {
+    let keys = json!({"dump_path": "./result/dump", "dump_list": [{"model_name": "digits_cnn"}], "dump_mode": "all",
+        "dump_data": "stats", "dump_stats": ["Max"], "dump_level": "kernel", "dump_step": "0",
+        "dump_op_switch": "off", "dump_debug": "on", "dump_kernel_data": "printf,tensor"});
+    let mut named: BTreeSet<String> = keys.as_object().unwrap().keys().cloned().collect();
+    named.insert("dump_scene".to_owned());
+    assert_eq!(named, keys_of(&json!({"dump": {"?": 1}})), "every key is in this test");
+    let (place, ended) = with_file(&json!({ "dump": keys }).to_string(), &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let applied = ["dump_path", "dump_list", "dump_mode", "dump_data", "dump_level", "dump_step"];
+    all_but_these_have_no_effect(&ended, "/dump", &keys, &applied);
+    let table = place.text(&format!("{}/statistics.csv", place.only("result/dump")));
+    for column in ["Max Value", "Min Value", "L2norm"] {
+        assert!(table.lines().next().unwrap().contains(column), "all are written, also those that are not listed");
+    }
+
+    let scene = json!({"dump_scene": "lite_exception", "dump_path": "./result/dump"});
+    let (place, ended) = with_file(&json!({ "dump": scene }).to_string(), &[]);
+    assert_eq!((ended.code, place.tree("")), (Some(0), vec!["acl.json".to_owned()]), "{ended:?}");
+    ended.says(&["/dump/dump_scene: no effect", "warning: /dump/dump_scene"]);
+}
+
+#[test]
+fn every_key_of_an_entry_of_the_dump_list_is_one_that_these_tests_apply() {
+    let entry = json!({"dump": {"dump_path": "./result/dump", "dump_list": [{"?": 1}]}});
+    let applied = ["model_name", "layer", "opname_range", "optype_blacklist", "opname_blacklist", "watcher_nodes"];
+    assert_eq!(keys_of(&entry), applied.map(str::to_owned).into_iter().collect());
+    // The last one belongs to a scene that captures nothing here.
+    let nodes = json!({"dump_scene": "watcher", "dump_path": "./result/dump",
+        "dump_list": [{"watcher_nodes": ["/conv1/Conv"]}]});
+    let (place, ended) = with_file(&json!({ "dump": nodes }).to_string(), &[]);
+    assert_eq!((ended.code, place.tree("")), (Some(0), vec!["acl.json".to_owned()]), "{ended:?}");
+    ended.says(&["warning: /dump/dump_scene"]);
 }
 
 #[test]

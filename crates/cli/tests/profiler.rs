@@ -196,31 +196,63 @@ fn sys_pid_profiling_samples_this_process() {
 }
 
 #[test]
-fn switches_of_units_that_are_not_here_are_taken_with_a_note() {
-    for switch in ["dvpp-profiling=on", "aicpu=on"] {
-        let (_, ended) = profiled(&["--profiler-option", switch]);
-        ended.says(&[&format!("note: --profiler-option {switch}: no such unit here")]);
+fn switches_of_units_that_are_not_here_are_taken_with_a_note_and_change_nothing() {
+    let usual = recorded(&[]);
+    for name in ["dvpp-profiling", "aicpu"] {
+        for value in ["on", "off"] {
+            let switch = format!("{name}={value}");
+            let (place, ended) = profiled(&["--profiler-option", &switch]);
+            let notes: Vec<_> = ended.stderr.lines().collect();
+            assert!(notes.len() == 1 && notes[0].starts_with("note: "), "{notes:?}");
+            ended.says(&[&format!("note: --profiler-option {switch}: no such unit here")]);
+            assert_eq!((switches(&place), categories(&place).into_keys().collect()), usual, "{switch}");
+        }
+        let place = Workplace::new();
+        let wrong = format!("{name}=perhaps");
+        let model = model("digits_cnn.onnx");
+        let ended = place.benchmark(&[&model, "--profiler", "-o", "out", "--profiler-option", &wrong]);
+        ended.refused(2, &["'perhaps' is neither on nor off"]);
+        assert_eq!(place.tree(""), [""; 0]);
     }
+    assert_eq!(profiled(&[]).1.stderr, "", "they are on without a word, as in the original command line");
+}
+
+fn switches(place: &Workplace) -> Value {
+    place.json("out/profiler/run/manifest.json")["switches"].clone()
+}
+
+/// The switches of a recording that was made with these options, and what it has of which kind.
+fn recorded(options: &[&str]) -> (Value, Vec<String>) {
+    let (place, _) = profiled(options);
+    (switches(&place), categories(&place).into_keys().collect())
 }
 
 #[test]
 fn the_full_set_of_switches_with_their_values_is_one_command_line() {
-    let switches = [
-        "model-execution=on",
-        "sys-hardware-mem=on",
-        "sys-cpu-profiling=off",
-        "sys-profiling=off",
-        "sys-pid-profiling=off",
-        "dvpp-profiling=on",
-        "runtime-api=on",
-        "task-time=on",
-        "aicpu=on",
+    let all = [
+        ("model-execution", true),
+        ("sys-hardware-mem", true),
+        ("sys-cpu-profiling", false),
+        ("sys-profiling", false),
+        ("sys-pid-profiling", false),
+        ("dvpp-profiling", true),
+        ("runtime-api", true),
+        ("task-time", true),
+        ("aicpu", true),
     ];
-    let options = switches.map(|switch| ["--profiler-option", switch]).concat();
-    let (place, _) = profiled(&options);
-    let (default, _) = profiled(&[]);
-    let switches = |place: &Workplace| place.json("out/profiler/run/manifest.json")["switches"].clone();
-    assert_eq!(switches(&place), switches(&default), "they are the defaults");
+    // As in the original, and each the other way round.
+    let sets: [fn(bool) -> bool; 2] = [|on| on, |on| !on];
+    for set in sets {
+        let text = |on| if set(on) { "on" } else { "off" };
+        let options = all.map(|(name, on)| format!("--profiler-option={name}={}", text(on)));
+        let (found, kinds) = recorded(&options.each_ref().map(String::as_str));
+        let here = all.iter().filter(|(name, _)| !["dvpp-profiling", "aicpu"].contains(name));
+        let expected: BTreeMap<_, _> = here.map(|(name, on)| (*name, set(*on))).collect();
+        assert_eq!(found, json!(expected), "each is as it was given");
+        for (kind, on) in [("run", true), ("operator", true), ("engine_call", true), ("memory used", true)] {
+            assert_eq!(kinds.iter().any(|found| found == kind), set(on), "{kinds:?}");
+        }
+    }
 }
 
 #[test]
@@ -240,9 +272,17 @@ fn the_memory_for_records_and_what_happens_when_it_is_full_can_be_set() {
     let records = place.json("out/profiler/run/manifest.json")["records"].clone();
     assert_eq!(records["emitted"], records["delivered"], "lossless without a policy");
     assert!(records["frames"].as_u64().unwrap() > 5, "written whenever 4 KiB wait: {records}");
-    for policy in ["lossless", "discard", "overwrite"] {
-        let (place, _) = profiled(&["--profiler-policy", policy]);
-        assert_eq!(place.json("out/profiler/run/manifest.json")["complete"], true);
+    // Nothing is written before all of the memory is in use, which is soon.
+    for (policy, code) in [("lossless", 0), ("discard", 3), ("overwrite", 3)] {
+        let place = Workplace::new();
+        let model = model("digits_cnn.onnx");
+        let fixed = [model.as_str(), "--profiler", "--output", "out", "--output-dirname", "run", "--loop", "2000"];
+        let memory = ["--profiler-size", "64K", "--profiler-watermark", "64K", "--profiler-policy", policy];
+        let ended = place.benchmark(&[&fixed[..], &memory].concat());
+        let manifest = place.json("out/profiler/run/manifest.json");
+        let dropped = manifest["records"]["dropped"].as_u64().unwrap();
+        assert_eq!((ended.code, dropped > 0), (Some(code), code == 3), "{policy}: {manifest}");
+        assert_eq!(manifest["complete"], code == 0, "{policy}");
     }
 }
 

@@ -3,7 +3,7 @@
 mod fake;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -11,8 +11,39 @@ use fake::Chain;
 use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
 use proptest::prelude::*;
 
-/// A stream: the operator's name, the bytes, and each piece's offset, length and whether it is the last.
-type SeenStream = (String, u64, Vec<(u64, usize, bool)>);
+/// A stream as a sink saw it.
+struct SeenStream {
+    /// The operator's name.
+    name: String,
+    /// How many bytes were announced.
+    bytes: u64,
+    /// Each piece's offset, length and whether it is the last.
+    pieces: Vec<(u64, usize, bool)>,
+    /// The bytes of all pieces, one after the other.
+    content: Vec<u8>,
+}
+
+impl SeenStream {
+    /// It came in order, without a gap, with one last piece, and has the bytes that the operator computed.
+    fn is_whole(&self) -> bool {
+        let elements = match self.name.as_str() {
+            "last" => vec![0.5, f32::NAN],
+            // Each operator of the chain adds one to zeros.
+            name => {
+                let operator = NAMES.iter().position(|known| *known == name).expect("it is one of the chain's");
+                vec![operator as f32 + 1.0; self.bytes as usize / 4]
+            }
+        };
+        let computed: Vec<u8> = elements.into_iter().flat_map(f32::to_le_bytes).collect();
+        let mut next = 0;
+        let in_order = self.pieces.iter().all(|&(offset, length, last)| {
+            let follows = offset == next;
+            next += length as u64;
+            follows && last == (next == self.bytes)
+        });
+        in_order && next == self.bytes && self.content == computed
+    }
+}
 
 /// What a recording sink saw.
 #[derive(Default)]
@@ -31,7 +62,8 @@ struct Recorder<F> {
 impl<F: FnMut(&Stream) -> Answer + Send> Sink for Recorder<F> {
     fn begin(&mut self, stream: &Stream) -> Answer {
         let name = stream.origin.operator().name.clone();
-        self.seen.lock().unwrap().streams.push((name, stream.bytes, Vec::new()));
+        let stream = SeenStream { name, bytes: stream.bytes, pieces: Vec::new(), content: Vec::new() };
+        self.seen.lock().unwrap().streams.push(stream);
         Answer::Continue
     }
 
@@ -40,8 +72,9 @@ impl<F: FnMut(&Stream) -> Answer + Send> Sink for Recorder<F> {
         if answer != Answer::Again {
             let mut seen = self.seen.lock().unwrap();
             assert!(!seen.closed, "a piece after the end");
-            let pieces = &mut seen.streams.last_mut().unwrap().2;
-            pieces.push((piece.offset, piece.bytes.len(), piece.last));
+            let stream = seen.streams.last_mut().unwrap();
+            stream.pieces.push((piece.offset, piece.bytes.len(), piece.last));
+            stream.content.extend_from_slice(piece.bytes);
         }
         answer
     }
@@ -98,9 +131,9 @@ fn two_subscribers_each_get_every_stream_whole_and_in_order() {
     assert!(dumper.finish().unwrap().is_complete());
     for seen in [direct, queued] {
         let seen = seen.lock().unwrap();
-        let names: Vec<_> = seen.streams.iter().map(|(name, ..)| name.as_str()).collect();
+        let names: Vec<_> = seen.streams.iter().map(|stream| stream.name.as_str()).collect();
         assert_eq!(names, ["last", "a", "b", "c", "d", "e", "f"]);
-        assert!(seen.streams.iter().all(|(_, bytes, pieces)| *pieces == [(0, *bytes as usize, true)]));
+        assert!(seen.streams.iter().all(|stream| stream.pieces.len() == 1 && stream.is_whole()));
     }
 }
 
@@ -116,9 +149,9 @@ fn a_slow_sink_with_a_small_queue_gets_everything_while_the_run_waits() {
     opener.join().unwrap();
     let seen = seen.lock().unwrap();
     assert_eq!(seen.streams.len(), 6);
-    for (_, bytes, pieces) in &seen.streams {
-        assert!(pieces.len() > 10, "a queue of 64 KiB takes a tensor of 256 KiB only in pieces");
-        assert_eq!(pieces.iter().map(|piece| piece.1 as u64).sum::<u64>(), *bytes);
+    for stream in &seen.streams {
+        assert!(stream.pieces.len() > 10, "a queue of 64 KiB takes a tensor of 256 KiB only in pieces");
+        assert!(stream.is_whole(), "{}", stream.name);
     }
 }
 
@@ -152,7 +185,9 @@ fn under_drop_a_stalled_sink_costs_named_tensors_and_no_waiting() {
     let delivered = report.subscriptions[0].delivered.tensors;
     assert!(delivered >= 2 && losses.count() > 0, "{delivered} delivered, {} lost", losses.count());
     assert_eq!(delivered + losses.count(), 18);
-    assert_eq!(seen.lock().unwrap().streams.len() as u64, delivered);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.streams.len() as u64, delivered);
+    assert!(seen.streams.iter().all(SeenStream::is_whole), "a tensor comes whole or not at all");
     assert!(losses.named().iter().all(|missing| missing.reason.contains("drop")));
 }
 
@@ -166,14 +201,12 @@ fn under_spill_a_stalled_sink_loses_nothing_and_the_run_does_not_wait() {
     let (_, seen) = subscribe(&dumper, queued(1 << 20, policy), at_piece);
     // Returns although the sink has not taken a single piece.
     chain.run_with(&dumper, 0).unwrap();
-    assert!(seen.lock().unwrap().streams.iter().all(|(.., pieces)| pieces.is_empty()));
+    assert!(seen.lock().unwrap().streams.iter().all(|stream| stream.pieces.is_empty()));
     drop(open);
     assert!(dumper.finish().unwrap().is_complete());
     let seen = seen.lock().unwrap();
     assert_eq!(seen.streams.len(), 6);
-    for (_, bytes, pieces) in &seen.streams {
-        assert_eq!(pieces.iter().map(|piece| piece.1 as u64).sum::<u64>(), *bytes);
-    }
+    assert!(seen.streams.iter().all(SeenStream::is_whole));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "what was spilled has no name");
 }
 
@@ -194,7 +227,8 @@ fn a_panic_of_a_sink_ends_its_subscription_and_nothing_else() {
         assert!(report.subscriptions[0].errors[0].contains("the third piece is too much"));
         assert_eq!((report.subscriptions[0].delivered.tensors, report.subscriptions[0].losses.count()), (2, 4));
         assert!(report.subscriptions[1].is_complete());
-        assert_eq!(other.lock().unwrap().streams.len(), 6);
+        let other = other.lock().unwrap();
+        assert!(other.streams.len() == 6 && other.streams.iter().all(SeenStream::is_whole));
     }
 }
 
@@ -220,8 +254,10 @@ fn a_sink_can_skip_a_stream_ask_again_and_stop() {
         chain.run_with(&dumper, 0).unwrap();
         let report = dumper.finish().unwrap();
         let seen = seen.lock().unwrap();
-        let pieces: Vec<_> = seen.streams.iter().map(|(name, _, pieces)| (name.as_str(), pieces.len())).collect();
+        let pieces: Vec<_> = seen.streams.iter().map(|stream| (stream.name.as_str(), stream.pieces.len())).collect();
         assert_eq!(pieces, [("a", 1), ("b", 4), ("c", 4), ("d", 1)]);
+        let whole: Vec<_> = seen.streams.iter().map(SeenStream::is_whole).collect();
+        assert_eq!(whole, [false, true, true, false], "what is offered again is the same, and comes once");
         assert_eq!(report.subscriptions[0].delivered.tensors, 2);
         let lost: Vec<_> = report.subscriptions[0].losses.named().iter().map(|m| &*m.origin.operator().name).collect();
         assert_eq!(lost, ["d", "e", "f"]);
@@ -259,6 +295,7 @@ fn unsubscribing_delivers_what_waits_and_nothing_is_called_afterwards() {
     let report = dumper.unsubscribe(handle).unwrap().unwrap();
     assert_eq!(report.delivered.tensors, 6);
     assert!(seen.lock().unwrap().closed);
+    assert!(seen.lock().unwrap().streams.iter().all(SeenStream::is_whole));
     chain.run_with(&dumper, 1).unwrap();
     assert_eq!(seen.lock().unwrap().streams.len(), 6);
     assert!(dumper.unsubscribe(handle).unwrap().is_none());
@@ -284,6 +321,30 @@ fn a_sink_that_would_wait_for_itself_is_told_so() {
 }
 
 #[test]
+fn a_sink_that_unsubscribes_itself_is_refused_and_keeps_its_subscription() {
+    for delivery in [Delivery::Direct, Delivery::default()] {
+        let chain = Chain::new(&["a", "b", "last"], &[4]);
+        let dumper = Arc::new(Dumper::new());
+        let (told, answer) = channel();
+        let (inner, own) = (Arc::downgrade(&dumper), Arc::new(OnceLock::new()));
+        let this = Arc::clone(&own);
+        let (handle, seen) = subscribe(&dumper, delivery, move |_| {
+            let dumper = inner.upgrade().expect("the test holds the dumper");
+            let handle = *this.get().expect("it is set before the run");
+            told.send(dumper.unsubscribe(handle).map(drop)).expect("the test listens");
+            Answer::Continue
+        });
+        own.set(handle).expect("it is set once");
+        chain.run_with(&*dumper, 0).unwrap();
+        let report = dumper.unsubscribe(handle).unwrap().expect("it is still there");
+        assert_eq!((report.delivered.tensors, report.is_complete()), (2, true));
+        let answers: Vec<_> = answer.try_iter().collect();
+        assert!(matches!(answers[..], [Err(DumpError::FromWithin), Err(DumpError::FromWithin)]), "{answers:?}");
+        assert!(seen.lock().unwrap().streams.iter().all(SeenStream::is_whole));
+    }
+}
+
+#[test]
 fn runs_on_several_threads_do_not_mix_their_streams() {
     let chain = Chain::new(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
@@ -297,14 +358,7 @@ fn runs_on_several_threads_do_not_mix_their_streams() {
     assert!(dumper.finish().unwrap().is_complete());
     let seen = seen.lock().unwrap();
     assert_eq!(seen.streams.len(), 24);
-    for (_, bytes, pieces) in &seen.streams {
-        let mut next = 0;
-        for &(offset, length, last) in pieces {
-            assert_eq!(offset, next);
-            next += length as u64;
-            assert_eq!(last, next == *bytes);
-        }
-    }
+    assert!(seen.streams.iter().all(SeenStream::is_whole), "pieces of a stream are not mixed with another's");
 }
 
 #[test]
@@ -338,16 +392,10 @@ proptest! {
         chain.run_with(&dumper, 0).unwrap();
         prop_assert!(dumper.finish().unwrap().is_complete());
         let seen = seen.lock().unwrap();
-        let (_, bytes, pieces) = &seen.streams[0];
-        prop_assert_eq!(*bytes, elements as u64 * 4);
-        let mut next = 0;
-        for (index, &(offset, length, last)) in pieces.iter().enumerate() {
-            prop_assert_eq!(offset, next);
-            prop_assert!(length <= piece_size.max(64) && length % 4 == 0);
-            prop_assert_eq!(last, index + 1 == pieces.len());
-            next += length as u64;
-        }
-        prop_assert_eq!(next, *bytes);
-        prop_assert!(!pieces.is_empty());
+        let stream = &seen.streams[0];
+        prop_assert_eq!(stream.bytes, elements as u64 * 4);
+        prop_assert!(stream.pieces.iter().all(|&(_, length, _)| length <= piece_size.max(64) && length % 4 == 0));
+        prop_assert_eq!(stream.pieces.iter().filter(|(.., last)| *last).count(), 1);
+        prop_assert!(stream.is_whole());
     }
 }

@@ -122,10 +122,27 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_named_by_their_numbers() {
-        let names: Vec<_> = Kind::EngineCall.operations().map(|(_, name)| name).collect();
-        assert_eq!(names, ["load", "plan", "upload", "run", "download"]);
-        assert_eq!(Kind::EngineCall.operation_name(Operation(3)), Some("run"));
-        assert_eq!(Kind::EngineCall.operation_name(Operation(5)), None);
+    fn every_kind_and_every_operation_has_its_number_and_its_name() {
+        let expected: [(u16, &str, &[&str]); 8] = [
+            (1, "operator_dispatch", &["complete"]),
+            (2, "run", &["warm_up", "measured"]),
+            (3, "tensor_copy", &["host_to_host", "host_to_device", "device_to_host", "device_to_device"]),
+            (4, "tensor_allocation", &["allocate", "free"]),
+            (5, "marker", &["mark", "range"]),
+            (6, "counter", &["sample"]),
+            (7, "engine_call", &["load", "plan", "upload", "run", "download"]),
+            (8, "correlation_retirement", &["retire"]),
+        ];
+        assert_eq!(Kind::all().count(), expected.len());
+        for (kind, (raw, name, operations)) in Kind::all().zip(expected) {
+            assert_eq!((kind.as_raw(), kind.name(), kind.to_string().as_str()), (raw, name, name));
+            let found: Vec<_> = kind.operations().collect();
+            let named: Vec<_> = (0..).map(Operation).zip(operations.iter().copied()).collect();
+            assert_eq!(found, named, "{name}");
+            for (operation, text) in named {
+                assert_eq!(kind.operation_name(operation), Some(text), "{name}");
+            }
+            assert_eq!(kind.operation_name(Operation(operations.len() as u32)), None, "{name}");
+        }
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opscope_clock::{Ticks, Timestamp};
 use opscope_trace::records::{EngineCallOperation, MarkerOperation};
 use opscope_trace::{
-    Buffer, BufferOptions, Bytes, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId, KernelIndex,
-    Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter, current_correlation,
-    current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
+    Buffer, BufferOptions, Bytes, Category, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId,
+    KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter,
+    current_correlation, current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
 };
 
 /// Contexts are the whole process's: these tests take turns.
@@ -191,6 +191,61 @@ fn ranges_marks_and_counters_carry_their_names_and_nest() {
     let counted = taken(&counters, &counted);
     assert_eq!((counted[0].value, counted[0].thread), (12.5, current_thread()));
     assert_eq!(name_text(counted[0].name).as_deref(), Some("tokens/s"));
+}
+
+#[test]
+fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_else_is_cast() {
+    let _turn = turn();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let buffer = Buffer::create(BufferOptions::default(), move |batch| {
+        for record in batch.records() {
+            // As a tool does: the header first, then the payload as what the header says it is.
+            let header = record.header();
+            let payload = match record.kind() {
+                Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|dispatch| dispatch.run.0),
+                Some(Kind::Counter) => record.get::<CounterRecord>().map(|counter| counter.value as u64),
+                Some(Kind::Marker) => record.get::<MarkerRecord>().map(|marker| marker.depth.into()),
+                _ => None,
+            };
+            let casts = [
+                (Kind::OperatorDispatch, record.get::<DispatchRecord>().is_some()),
+                (Kind::Counter, record.get::<CounterRecord>().is_some()),
+                (Kind::Marker, record.get::<MarkerRecord>().is_some()),
+            ];
+            assert!(casts.iter().all(|(kind, is_one)| *is_one == (record.kind() == Some(*kind))), "{header:?}");
+            sender.send((header.category, header.kind, header.length, payload)).expect("the test listens");
+        }
+    });
+    let buffer = buffer.expect("the options make sense");
+    let context = Context::create();
+    for kind in [Kind::OperatorDispatch, Kind::Counter, Kind::Marker] {
+        context.configure(kind, Operations::All, &buffer).expect("it is free");
+    }
+    context.start().expect("it is there");
+    let foreign = Category(200);
+    let mut expected = Vec::new();
+    for turn in 0..50 {
+        let mut expect =
+            |category, kind, length: usize, payload| expected.push((category, kind, length as u16, payload));
+        emit(&dispatch(turn)).expect("there is room");
+        let length = size_of::<DispatchRecord>();
+        expect(Category::TRACING, Kind::OperatorDispatch.as_raw(), length, Some(turn));
+        emit(&CounterRecord { value: turn as f64, ..CounterRecord::default() }).expect("there is room");
+        expect(Category::TRACING, Kind::Counter.as_raw(), size_of::<CounterRecord>(), Some(turn));
+        // A tool's own record, of the number and the length that a dispatch has.
+        let own = Kind::OperatorDispatch.as_raw();
+        buffer.emit_bytes(foreign, own, &vec![0; length]).expect("there is room");
+        expect(foreign, own, length, None);
+        emit(&MarkerRecord { depth: turn as u32, ..MarkerRecord::default() }).expect("there is room");
+        expect(Category::TRACING, Kind::Marker.as_raw(), size_of::<MarkerRecord>(), Some(turn));
+        // A number that no kind has.
+        buffer.emit_bytes(Category::TRACING, 999, &[0; 8]).expect("there is room");
+        expect(Category::TRACING, 999, 8, None);
+    }
+    context.stop().expect("it is started");
+    buffer.flush().expect("it is there");
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(buffer.statistics().panics, 0);
 }
 
 #[test]

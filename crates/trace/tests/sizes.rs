@@ -130,6 +130,44 @@ fn a_record_that_finds_8_of_4000_bytes_free_starts_the_next_generation() {
 }
 
 #[test]
+fn records_that_come_to_3998_of_4000_bytes_leave_no_2_bytes_because_each_is_rounded_up_to_8() {
+    let fill = |policy| {
+        let (buffer, batches) = buffer(4000, 4000, policy);
+        for index in 0..499 {
+            emit(&buffer, 1, index, 8);
+        }
+        buffer.emit_bytes(OURS, 1, &[7; 6]).expect("it is the last that fits");
+        assert_eq!(next(&batches).len(), 500, "the watermark is reached");
+        buffer.emit_bytes(OURS, 1, &[8; 2]).expect("the policy decides");
+        (buffer, batches)
+    };
+    let (discarding, batches) = fill(Policy::Discard);
+    assert_eq!(discarding.statistics().total().dropped, 1);
+    discarding.flush().expect("it is there");
+    assert_eq!(batches.try_iter().count(), 0);
+
+    let (lossless, batches) = fill(Policy::Lossless);
+    lossless.flush().expect("it is there");
+    assert_eq!(next(&batches), [vec![8; 2]]);
+    assert_eq!((lossless.statistics().total().dropped, lossless.statistics().bytes), (0, Bytes::new(4008)));
+}
+
+#[test]
+fn a_flush_hands_over_all_records_that_wait_at_once() {
+    let (buffer, batches) = buffer(4096, 4096, Policy::Lossless);
+    for records in [1, 2, 100] {
+        (0..records).for_each(|index| emit(&buffer, (index % 2) as u16, index, 8));
+        assert_eq!(batches.try_iter().count(), 0, "nothing is due before");
+        buffer.flush().expect("it is there");
+        let batch: Vec<u64> = next(&batches).iter().map(|payload| number(payload)).collect();
+        assert_eq!(batch, (0..records).collect::<Vec<_>>());
+        assert_eq!(batches.try_iter().count(), 0, "one callback");
+    }
+    buffer.flush().expect("it is there");
+    assert_eq!(batches.try_iter().count(), 0, "and none for nothing");
+}
+
+#[test]
 fn a_discarding_buffer_drops_what_is_larger_than_its_room_until_it_is_flushed_explicitly() {
     let (buffer, batches) = buffer(4000, 4000, Policy::Discard);
     for index in 0..499 {

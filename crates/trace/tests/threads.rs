@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use opscope_trace::{
-    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, TraceError, on_callback_thread_creation,
+    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError,
+    on_callback_thread_creation,
 };
 
 const OURS: Category = Category(8);
@@ -106,6 +107,9 @@ fn a_flush_delivers_what_any_thread_emitted_before() {
             assert!(delivered.load(Ordering::SeqCst) >= before);
         }
     });
+    // The buffer is never full, so nothing but a flush delivers.
+    buffer.flush().expect("it is there");
+    assert_eq!(delivered.load(Ordering::SeqCst), 60_000);
 }
 
 #[test]
@@ -236,6 +240,84 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
         // Either ends in a destroyed buffer, for the callbacks keep each other full.
         while first.emit_bytes(OURS, 1, &[1]).is_ok() && second.emit_bytes(OURS, 1, &[1]).is_ok() {}
         let _ = (first.destroy(), second.destroy());
+    }
+}
+
+/// The name and the id of a callback's thread, and the numbers of the records that it got there.
+type Delivered = (Option<String>, thread::ThreadId, Vec<u64>);
+
+/// A buffer that tells on which thread it delivers what.
+fn telling(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
+    let (sender, receiver) = channel();
+    let buffer = Buffer::create(options, move |batch| {
+        let word = |record: RecordRef<'_>| u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
+        let this = thread::current();
+        let delivered = (this.name().map(str::to_owned), this.id(), batch.records().map(word).collect());
+        sender.send(delivered).expect("the test listens");
+    });
+    (buffer.expect("the options make sense"), receiver)
+}
+
+#[test]
+fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one() {
+    let [(first, of_first), (second, of_second)] = [(); 2].map(|()| telling(options(4096, 24)));
+    for (number, buffer) in [(0, &first), (10, &second), (20, &first), (30, &second)] {
+        (number..number + 3).for_each(|number| emit(buffer, 0, number).expect("there is room"));
+        // One batch is delivered before the next one is begun, so that each has the three records of its watermark.
+        buffer.flush().expect("it is there");
+    }
+    let all: Vec<Delivered> = of_first.try_iter().chain(of_second.try_iter()).collect();
+    let numbers: Vec<_> = all.iter().map(|(.., numbers)| numbers.as_slice()).collect();
+    assert_eq!(numbers, [[0, 1, 2], [20, 21, 22], [10, 11, 12], [30, 31, 32]]);
+    assert!(all.iter().all(|(_, thread, _)| *thread == all[0].1), "one thread for both: {all:?}");
+    assert_ne!(all[0].1, thread::current().id(), "and not the one that emitted");
+}
+
+#[test]
+fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_it() {
+    let created = CallbackThread::create("created");
+    let with = || telling(BufferOptions { thread: created.clone(), ..options(4096, 16) });
+    let [(first, of_first), (second, of_second)] = [with(), with()];
+    let (other, of_other) = telling(options(4096, 16));
+    for buffer in [&first, &second, &other] {
+        (0..100).for_each(|number| emit(buffer, 0, number).expect("it waits for room"));
+        buffer.flush().expect("it is there");
+    }
+    let mut threads = Vec::new();
+    for delivered in [of_first, of_second, of_other] {
+        let all: Vec<Delivered> = delivered.try_iter().collect();
+        let numbers: Vec<u64> = all.iter().flat_map(|(.., numbers)| numbers.iter().copied()).collect();
+        assert_eq!(numbers, (0..100).collect::<Vec<_>>());
+        assert!(all.iter().all(|(name, thread, _)| (name, thread) == (&all[0].0, &all[0].1)), "one thread: {all:?}");
+        threads.push((all[0].0.clone(), all[0].1));
+    }
+    assert_eq!(threads[0], threads[1], "both buffers' callbacks come from the created thread");
+    assert_eq!(threads[0].0.as_deref(), Some("created"));
+    assert_ne!(threads[0].1, threads[2].1, "a buffer that names no thread stays with the default one");
+}
+
+#[test]
+fn several_buffers_that_are_assigned_to_one_thread_are_delivered_by_it_from_then_on() {
+    let buffers = [(); 3].map(|()| telling(options(4096, 4096)));
+    for (buffer, _) in &buffers {
+        emit(buffer, 0, 0).expect("there is room");
+        buffer.flush().expect("it is there");
+    }
+    let thread = CallbackThread::create("assigned");
+    for (buffer, _) in &buffers {
+        buffer.assign(&thread).expect("it is there");
+        emit(buffer, 0, 1).expect("there is room");
+        buffer.flush().expect("it is there");
+    }
+    let told: Vec<[Delivered; 2]> = buffers
+        .iter()
+        .map(|(_, delivered)| [(); 2].map(|()| delivered.try_recv().expect("each flush delivered a record")))
+        .collect();
+    let [before, after] = told[0].each_ref().map(|(_, thread, _)| *thread);
+    assert_ne!(before, after);
+    for [first, second] in &told {
+        assert_eq!((first.1, &first.2[..], second.1, &second.2[..]), (before, &[0][..], after, &[1][..]));
+        assert_eq!(second.0.as_deref(), Some("assigned"));
     }
 }
 

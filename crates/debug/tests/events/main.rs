@@ -9,6 +9,7 @@ mod disorder;
 mod looking;
 mod notification;
 mod queues;
+mod rules;
 mod stepping;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_dump::{DumpError, Runs};
 
+use super::NoteKind;
 use super::ProblemKind::{Conflict, Content, Value};
 use super::dump_list::{self, DumpedModel, EntryRules};
 use super::field::{Field, Object, Report};
@@ -248,6 +249,7 @@ fn content(object: &Object<'_>, report: &mut Report) -> Option<DumpContent> {
         let what = "statistics are listed, and \"dump_data\" does not ask for them";
         field.problem(report, Conflict, what, "write \"dump_data\": \"stats\" beside it, or leave this key out");
     }
+    report.note(NoteKind::NoEffect, &field.pointer, "every statistic is written, those that are listed and the others");
     Some(DumpContent::Statistics(chosen))
 }
 

@@ -1,0 +1,67 @@
+//! `scripts/check-seeds`: what it takes for a row of docs/seeds.md that is driven by a test, and what it refuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A tree with the script, one test, and a page of one row per seed, of which the last has this test.
+fn tree(test: &str) -> TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| {
+        let path = tree.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    let rows: String =
+        (0..4).map(|seed| format!("| `00{seed}-row` | a rule | `crates/x/tests/x.rs::right` |\n")).collect();
+    let page = format!(
+        "| seed | about | library or command here | source |\n|---|---|---|---|\n| 004 | events | `liby.so.1` | `abi/y` |\n\n\
+         | id | what it says | test |\n|---|---|---|\n{rows}| `004-row` | a rule | {test} |\n"
+    );
+    write("docs/seeds.md", &page);
+    write("crates/x/tests/x.rs", "#[test]\nfn right() {}\n\n#[test]\n#[ignore]\nfn never() {}\n\nfn helper() {}\n");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-seeds");
+    fs::create_dir(tree.path().join("scripts")).unwrap();
+    fs::copy(script, tree.path().join("scripts/check-seeds")).unwrap();
+    tree
+}
+
+/// What the script says of a tree: whether all is well, and its messages.
+fn checked(tree: &TempDir) -> (bool, String) {
+    let output = Command::new(tree.path().join("scripts/check-seeds")).output().unwrap();
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_row_without_a_test_that_runs_is_refused() {
+    assert_eq!(checked(&tree("`crates/x/tests/x.rs::right`")), (true, String::new()));
+    for (test, says) in [
+        ("", "names no test"),
+        ("pending", "is pending"),
+        ("`crates/x/tests/x.rs::wrong`", "which crates/x/tests/x.rs does not have"),
+        ("`crates/x/tests/y.rs::right`", "which does not exist"),
+        ("`crates/x/tests/x.rs::never`", "is ignored and so never runs"),
+        ("`crates/x/tests/x.rs::helper`", "is a function but no test"),
+        ("`scripts/nothing`", "which is missing or cannot be executed"),
+    ] {
+        let (good, messages) = checked(&tree(test));
+        assert!(!good && messages.contains("004-row") && messages.contains(says), "{test}: {messages}");
+    }
+}
+
+#[test]
+fn a_row_of_a_library_that_exists_may_not_say_that_it_is_not_built() {
+    let tree = tree("not built: liby.so.1");
+    assert_eq!(checked(&tree), (true, String::new()), "there is no source of it");
+    fs::create_dir_all(tree.path().join("abi/y")).unwrap();
+    let (good, messages) = checked(&tree);
+    assert!(!good && messages.contains("004-row says that liby.so.1 is not built, but abi/y exists"), "{messages}");
+}
+
+#[test]
+fn a_row_of_a_library_that_no_seed_is_about_is_refused() {
+    let (good, messages) = checked(&tree("not built: libz.so.1"));
+    assert!(!good && messages.contains("\"libz.so.1\", which the table of the seeds does not have"), "{messages}");
+}
