@@ -43,7 +43,7 @@ pub fn render(report: &Report, job: &Job) -> String {
         let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
     }
     if let Some((directory, _)) = &job.output {
-        let run = directory.join(&job.run_name);
+        let run = directory.join(&report.run);
         let _ = writeln!(text, "outputs   {}", run.display());
         let _ = writeln!(text, "summary   {}_summary.json", run.display());
     }
