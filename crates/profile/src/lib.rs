@@ -23,7 +23,7 @@ mod whole_file;
 
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
-pub use export::Format;
+pub use export::{Exported, Format};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, Subject};
 pub use recording::{

@@ -209,7 +209,7 @@ impl Finished {
         let mut written = Vec::new();
         for format in formats {
             match recording.export(format, recording.directory()) {
-                Ok(files) => written.extend(files),
+                Ok(exported) => written.extend(exported.written),
                 Err(error) => self.fall_short(error.to_string()),
             }
         }

@@ -64,19 +64,23 @@ fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, Vec<PathBuf>>> {
 
 /// Removes every place of this process that is neither whole nor kept, for a process that ends without dropping them.
 pub fn remove_unfinished_places() {
+    let mut made_for_all = Vec::new();
     for (partial, made) in std::mem::take(&mut *unfinished()) {
-        remove(&partial, &made);
+        remove(&partial);
+        made_for_all.extend(made);
     }
+    // What was made for one may hold what was made for another.
+    made_for_all.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
+    made_for_all.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
 }
 
 /// Best effort: what cannot be removed keeps a name that says what it is.
-fn remove(partial: &Path, made: &[PathBuf]) {
+fn remove(partial: &Path) {
     let _ = match fs::symlink_metadata(partial) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
         Ok(_) => fs::remove_file(partial),
         Err(_) => Ok(()),
     };
-    remove_empty(made);
 }
 
 /// Removes directories from the deepest on; the first one that is not empty ends it.
@@ -175,7 +179,8 @@ impl Drop for Place {
     fn drop(&mut self) {
         // What was taken from the list is kept, or removed already.
         if unfinished().remove(&self.partial).is_some() {
-            remove(&self.partial, &self.made);
+            remove(&self.partial);
+            remove_empty(&self.made);
         }
     }
 }

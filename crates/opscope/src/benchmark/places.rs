@@ -11,12 +11,12 @@ use super::place::{Place, PlaceError};
 pub(super) struct Places {
     /// The run's name: the one that was asked for, or that with a number.
     pub run_name: PathBuf,
+    /// The recording or the dump. It goes before the outputs, for which the directory above both may have been made.
+    pub data: Option<Place>,
     /// The model's outputs.
     pub outputs: Option<Place>,
     /// The summary, which does not exist yet.
     pub summary: Option<PathBuf>,
-    /// The recording or the dump.
-    pub data: Option<Place>,
 }
 
 /// The directories of data in that of results: no run has their names.
@@ -37,7 +37,7 @@ impl Places {
 
     fn of(job: &Job, number: u32) -> Result<Self, PlaceError> {
         let run_name = numbered(&job.run_name, number);
-        let mut places = Self { outputs: None, summary: None, data: None, run_name };
+        let mut places = Self { run_name, data: None, outputs: None, summary: None };
         let output = job.output.as_ref().map(|(directory, _)| directory.as_path());
         if let Some(directory) = output {
             let target = directory.join(&places.run_name);

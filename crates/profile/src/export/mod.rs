@@ -59,15 +59,33 @@ impl Format {
     }
 }
 
+/// What became of the files of a format.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exported {
+    /// The files that were written.
+    pub written: Vec<PathBuf>,
+    /// Those that had been there before and stay as they are.
+    pub existed: Vec<PathBuf>,
+}
+
 impl Recording {
-    /// Writes the files of a format into a directory that exists, and gives their paths. Memory does not grow with the
-    /// number of runs. A file appears under its name when it is whole.
+    /// Writes the files of a format into a directory that exists, but those that are there already. Memory does not grow
+    /// with the number of runs. A file appears under its name when it is whole.
     ///
     /// # Errors
-    /// When the recording cannot be read, a file exists already, or one cannot be written.
-    pub fn export(&self, format: Format, into: &Path) -> Result<Vec<PathBuf>, ProfileError> {
+    /// When the recording cannot be read, or a file cannot be written.
+    pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
+        let mut exported = Exported::default();
         let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());
-        files.map(|(name, writer)| write_file(self, into.join(name), *writer)).collect()
+        for (name, writer) in files {
+            let path = into.join(name);
+            if path.symlink_metadata().is_ok() {
+                exported.existed.push(path);
+            } else {
+                exported.written.push(write_file(self, path, *writer)?);
+            }
+        }
+        Ok(exported)
     }
 }
 
