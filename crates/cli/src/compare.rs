@@ -13,7 +13,7 @@ use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::{Messages, print};
+use crate::terminal::{Messages, print, print_json};
 
 /// The arguments of `opscope compare`.
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
         write_new(path, &comparison.csv())?;
     }
     if arguments.json {
-        print(comparison.json())?;
+        print_json(comparison.json())?;
         warn_of_problems();
     } else {
         let order = match arguments.order {

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use opscope::onnx::shown_text;
+
 /// How a command ends: the exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -21,29 +23,44 @@ pub enum Exit {
 pub struct Failure {
     /// How it ends.
     pub exit: Exit,
-    /// What was wrong, where, and what would be right.
-    message: String,
+    /// What was wrong, where, and what would be right: one line, but for a list of problems.
+    lines: Vec<String>,
 }
 
 impl Failure {
     /// The command failed.
     pub fn failed(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Failed, message: message.to_string() }
+        Self::new(Exit::Failed, message)
     }
 
     /// Something is there, but not what was asked for.
     pub fn incomplete(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Incomplete, message: message.to_string() }
+        Self::new(Exit::Incomplete, message)
     }
 
     /// The command was used wrongly.
     pub fn wrong_use(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::WrongUse, message: message.to_string() }
+        Self::new(Exit::WrongUse, message)
     }
+
+    /// The same, with a line for each problem.
+    pub fn with_problems<P: fmt::Display>(mut self, problems: impl IntoIterator<Item = P>) -> Self {
+        self.lines.extend(problems.into_iter().map(|problem| format!("  {}", one_line(problem))));
+        self
+    }
+
+    fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, lines: vec![one_line(message)] }
+    }
+}
+
+/// A message may repeat what a file says.
+fn one_line(message: impl fmt::Display) -> String {
+    shown_text(&message.to_string()).into_owned()
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.lines.join("\n"))
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use opscope::benchmark::Stage;
-use opscope::profile::{Format, ProfileError, Recording};
+use opscope::onnx::shown_text;
+use opscope::profile::{Exported, Format, ProfileError, Recording};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::{Messages, Progress, print};
+use crate::terminal::{Messages, Progress, print, print_json};
 
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
@@ -58,16 +60,18 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     let into = arguments.output.as_deref().unwrap_or(&arguments.recording);
     std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be made: {error}")))?;
-    let written: Result<Vec<Vec<PathBuf>>, ProfileError> =
+    let exported: Result<Vec<Exported>, ProfileError> =
         formats.into_iter().map(|format| recording.export(format, into)).collect();
     progress.finish();
-    let written = written.map_err(Failure::failed)?.concat();
+    let exported = exported.map_err(Failure::failed)?;
+    let written: Vec<&PathBuf> = exported.iter().flat_map(|exported| &exported.written).collect();
     if arguments.json {
-        print(serde_json::to_string(&written).map_err(Failure::failed)?)?;
+        print_json(json!(written))?;
     } else {
-        for path in &written {
-            print(path.display())?;
-        }
+        written.iter().try_for_each(|path| print(shown_text(&path.to_string_lossy())))?;
+    }
+    for path in exported.iter().flat_map(|exported| &exported.existed) {
+        messages.note(format!("{} exists already and stays as it is", path.display()));
     }
     for problem in recording.problems() {
         messages.warning(format!("the recording is incomplete: {problem}"));

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope::dump::Inspection;
-use opscope::onnx::{Attribute, Dim, Graph, Value};
+use opscope::onnx::{Attribute, Dim, Graph, Value, shown_text};
 use opscope::profile::Recording;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
@@ -35,18 +35,18 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     }
     if is_model {
         let graph = Graph::load(path).map_err(Failure::wrong_use)?;
-        print(if arguments.json { model_json(&graph).to_string() } else { model_text(&graph) })?;
-        return Ok(Exit::Done);
+        let printed = if arguments.json { print_json(model_json(&graph)) } else { print(model_text(&graph)) };
+        return printed.map(|()| Exit::Done);
     }
     if is_recording {
         return recording(path, arguments.json);
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
-    print(match arguments {
-        InspectArguments { json: true, .. } => inspection.json().to_string(),
-        InspectArguments { check: true, .. } => inspection.verdict().trim_end().to_owned(),
-        _ => inspection.text().trim_end().to_owned(),
-    })?;
+    match arguments {
+        InspectArguments { json: true, .. } => print_json(inspection.json())?,
+        InspectArguments { check: true, .. } => print(inspection.verdict().trim_end())?,
+        _ => print(inspection.text().trim_end())?,
+    }
     Ok(if inspection.dump.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
 
@@ -55,19 +55,18 @@ fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
     let account = recording.account().map_err(Failure::failed)?;
     let manifest = recording.manifest();
     if as_json {
-        print(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
+        print_json(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
     } else {
         let (model, engine) = (&manifest.model, &manifest.engine);
         let state = if recording.is_complete() { "complete" } else { "NOT complete" };
         let mut text = String::new();
-        let _ = writeln!(text, "{}: a recording, {state}", path.display());
-        let _ = writeln!(
-            text,
-            "model {} ({}), {} {}, {}",
-            model.path, model.xxh3, engine.name, engine.version, engine.fidelity
-        );
+        let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
+        let said =
+            [&model.path, &model.xxh3, &engine.name, &engine.version, &engine.fidelity].map(|said| shown_text(said));
+        let [model, xxh3, engine, version, fidelity] = said;
+        let _ = writeln!(text, "model {model} ({xxh3}), {engine} {version}, {fidelity}");
         for problem in recording.problems() {
-            let _ = writeln!(text, "problem: {problem}");
+            let _ = writeln!(text, "problem: {}", shown_text(problem));
         }
         print(text + "\n" + account.to_text(20).trim_end())?;
     }
@@ -77,23 +76,30 @@ fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
 fn shape(value: &Value) -> String {
     let dims = value.shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "));
     let dtype = value.dtype.map_or("?".to_owned(), |dtype| dtype.to_string());
-    format!("{dtype} [{}]", dims.unwrap_or_else(|| "...".to_owned()))
+    format!("{dtype} [{}]", shown_text(&dims.unwrap_or_else(|| "...".to_owned())))
+}
+
+fn shown_path(path: &Path) -> String {
+    shown_text(&path.to_string_lossy()).into_owned()
 }
 
 fn model_text(graph: &Graph) -> String {
     let mut text = String::new();
     let source = &graph.source;
-    let _ = writeln!(text, "{}: graph '{}', xxh3 {:016x}", source.path.display(), graph.name, source.xxh3);
+    let (path, name) = (shown_path(&source.path), shown_text(&graph.name));
+    let _ = writeln!(text, "{path}: graph '{name}', xxh3 {:016x}", source.xxh3);
     let opsets: Vec<_> = graph
         .opsets
         .iter()
-        .map(|(domain, version)| format!("{} {version}", if domain.is_empty() { "ai.onnx" } else { domain }))
+        .map(|(domain, version)| {
+            format!("{} {version}", shown_text(if domain.is_empty() { "ai.onnx" } else { domain }))
+        })
         .collect();
-    let _ = writeln!(text, "made by '{}', operator sets {}", source.producer, opsets.join(", "));
+    let _ = writeln!(text, "made by '{}', operator sets {}", shown_text(&source.producer), opsets.join(", "));
     for (what, ids) in [("input ", &graph.inputs), ("output", &graph.outputs)] {
         for &id in ids {
             let value = graph.value(id);
-            let _ = writeln!(text, "{what} {} {}", value.name, shape(value));
+            let _ = writeln!(text, "{what} {} {}", shown_text(&value.name), shape(value));
         }
     }
     let _ = writeln!(text, "{} operators:", graph.operators.len());
@@ -101,15 +107,15 @@ fn model_text(graph: &Graph) -> String {
         let names = |values: &[Option<opscope::onnx::ValueId>]| {
             values
                 .iter()
-                .map(|value| value.map_or("-", |value| &graph.value(value).name))
+                .map(|value| value.map_or("-".into(), |value| shown_text(&graph.value(value).name)))
                 .collect::<Vec<_>>()
                 .join(", ")
         };
         let (inputs, outputs) = (names(&operator.inputs), names(&operator.outputs));
-        let _ =
-            writeln!(text, "{:>5} {} {}: {inputs} -> {outputs}", operator.id.index(), operator.op_type, operator.name);
+        let (op_type, name) = (shown_text(&operator.op_type), shown_text(&operator.name));
+        let _ = writeln!(text, "{:>5} {op_type} {name}: {inputs} -> {outputs}", operator.id.index());
         for (name, attribute) in &operator.attributes {
-            let _ = writeln!(text, "        {name} = {}", shown(attribute));
+            let _ = writeln!(text, "        {} = {}", shown_text(name), shown_text(&shown(attribute)));
         }
     }
     text.trim_end().to_owned()

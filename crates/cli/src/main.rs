@@ -13,6 +13,7 @@ mod recover;
 mod terminal;
 mod wishes;
 
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -53,7 +54,10 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configura
      4 compared and different.";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(options::expand(std::env::args_os()));
+    let cli = match Cli::try_parse_from(options::expand(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(answer) => return explain(&answer),
+    };
     let outcome = match cli.command {
         Command::Benchmark(arguments) => benchmark::run(*arguments),
         Command::Export(arguments) => export::run(&arguments),
@@ -68,6 +72,19 @@ fn main() -> ExitCode {
             eprintln!("error: {failure}");
             failure.exit.into()
         }
+    }
+}
+
+/// Shows the help, the version, or what is wrong with the command line.
+fn explain(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            // A closed stderr is no reason to end in another way.
+            let _ = writeln!(io::stderr(), "error: the help cannot be printed: {error}");
+            Exit::Failed.into()
+        }
+        _ if answer.use_stderr() => Exit::WrongUse.into(),
+        _ => Exit::Done.into(),
     }
 }
 

@@ -8,7 +8,7 @@ use opscope::trace::{self, Kind, RecoverError};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// The arguments of `opscope recover`.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
             let header = record.header();
             let kind = record.kind().map(Kind::name);
             let payload: String = record.payload().iter().map(|byte| format!("{byte:02x}")).collect();
-            print(json!({
+            print_json(json!({
                 "category": header.category.0, "kind": kind, "kind_number": header.kind, "payload": payload,
             }))?;
         }
@@ -43,7 +43,7 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
             .damage
             .iter()
             .map(|damage| json!({ "chunk": damage.chunk, "thread": damage.thread.0, "lost_bytes": damage.lost.get() }));
-        print(json!({
+        print_json(json!({
             "schema": "opscope.recover/1", "records": report.records, "bytes": report.bytes.get(),
             "delivered": report.delivered, "dropped": report.dropped, "ended": report.ended,
             "process": report.process, "names": report.names.len(), "damage": damage.collect::<Vec<_>>(),

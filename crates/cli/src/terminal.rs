@@ -1,5 +1,6 @@
 //! What goes to the terminal: results to stdout, messages and progress to stderr.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +10,26 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope::benchmark::{Stage, remove_unfinished_places};
+use opscope::onnx::shown_text;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::exit::Failure;
 
-/// Prints a result. Whoever reads stdout may have seen enough and closed it: that is no failure.
+/// Prints a result, line by line as it may be shown. A reader that has seen enough and closed stdout is no failure.
 pub fn print(text: impl Display) -> Result<(), Failure> {
+    let text = text.to_string();
+    let lines: Vec<_> = text.split('\n').map(shown_text).collect();
+    write(&lines.join("\n"))
+}
+
+/// Prints a result as JSON, with JSON's own escapes for characters that would do something on a terminal.
+pub fn print_json(document: impl Display) -> Result<(), Failure> {
+    write(&escaped_json(&document.to_string()))
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -24,6 +37,23 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// JSON has such characters only in strings, and line breaks outside of them only for people.
+fn escaped_json(text: &str) -> Cow<'_, str> {
+    let hidden = |c: char| c != '\n' && matches!(shown_text(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
+    if !text.contains(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hidden(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Messages for the person at the terminal.
@@ -56,7 +86,7 @@ impl Messages {
     fn say(self, kind: &str, text: impl Display) {
         if !self.quiet {
             // A closed stderr is no reason to stop working.
-            let _ = writeln!(io::stderr(), "{kind}: {text}");
+            let _ = writeln!(io::stderr(), "{kind}: {}", shown_text(&text.to_string()));
         }
     }
 }
@@ -165,4 +195,19 @@ fn end(signal: i32, stage: Stage) -> ! {
     let _ = writeln!(io::stderr(), "interrupted while {stage}");
     let code = CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code);
     std::process::exit(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_the_same_document_without_a_character_that_a_terminal_obeys() {
+        let document = serde_json::json!({ "a\u{1b}\u{9b}": "\u{202e}\n\u{7f}\u{e0041}", "b": ["größe", "\u{200b}"] });
+        for text in [document.to_string(), serde_json::to_string_pretty(&document).unwrap()] {
+            let escaped = escaped_json(&text);
+            assert!(escaped.split('\n').all(|line| matches!(shown_text(line), Cow::Borrowed(_))), "{escaped}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), document);
+        }
+    }
 }

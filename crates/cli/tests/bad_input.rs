@@ -3,6 +3,7 @@
 mod process;
 
 use std::fs;
+use std::process::Stdio;
 
 use process::{Ended, Workplace, end, fixture, model};
 
@@ -165,24 +166,76 @@ fn an_output_that_cannot_be_written() {
 }
 
 #[test]
-fn a_result_that_exists_is_never_overwritten() {
+fn a_result_that_exists_is_never_overwritten_and_the_run_gets_another_name() {
     let digits = model("digits_cnn.onnx");
     let fixed = [digits.as_str(), "--output", "out", "--output-dirname", "run"];
-    for existing in ["out/run/mine", "out/run_summary.json", "out/run.partial"] {
+    let of_data = [("--profiler", "out/profiler/run/mine"), ("--dump", "out/dump/run/mine")];
+    let of_any = ["out/run/mine", "out/run_summary.json", "out/run.partial"].into_iter();
+    let of_any = of_any.flat_map(|existing| ["--profiler", "--dump", "--json"].map(|option| (option, existing)));
+    for (option, existing) in of_data.into_iter().chain(of_any) {
         let place = Workplace::new();
         place.write(existing, "mine");
         let before = place.tree("");
-        for instrument in [None, Some("--profiler"), Some("--dump")] {
-            place.benchmark(&[&fixed, instrument.as_slice()].concat()).refused(2, &["exists already"]);
-        }
-        assert_eq!((place.tree(""), place.text(existing)), (before, "mine".to_owned()));
+        let ended = place.benchmark_well(&[&fixed[..], &[option]].concat());
+        ended.says(&["note: the name run is taken; this run is run-2"]);
+        assert_eq!(place.text(existing), "mine");
+        assert!(place.path("out/run-2").is_dir() && place.path("out/run-2_summary.json").is_file());
+        let added: Vec<_> = place.tree("").into_iter().filter(|path| !before.contains(path)).collect();
+        let names_it = |path: &String| path.contains("run-2") || ["out/profiler", "out/dump"].contains(&path.as_str());
+        assert!(added.iter().all(names_it), "{existing}: {added:?}");
     }
-    for (instrument, existing) in [("--profiler", "out/profiler/run/mine"), ("--dump", "out/dump/run/mine")] {
+}
+
+#[test]
+fn a_command_can_be_repeated_and_each_run_has_places_of_its_own() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for (name, option) in [("first", "--profiler"), ("dump", "--dump"), ("profiler", "--profiler")] {
+        let repeated = [digits.as_str(), "--output", "out", "--output-dirname", name, option, "--json"];
+        let run = |_| place.benchmark_well(&repeated).json()["run"].as_str().unwrap().to_owned();
+        let [once, twice] = [1, 2].map(run);
+        assert_ne!(once, twice);
+        for run in [once, twice] {
+            let data = option.trim_start_matches('-');
+            assert!(place.path(&format!("out/{data}/{run}/manifest.json")).is_file(), "{run}");
+            assert_eq!(place.json(&format!("out/{run}_summary.json"))["run"], run.as_str());
+            assert_eq!(place.tree(&format!("out/{run}")), ["pure_infer_data_0.bin"]);
+        }
+    }
+}
+
+#[test]
+fn runs_of_the_same_second_get_names_of_their_own() {
+    let place = Workplace::new();
+    place.write("acl.json", r#"{"profiler": {"switch": "on", "output": "recordings"}}"#);
+    let digits = model("digits_cnn.onnx");
+    let start = |arguments: &[&str]| {
+        let mut command = place.command(&[&["benchmark", digits.as_str(), "--json"], arguments].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let named = ["--output", "out", "--output-dirname", "run", "--profiler"];
+    let both = [&named[..], &["--acl-json-path", "acl.json"]];
+    let running: Vec<_> = both.into_iter().flat_map(|arguments| [0; 4].map(|_| start(arguments))).collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(fs::read_dir(place.path("out/profiler")).unwrap().count(), 4);
+    assert_eq!(fs::read_dir(place.path("recordings")).unwrap().count(), 4);
+    assert!(place.tree("").iter().all(|path| !path.ends_with(".partial")), "{:?}", place.tree(""));
+}
+
+#[test]
+fn results_are_not_written_through_a_link_in_the_directory_of_results() {
+    for (option, link) in [("--profiler", "profiler"), ("--dump", "dump"), ("--json", "inner")] {
         let place = Workplace::new();
-        place.write(existing, "mine");
-        let before = place.tree("");
-        place.benchmark(&[&fixed[..], &[instrument]].concat()).refused(2, &["exists already"]);
-        assert_eq!((place.tree(""), place.text(existing)), (before, "mine".to_owned()));
+        place.write("mine/x", "mine");
+        fs::create_dir(place.path("out")).unwrap();
+        std::os::unix::fs::symlink(place.path("mine"), place.path("out").join(link)).unwrap();
+        let digits = model("digits_cnn.onnx");
+        let ended = place.benchmark(&[&digits, "--output", "out", "--output-dirname", "inner/run", option]);
+        ended.refused(2, &["is a link", link]);
+        assert_eq!(place.tree("mine"), ["x"]);
     }
 }
 
@@ -204,6 +257,18 @@ fn a_result_that_cannot_be_printed_is_a_failure() {
     let output = command.stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("error: the result cannot be printed"));
+}
+
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    let place = Workplace::new();
+    for arguments in [&["--help"][..], &["--version"], &["benchmark", "--help"], &["help", "export"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.command(arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().starts_with("error: the help cannot be printed"));
+        assert_eq!(end(&mut place.command(arguments)).code, Some(0), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -344,6 +344,41 @@ fn exports_made_afterwards_are_those_made_at_once() {
 }
 
 #[test]
+fn export_adds_what_is_not_there_yet_and_leaves_what_is() {
+    let (place, _) = profiled(&[]);
+    place.write("out/profiler/run/timeline.json", "mine");
+    fs::remove_file(place.path("out/profiler/run/op_statistic.csv")).unwrap();
+    let ended = place.export(&["out/profiler/run", "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.json(), json!(["out/profiler/run/op_statistic.csv"]));
+    ended.says(&["note: out/profiler/run/timeline.json exists already and stays as it is"]);
+    assert_eq!(place.text("out/profiler/run/timeline.json"), "mine");
+}
+
+#[test]
+fn exporting_a_recording_that_somebody_else_made_writes_through_no_link_in_it() {
+    let (place, _) = profiled(&[]);
+    place.write("mine", "mine");
+    let recording = place.path("out/profiler/run");
+    for name in EXPORTS {
+        fs::remove_file(recording.join(name)).unwrap();
+        for suffix in ["", ".part", ".partial", ".new", ".tmp"] {
+            std::os::unix::fs::symlink(place.path("mine"), recording.join(format!("{name}{suffix}"))).unwrap();
+        }
+    }
+    std::os::unix::fs::symlink(place.path("not-yet"), recording.join("msprof_tx.csv")).unwrap();
+    // The links under the exports' own names exist, so nothing is written; without them everything is.
+    let ended = place.export(&["out/profiler/run"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
+    EXPORTS.iter().for_each(|name| fs::remove_file(recording.join(name)).unwrap());
+    let ended = place.export(&["out/profiler/run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(EXPORTS.iter().all(|name| recording.join(name).symlink_metadata().unwrap().is_file()));
+    assert_eq!(place.text("mine"), "mine");
+    assert!(!place.path("not-yet").exists());
+}
+
+#[test]
 fn export_writes_one_format_if_one_is_asked_for_and_tells_paths_as_json() {
     let (place, _) = profiled(&[]);
     for (format, files) in [("perfetto", &EXPORTS[4..]), ("chrome", &EXPORTS[3..4]), ("csv", &EXPORTS[..3])] {

@@ -19,10 +19,11 @@ mod sampler;
 #[cfg(test)]
 mod snapshots;
 mod spread;
+mod whole_file;
 
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
-pub use export::Format;
+pub use export::{Exported, Format};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, Subject};
 pub use recording::{
@@ -30,3 +31,4 @@ pub use recording::{
     FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
     RunFact, SampleFact, Span, TensorKind,
 };
+pub use whole_file::write_whole;

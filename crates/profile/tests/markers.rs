@@ -26,7 +26,7 @@ fn markers(recording: &Recording) -> Vec<(String, bool)> {
 }
 
 fn export(recording: &Recording, format: Format, into: &Path) -> Vec<String> {
-    let paths = recording.export(format, into).expect("an export");
+    let paths = recording.export(format, into).expect("an export").written;
     paths.iter().map(|path| String::from_utf8_lossy(&fs::read(path).expect("an export")).into_owned()).collect()
 }
 

@@ -196,13 +196,17 @@ fn exports_tell_their_progress_and_leave_what_exists_alone() {
     let read = Arc::new(Mutex::new((0, 0)));
     let told = Arc::clone(&read);
     recording.set_progress(move |bytes, all| *told.lock().expect("no panic") = (bytes, all));
-    let written = recording.export(Format::Chrome, &directory).expect("an export");
-    assert!(recording.export(Format::Chrome, &directory).is_err());
+    let written = recording.export(Format::Chrome, &directory).expect("an export").written;
     let events: serde_json::Value =
         serde_json::from_slice(&fs::read(&written[0]).expect("an export")).expect("a JSON array");
     assert!(events.as_array().is_some_and(|events| events.len() > 4));
     let length = fs::metadata(directory.join("records.bin")).expect("a file").len();
     assert_eq!(*read.lock().expect("no panic"), (length, length), "progress ends at the end");
+
+    let made = fs::read(&written[0]).expect("an export");
+    let again = recording.export(Format::Chrome, &directory).expect("what exists stays");
+    assert_eq!((again.written.len(), &again.existed), (0, &written));
+    assert!(fs::read(&written[0]).expect("an export") == made);
 }
 
 #[test]

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json};
+use opscope::benchmark::{
+    AclError, Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json,
+};
 use opscope::model::EngineError;
-use opscope::onnx::Graph;
+use opscope::onnx::{Graph, shown_text};
 use opscope::{Session, SessionError};
 
 use self::attachable::Attachable;
@@ -19,7 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::options::{
     self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
 };
-use crate::terminal::{Interrupt, Messages, Progress, print};
+use crate::terminal::{Interrupt, Messages, Progress, print, print_json};
 
 /// Benchmarks.
 pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
@@ -51,7 +53,12 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     {
         let estimates = job.estimate().map_err(failure)?;
         progress.finish();
-        return print(text::estimates(&estimates, request.reporting.json)).map(|()| Exit::Done);
+        let printed = if request.reporting.json {
+            print_json(text::estimates_json(&estimates))
+        } else {
+            print(text::estimates(&estimates))
+        };
+        return printed.map(|()| Exit::Done);
     }
     let _server = match &request.debug_server {
         None => None,
@@ -66,13 +73,13 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
             let config = read_acl_json(path, messages)?;
             interrupt.enter(Stage::Loading);
             let graph = Graph::load(&request.model).map_err(Failure::wrong_use)?;
-            let graph = by_acl_json(&mut job, graph, &config, memory, messages)?;
+            let graph = by_acl_json(&mut job, graph, (path, &config), memory, messages)?;
             if *check_only {
                 progress.finish();
                 let fits = format!("{} fits {}", path.display(), request.model.display());
                 let json = serde_json::json!({ "schema": "opscope.check/1", "fits": true, "acl_json": path, "model": request.model });
-                print(if request.reporting.json { json.to_string() } else { fits })?;
-                return Ok(Exit::Done);
+                let printed = if request.reporting.json { print_json(json) } else { print(shown_text(&fits)) };
+                return printed.map(|()| Exit::Done);
             }
             Session::with_graph(Arc::new(graph), job.fidelity(), job.engine_threads)
                 .map_err(JobError::from)
@@ -82,6 +89,9 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     };
     progress.finish();
     let report = outcome.map_err(failure)?;
+    if report.run != job.run_name.to_string_lossy() {
+        messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
+    }
     show(&report, &job, &request)?;
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
@@ -95,7 +105,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
 
 fn show(report: &Report, job: &Job, request: &BenchmarkRequest) -> Result<(), Failure> {
     if request.reporting.json {
-        return print(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
+        return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
     print(text::render(report, job).trim_end())
 }
@@ -111,18 +121,18 @@ fn read_acl_json(path: &std::path::Path, messages: Messages) -> Result<AclConfig
 fn by_acl_json(
     job: &mut Job,
     graph: Graph,
-    config: &AclConfig,
+    (path, config): (&std::path::Path, &AclConfig),
     memory: &RecordMemory,
     messages: Messages,
 ) -> Result<Graph, Failure> {
     let defaults = job::profiler_options(None, memory);
-    let (instrumentation, notes) =
-        apply_acl_json(config, &graph, &job.run_name, &defaults).map_err(Failure::wrong_use)?;
+    let applied = apply_acl_json(config, &graph, &job.run_name, &defaults);
+    let (instrumentation, notes) = applied.map_err(|AclError(problems)| all(path, &problems))?;
     tell(&notes, messages);
     job::watch(job, instrumentation);
-    if let Instrumentation::Profiler { directory, .. } = &job.instrumentation {
+    if let Instrumentation::Profiler { .. } = &job.instrumentation {
         messages
-            .note(format!("only the raw recording is written; export it with: opscope export {}", directory.display()));
+            .note("only the raw recording is written; `opscope export DIR` makes the timeline and the tables of it");
     }
     Ok(graph)
 }
@@ -137,16 +147,20 @@ fn tell(notes: &[acl_json::Note], messages: Messages) {
 }
 
 fn all(path: &std::path::Path, problems: &[acl_json::Problem]) -> Failure {
-    let lines: Vec<_> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
-    Failure::wrong_use(format!("{} cannot be used:{}", path.display(), lines.concat()))
+    Failure::wrong_use(format!("{} cannot be used:", path.display())).with_problems(problems)
 }
 
 fn failure(error: JobError) -> Failure {
     if let JobError::Nothing { kept: Some(_) } = &error {
         return Failure::incomplete(error);
     }
+    if let JobError::Selection(problems) = &error {
+        return match &problems[..] {
+            [one] => Failure::wrong_use(one),
+            several => Failure::wrong_use("the selection does not fit the model:").with_problems(several),
+        };
+    }
     let wrong_use = match &error {
-        JobError::Selection(_) => true,
         JobError::Session(SessionError::File(_)) | JobError::Input(_) | JobError::Place(_) => true,
         JobError::Measure { source: MeasureError::Input(_), .. } => true,
         JobError::Measure { source: MeasureError::Engine(error), .. } => matches!(

@@ -43,25 +43,26 @@ pub fn render(report: &Report, job: &Job) -> String {
         let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
     }
     if let Some((directory, _)) = &job.output {
-        let run = directory.join(&job.run_name);
+        let run = directory.join(&report.run);
         let _ = writeln!(text, "outputs   {}", run.display());
         let _ = writeln!(text, "summary   {}_summary.json", run.display());
     }
     text
 }
 
-/// What dumps would be, one for every set of shapes.
-pub fn estimates(estimates: &[Estimate], as_json: bool) -> String {
-    if as_json {
-        let all = estimates.iter().map(|estimate| {
-            serde_json::json!({
-                "tensors": estimate.tensors, "bytes": estimate.bytes, "unknown": estimate.unknown,
-                "missing": estimate.missing, "at_most": estimate.at_most,
-            })
-        });
-        return serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
-            .to_string();
-    }
+/// What dumps would be, one for every set of shapes, for machines.
+pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
+    let all = estimates.iter().map(|estimate| {
+        serde_json::json!({
+            "tensors": estimate.tensors, "bytes": estimate.bytes, "unknown": estimate.unknown,
+            "missing": estimate.missing, "at_most": estimate.at_most,
+        })
+    });
+    serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
+}
+
+/// The same for people.
+pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
         let mebibytes = estimate.bytes as f64 / f64::from(1 << 20);
         let at_most = if estimate.at_most { "at most " } else { "" };

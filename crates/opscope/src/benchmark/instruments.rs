@@ -1,11 +1,11 @@
 //! The instruments of a job: made before the first run, closed after the last.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{About, Contents, DirectorySink, Dumper, Sink};
-use opscope_profile::{Call, Format, Profiler, Recording, Subject};
+use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, Subject};
 
 use super::job::{DumpForm, Instrumentation, Job, JobError, Surroundings};
 use super::place::Place;
@@ -143,7 +143,7 @@ impl Captures {
 
     fn finish(
         self,
-        mut place: Place,
+        place: Place,
         shortfalls: &[String],
         surroundings: &Surroundings<'_>,
     ) -> Result<Finished, JobError> {
@@ -153,45 +153,77 @@ impl Captures {
             Self::None => {}
             Self::Profiler(profiler, exports) => {
                 shortfalls.iter().for_each(|reason| profiler.set_incomplete(reason));
-                let manifest = profiler.finish()?;
-                finished.incomplete_because = manifest.incomplete_because.clone();
+                // What was measured is reported, whatever became of the recording.
+                match profiler.finish() {
+                    Ok(manifest) => finished.incomplete_because = manifest.incomplete_because,
+                    Err(error) => finished.fall_short(format!("the recording could not be closed: {error}")),
+                }
                 let mut written = Vec::new();
                 let mut account = None;
                 if !exports.is_empty() {
                     (surroundings.stage)(Stage::Exporting);
-                    let recording = Recording::open(place.partial())?;
-                    for format in exports {
-                        match recording.export(format, place.partial()) {
-                            Ok(files) => written.extend(files),
-                            Err(error) => finished.incomplete_because.push(error.to_string()),
-                        }
+                    match finished.export(place.partial(), exports) {
+                        Ok((files, found)) => (written, account) = (files, Some(found)),
+                        Err(error) => finished.fall_short(format!("the recording could not be exported: {error}")),
                     }
-                    account = Some(recording.account()?);
                 }
-                let directory = place.commit()?;
+                let directory = finished.commit(place);
                 let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
                 finished.profile = Some(ProfileSummary { directory, exports, account });
             }
             Self::Dumper(dumper) => {
                 shortfalls.iter().for_each(|reason| dumper.set_incomplete(reason));
-                let report = dumper.finish()?;
-                for subscription in &report.subscriptions {
+                let report = dumper.finish();
+                let directory = finished.commit(place);
+                let subscriptions = report.map(|report| report.subscriptions).unwrap_or_else(|error| {
+                    finished.fall_short(format!("the dump could not be closed: {error}"));
+                    Vec::new()
+                });
+                for subscription in &subscriptions {
                     finished.incomplete_because.extend(subscription.errors.iter().cloned());
                     let missing = subscription.losses.count();
                     if missing > 0 {
-                        finished.incomplete_because.push(format!("{missing} tensors are missing from the dump"));
+                        finished.fall_short(format!("{missing} tensors are missing from the dump"));
                     }
                     finished.dump = Some(DumpSummary {
-                        directory: place.target().to_owned(),
+                        directory: directory.clone(),
                         tensors: subscription.delivered.tensors,
                         bytes: subscription.delivered.bytes,
                         missing,
                     });
                 }
-                place.commit()?;
             }
         }
         Ok(finished)
+    }
+}
+
+impl Finished {
+    fn fall_short(&mut self, reason: String) {
+        self.incomplete_because.push(reason);
+    }
+
+    /// Writes the exports of a recording, and says where its time went. A format that cannot be written is named, and the
+    /// others are written nevertheless.
+    fn export(&mut self, recording: &Path, formats: Vec<Format>) -> Result<(Vec<PathBuf>, Account), ProfileError> {
+        let recording = Recording::open(recording)?;
+        let mut written = Vec::new();
+        for format in formats {
+            match recording.export(format, recording.directory()) {
+                Ok(exported) => written.extend(exported.written),
+                Err(error) => self.fall_short(error.to_string()),
+            }
+        }
+        Ok((written, recording.account()?))
+    }
+
+    /// Gives data its name, and says where it is then.
+    fn commit(&mut self, place: Place) -> PathBuf {
+        let partial = place.partial().to_owned();
+        place.commit().unwrap_or_else(|error| {
+            self.fall_short(format!("it stays in {partial:?}: {error}"));
+            partial
+        })
     }
 }
 

@@ -1,8 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,13 +10,14 @@ use opscope_debug::Debugger;
 use opscope_dump::{DumpError, Estimate, Request};
 use opscope_model::Fidelity;
 use opscope_onnx::Graph;
-use opscope_profile::{Format, ProfileError, ProfilerOptions};
+use opscope_profile::{Format, ProfileError, ProfilerOptions, write_whole};
 use opscope_tensor::Tensor;
 
 use super::instruments::Instruments;
 use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
 use super::outputs::{OutputFormat, OutputWriter};
-use super::place::{Place, PlaceError, run_name};
+use super::place::{Place, PlaceError};
+use super::places::{Places, run_name};
 use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
 use super::stage::Stage;
 use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
@@ -240,8 +240,9 @@ impl Job {
         if let Instrumentation::Dump { request, .. } = &self.instrumentation {
             request.selection.check(session.graph()).map_err(JobError::Selection)?;
         }
-        let places = Places::reserve(self)?;
+        let mut places = Places::reserve(self)?;
         let instruments = Instruments::create(self, session, places.data.as_ref())?;
+        places.data.iter_mut().for_each(Place::begun);
         instruments.check(session)?;
 
         let mut ended = Ended::default();
@@ -374,7 +375,7 @@ impl Job {
         if let Some(MeasureError::Write(error)) = &ended.failure {
             let mut reason = format!("the outputs could not be written: {error}");
             // Files that may be cut short do not come under the run's name.
-            if let Some(mut place) = outputs.take() {
+            if let Some(place) = outputs.take() {
                 place.keep();
                 reason.push_str(&format!("; some are in {:?}", place.partial()));
             }
@@ -392,7 +393,7 @@ impl Job {
         let loading = Calibration::since(ClockPair::now()).nanos(start, end) / 1e6;
         let mut report = Report {
             schema: "opscope.summary/1",
-            run: self.run_name.display().to_string(),
+            run: places.run_name.display().to_string(),
             opscope: env!("CARGO_PKG_VERSION"),
             args: self.arguments.clone(),
             pid: std::process::id(),
@@ -421,31 +422,28 @@ impl Job {
             dump: finished.dump,
             debugger: finished.debugger,
         };
-        if let Some(outputs) = outputs {
-            outputs.commit()?;
+        if let Some(place) = outputs {
+            let partial = place.partial().to_owned();
+            if let Err(error) = place.commit() {
+                report.fall_short(format!("the outputs stay in {partial:?}: {error}"));
+            }
         }
         if let Some(summary) = places.summary {
             // What was measured is worth more than the file about it: the caller still gets the report.
-            match write_summary(&report, &summary) {
-                Ok(()) => drop(summary.commit()?),
-                Err(error) => {
-                    report.complete = false;
-                    report.incomplete_because.push(format!("the summary was not written: {error}"));
-                }
+            if let Err(error) = write_summary(&report, &summary) {
+                report.fall_short(format!("the summary was not written: {error}"));
             }
         }
         Ok(report)
     }
 }
 
-fn write_summary(report: &Report, place: &Place) -> Result<(), PlaceError> {
-    let failed = PlaceError::io(place.partial());
-    let write = || {
-        let mut file = fs::File::create_new(place.partial())?;
-        serde_json::to_writer_pretty(&mut file, report)?;
+fn write_summary(report: &Report, path: &Path) -> Result<(), PlaceError> {
+    let written = write_whole(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, report)?;
         file.write_all(b"\n")
-    };
-    write().map_err(failed)
+    });
+    written.map_err(PlaceError::io(path))
 }
 
 /// How the measurements ended.
@@ -479,34 +477,6 @@ impl Ended {
             let runs = measurement.compute.len();
             self.incomplete_because.push(format!("the median was not as stable as wanted after {runs} runs"));
         }
-    }
-}
-
-/// Where results go.
-struct Places {
-    outputs: Option<Place>,
-    summary: Option<Place>,
-    /// The recording or the dump.
-    data: Option<Place>,
-}
-
-impl Places {
-    fn reserve(job: &Job) -> Result<Self, JobError> {
-        let data = match &job.instrumentation {
-            Instrumentation::None => None,
-            Instrumentation::Profiler { directory, .. } | Instrumentation::Dump { directory, .. } => {
-                Some(Place::reserve(directory.clone())?)
-            }
-        };
-        let mut places = Self { outputs: None, summary: None, data };
-        if let Some((directory, _)) = &job.output {
-            let target = directory.join(&job.run_name);
-            let mut summary = target.clone().into_os_string();
-            summary.push("_summary.json");
-            places.summary = Some(Place::reserve(PathBuf::from(summary))?);
-            places.outputs = Some(Place::directory(target)?);
-        }
-        Ok(places)
     }
 }
 

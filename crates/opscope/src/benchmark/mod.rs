@@ -8,6 +8,7 @@ mod latency;
 mod measure;
 mod outputs;
 mod place;
+mod places;
 mod report;
 mod stage;
 mod watch;
@@ -17,7 +18,8 @@ pub use job::{DumpForm, InputWish, Instrumentation, Job, JobError, Surroundings}
 pub use latency::{Latency, median_interval};
 pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
 pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
-pub use place::{Place, PlaceError, remove_unfinished_places, run_name};
+pub use place::{Place, PlaceError, remove_unfinished_places};
+pub use places::run_name;
 pub use report::{
     DebuggerSummary, DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
 };

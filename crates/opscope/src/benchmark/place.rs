@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 /// A directory or file that will exist when it is whole.
 ///
@@ -17,8 +20,8 @@ pub struct Place {
     partial: PathBuf,
     /// The directories above it that were made for it, the deepest first.
     made: Vec<PathBuf>,
-    keep: bool,
-    done: bool,
+    /// The directory above it, locked while nothing is there.
+    naming: Option<File>,
 }
 
 /// Why results cannot go where they should.
@@ -30,6 +33,12 @@ pub enum PlaceError {
         "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
     )]
     Exists(PathBuf),
+    /// Somebody else may have made the link.
+    #[error(
+        "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
+         with --output"
+    )]
+    Link(PathBuf),
     /// The file system refuses.
     #[error("{path:?} cannot be written: {source}")]
     Io {
@@ -55,53 +64,85 @@ fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, Vec<PathBuf>>> {
 
 /// Removes every place of this process that is neither whole nor kept, for a process that ends without dropping them.
 pub fn remove_unfinished_places() {
+    let mut made_for_all = Vec::new();
     for (partial, made) in std::mem::take(&mut *unfinished()) {
-        remove(&partial, &made);
+        remove(&partial);
+        made_for_all.extend(made);
     }
+    // What was made for one may hold what was made for another.
+    made_for_all.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
+    made_for_all.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
 }
 
 /// Best effort: what cannot be removed keeps a name that says what it is.
-fn remove(partial: &Path, made: &[PathBuf]) {
+fn remove(partial: &Path) {
     let _ = match fs::symlink_metadata(partial) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
         Ok(_) => fs::remove_file(partial),
         Err(_) => Ok(()),
     };
-    // Only empty directories can be removed so; the first one that is not ends it.
-    let _ = made.iter().try_for_each(fs::remove_dir);
+}
+
+/// Removes directories from the deepest on; the first one that is not empty ends it.
+fn remove_empty(directories: &[PathBuf]) {
+    let _ = directories.iter().try_for_each(fs::remove_dir);
+}
+
+/// Renames, but never to a name that exists.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot do it in one step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
 }
 
 impl Place {
-    /// Reserves a name, after making the directories above it.
+    /// Reserves a name below `root`, after making the directories above it. Until something is there, other runs that want
+    /// a name in the same directory wait.
     ///
     /// # Errors
-    /// When something of that name exists, or the directory above cannot be made or written.
-    pub fn reserve(target: PathBuf) -> Result<Self, PlaceError> {
+    /// When something of that name exists, when a directory below `root` is a link, or when the directory above cannot be
+    /// made or written.
+    pub fn reserve(root: &Path, target: PathBuf) -> Result<Self, PlaceError> {
         let mut partial = OsString::from(target.as_os_str());
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        if let Some(taken) = [&target, &partial].into_iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(PlaceError::Exists(taken.clone()));
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let below_root = || parent.ancestors().take_while(|above| *above != root && above.starts_with(root));
+        if let Some(link) = below_root().find(|above| above.is_symlink()) {
+            return Err(PlaceError::Link(link.to_owned()));
         }
-        let parent = target.parent().unwrap_or(Path::new("."));
         let missing = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err();
-        let made = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
-        let place = Self { partial, target, made, keep: false, done: false };
-        unfinished().insert(place.partial.clone(), place.made.clone());
-        // What was made before it failed goes away with the place.
-        let parent = place.target.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(PlaceError::io(parent))?;
-        Ok(place)
+        let made: Vec<_> = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
+        let made_above = fs::create_dir_all(parent).map_err(PlaceError::io(parent));
+        // A file system without locks does without: then two runs of the same moment may want one name, and one fails.
+        let naming = File::open(parent).ok().filter(|directory| directory.lock().is_ok());
+        let taken = || [&target, &partial].into_iter().find(|path| path.symlink_metadata().is_ok());
+        let free = made_above.and_then(|()| taken().map_or(Ok(()), |path| Err(PlaceError::Exists(path.clone()))));
+        if let Err(error) = free {
+            remove_empty(&made);
+            return Err(error);
+        }
+        unfinished().insert(partial.clone(), made.clone());
+        Ok(Self { partial, target, made, naming })
     }
 
     /// The same, and makes the directory.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    pub fn directory(target: PathBuf) -> Result<Self, PlaceError> {
-        let place = Self::reserve(target)?;
+    pub fn directory(root: &Path, target: PathBuf) -> Result<Self, PlaceError> {
+        let mut place = Self::reserve(root, target)?;
         fs::create_dir(&place.partial).map_err(PlaceError::io(&place.partial))?;
+        place.begun();
         Ok(place)
+    }
+
+    /// Something is there now: lets other runs look for names in the same directory.
+    pub fn begun(&mut self) {
+        self.naming = None;
     }
 
     /// Where to write.
@@ -115,8 +156,7 @@ impl Place {
     }
 
     /// From now on what is there stays there, also where this ends early.
-    pub fn keep(&mut self) {
-        self.keep = true;
+    pub fn keep(&self) {
         unfinished().remove(&self.partial);
     }
 
@@ -125,29 +165,24 @@ impl Place {
     /// # Errors
     /// When something of that name has come to exist, or the file system refuses.
     pub fn commit(mut self) -> Result<PathBuf, PlaceError> {
-        if self.target.symlink_metadata().is_ok() {
-            self.keep = true;
-            return Err(PlaceError::Exists(self.target.clone()));
-        }
-        fs::rename(&self.partial, &self.target).map_err(PlaceError::io(&self.target))?;
-        self.done = true;
-        Ok(self.target.clone())
+        // What is whole stays also where it cannot have its name.
+        self.keep();
+        rename_new(&self.partial, &self.target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => PlaceError::Exists(self.target.clone()),
+            _ => PlaceError::io(&self.target)(error),
+        })?;
+        Ok(std::mem::take(&mut self.target))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What was taken from the list is removed already.
-        let listed = unfinished().remove(&self.partial).is_some();
-        if listed && !self.done && !self.keep {
-            remove(&self.partial, &self.made);
+        // What was taken from the list is kept, or removed already.
+        if unfinished().remove(&self.partial).is_some() {
+            remove(&self.partial);
+            remove_empty(&self.made);
         }
     }
-}
-
-/// The name of a run that was given none: the local date and time, as in `2026_01_31-14_05_59`.
-pub fn run_name() -> String {
-    chrono::Local::now().format("%Y_%m_%d-%H_%M_%S").to_string()
 }
 
 #[cfg(test)]
@@ -159,7 +194,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
         fs::write(&target, "mine").unwrap();
-        assert!(matches!(Place::directory(target.clone()), Err(PlaceError::Exists(path)) if path == target));
+        assert!(
+            matches!(Place::directory(directory.path(), target.clone()), Err(PlaceError::Exists(path)) if path == target)
+        );
         assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
     }
 
@@ -167,12 +204,39 @@ mod tests {
     fn a_directory_appears_under_its_name_when_it_is_whole_and_not_at_all_otherwise() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("deep/er");
-        drop(Place::directory(target.clone()).unwrap());
+        drop(Place::directory(directory.path(), target.clone()).unwrap());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "directories that it made go with it");
-        let place = Place::directory(target.clone()).unwrap();
+        let place = Place::directory(directory.path(), target.clone()).unwrap();
         fs::write(place.partial().join("x"), "x").unwrap();
         assert!(!target.exists());
         place.commit().unwrap();
         assert_eq!(fs::read_to_string(target.join("x")).unwrap(), "x");
+    }
+
+    #[test]
+    fn what_takes_the_name_meanwhile_is_not_replaced_and_what_is_whole_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let place = Place::directory(directory.path(), target.clone()).unwrap();
+        fs::write(place.partial().join("x"), "x").unwrap();
+        // An empty directory, which a plain rename would replace.
+        fs::create_dir(&target).unwrap();
+        assert!(matches!(place.commit(), Err(PlaceError::Exists(path)) if path == target));
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(directory.path().join("a.partial/x")).unwrap(), "x");
+    }
+
+    #[test]
+    fn no_link_below_the_root_is_followed_but_the_root_itself_may_be_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let (elsewhere, root) = (directory.path().join("elsewhere"), directory.path().join("root"));
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &root).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", root.join("profiler")).unwrap();
+        let linked = Place::directory(&root, root.join("profiler/run"));
+        assert!(matches!(linked, Err(PlaceError::Link(path)) if path == root.join("profiler")));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing but the link");
+        Place::directory(&root, root.join("run")).unwrap().commit().unwrap();
+        assert!(elsewhere.join("run").is_dir());
     }
 }

@@ -172,6 +172,14 @@ pub struct DebuggerSummary {
     pub stopped_runs: u64,
 }
 
+impl Report {
+    /// Notes that something that was asked for was not done.
+    pub(super) fn fall_short(&mut self, reason: String) {
+        self.complete = false;
+        self.incomplete_because.push(reason);
+    }
+}
+
 impl Measured {
     /// Summarises a measurement; none if nothing was measured. `batch_size` is what the user says a run's samples are.
     pub(super) fn of(

@@ -11,10 +11,10 @@ mod op_summary;
 mod perfetto;
 mod protobuf;
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::whole_file::write_whole;
 use crate::{ProfileError, Recording};
 
 /// A form that a recording can be exported to.
@@ -59,42 +59,47 @@ impl Format {
     }
 }
 
+/// What became of the files of a format.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exported {
+    /// The files that were written.
+    pub written: Vec<PathBuf>,
+    /// Those that had been there before and stay as they are.
+    pub existed: Vec<PathBuf>,
+}
+
 impl Recording {
-    /// Writes the files of a format into a directory that exists, and gives their paths. Memory does not grow with the
-    /// number of runs. A file appears under its name when it is whole.
+    /// Writes the files of a format into a directory that exists, but those that are there already. Memory does not grow
+    /// with the number of runs. A file appears under its name when it is whole.
     ///
     /// # Errors
-    /// When the recording cannot be read, a file exists already, or one cannot be written.
-    pub fn export(&self, format: Format, into: &Path) -> Result<Vec<PathBuf>, ProfileError> {
+    /// When the recording cannot be read, or a file cannot be written.
+    pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
+        let mut exported = Exported::default();
         let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());
-        files.map(|(name, writer)| write_file(self, &into.join(name), *writer)).collect()
+        for (name, writer) in files {
+            let path = into.join(name);
+            if path.symlink_metadata().is_ok() {
+                exported.existed.push(path);
+            } else {
+                exported.written.push(write_file(self, path, *writer)?);
+            }
+        }
+        Ok(exported)
     }
 }
 
-fn write_file(recording: &Recording, path: &Path, writer: Writer) -> Result<PathBuf, ProfileError> {
-    if path.exists() {
-        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-        return Err(ProfileError::io("create", path)(exists));
-    }
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&part);
-    let mut file = BufWriter::with_capacity(1 << 20, file.map_err(ProfileError::io("create", &part))?);
-    let written = writer(recording, &mut file).and_then(|()| file.flush().map_err(ExportError::Write));
+fn write_file(recording: &Recording, path: PathBuf, writer: Writer) -> Result<PathBuf, ProfileError> {
+    let written = write_whole(&path, |file| {
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        writer(recording, &mut file)?;
+        file.flush().map_err(ExportError::Write)
+    });
     match written {
-        Ok(()) => std::fs::rename(&part, path).map_err(ProfileError::io("create", path))?,
-        Err(error) => {
-            drop(file);
-            // The first error is the one to tell; a part that cannot be removed is named as such.
-            let _ = std::fs::remove_file(&part);
-            return Err(match error {
-                ExportError::Recording(error) => error,
-                ExportError::Write(error) => ProfileError::io("write", path)(error),
-            });
-        }
+        Ok(()) => Ok(path),
+        Err(ExportError::Recording(error)) => Err(error),
+        Err(ExportError::Write(error)) => Err(ProfileError::io("write", path)(error)),
     }
-    Ok(path.to_owned())
 }
 
 impl From<ProfileError> for ExportError {

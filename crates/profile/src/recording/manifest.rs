@@ -6,6 +6,7 @@ use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
+use crate::whole_file::replace_whole;
 
 /// What this version writes and reads.
 pub(crate) const SCHEMA: &str = "opscope.recording/1";
@@ -159,11 +160,10 @@ impl Manifest {
 
     /// Writes the manifest in one step: whoever reads sees the old one or the new one.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), ProfileError> {
-        let (path, new) = (directory.join(MANIFEST), directory.join("manifest.json.new"));
+        let path = directory.join(MANIFEST);
         let mut text = serde_json::to_string_pretty(self).expect("a manifest has only string keys");
         text.push('\n');
-        fs::write(&new, text).map_err(ProfileError::io("write", &new))?;
-        fs::rename(&new, &path).map_err(ProfileError::io("write", &path))
+        replace_whole(&path, text.as_bytes()).map_err(ProfileError::io("write", &path))
     }
 }
 

@@ -68,6 +68,11 @@ impl Recording {
         self.progress = Some(Arc::new(progress));
     }
 
+    /// The directory that it was opened in.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// What it says of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
