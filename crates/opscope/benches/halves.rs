@@ -66,6 +66,7 @@ fn in_half(tensor: &Tensor) -> Tensor {
         return tensor.clone();
     }
     let (singles, _) = tensor.bytes().as_chunks();
-    let bytes = singles.iter().flat_map(|&bytes| f16::from_f32(f32::from_le_bytes(bytes)).to_le_bytes()).collect();
+    let bytes: Vec<u8> =
+        singles.iter().flat_map(|&bytes| f16::from_f32(f32::from_le_bytes(bytes)).to_le_bytes()).collect();
     Tensor::new(DType::F16, tensor.shape().to_vec(), bytes).expect("as many elements as before")
 }
