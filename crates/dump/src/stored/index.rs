@@ -119,6 +119,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         io: Some(io),
         slot: Some(line.slot),
         value: Some(line.value),
+        position: line.position,
     };
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
 }
