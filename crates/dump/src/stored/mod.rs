@@ -4,7 +4,7 @@ mod ascend;
 mod index;
 mod kept;
 mod manifest;
-mod npy;
+mod plain;
 mod walk;
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_tensor::{DType, Statistics, Tensor, open_regular};
+use opscope_tensor::{DType, Statistics, Tensor, npy, open_regular};
 
 use crate::{DumpError, INDEX, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
@@ -121,6 +121,9 @@ impl StoredDump {
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let metadata = path.metadata().map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
+        }
         if metadata.is_dir() && path.join(INDEX).is_file() {
             return index::open(path);
         }
@@ -129,7 +132,7 @@ impl StoredDump {
         if !ascend.tensors.is_empty() {
             return Ok(ascend);
         }
-        let npy = npy::open(path, &files);
+        let npy = plain::open(path, &files);
         match (npy.tensors.is_empty(), ascend.problems.into_iter().chain(npy.problems.clone()).next()) {
             (false, _) => Ok(npy),
             (true, Some(problem)) => Err(wrong(problem)),
@@ -166,10 +169,7 @@ impl StoredTensor {
         let from = |file: Arc<File>, at: u64| Box::new(At { file, at }.take(self.bytes));
         Ok(match &self.location {
             Location::File(path, offset) => from(Arc::new(open_regular(path)?), *offset),
-            Location::Foreign(path) => {
-                let tensor = opscope_tensor::npy::read_file(path).map_err(io::Error::other)?;
-                Box::new(Cursor::new(tensor.bytes().to_vec()))
-            }
+            Location::Foreign(path) => npy::data(path).map_err(io::Error::other)?,
             Location::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
             Location::Unnamed(file, offset) => from(Arc::clone(file), *offset),
             Location::Nowhere(why) => return Err(io::Error::other(*why)),
