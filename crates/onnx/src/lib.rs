@@ -15,7 +15,9 @@ mod names;
 mod order;
 mod pattern;
 mod proto;
+mod shown;
 
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};
+pub use shown::shown_text;
