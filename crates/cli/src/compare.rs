@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use opscope::compare::{CompareError, Reference, Way, compare_run};
-use opscope::dump::{CompareOptions, Comparison, Mapping, Order, Place, StoredDump, Tolerances};
+use opscope::dump::{
+    CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
+};
 use opscope::inputs::{Data, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use opscope::model::Fidelity;
 use opscope::onnx::Graph;
@@ -49,6 +51,9 @@ pub struct CompareArguments {
     /// A file of name pairs, "name,name in the reference" a line
     #[arg(long)]
     mapping: Option<PathBuf>,
+    /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
+    #[arg(long = "match", value_name = "name|position", default_value = "name")]
+    match_by: MatchBy,
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
@@ -74,7 +79,7 @@ pub struct CompareArguments {
 enum FidelityName {
     /// Every operator as it stands in the file
     Exact,
-    /// Fused and fast; only the model's outputs can be compared
+    /// Fused and fast; what the kernels give can be compared
     Optimised,
 }
 
@@ -89,8 +94,8 @@ enum OrderName {
 
 /// Compares.
 pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
-    let comparison = compare(arguments)?;
     let messages = Messages { quiet: arguments.quiet, debug: false };
+    let comparison = compare(arguments, messages)?;
     let warn_of_problems = || comparison.problems.iter().for_each(|problem| messages.warning(problem));
     if comparison.rows.is_empty() {
         warn_of_problems();
@@ -109,17 +114,23 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
         };
         print(comparison.text(order, arguments.rows).trim_end())?;
     }
-    Ok(if comparison.is_same() { Exit::Done } else { Exit::Different })
+    Ok(match comparison.verdict() {
+        Verdict::Same => Exit::Done,
+        Verdict::Unknown => Exit::Incomplete,
+        Verdict::Different => Exit::Different,
+    })
 }
 
-fn compare(arguments: &CompareArguments) -> Result<Comparison, Failure> {
+fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Comparison, Failure> {
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
     let options = CompareOptions {
         tolerances: tolerances(&arguments.tolerances)?,
         mapping: mapping.unwrap_or_default(),
+        match_by: arguments.match_by,
         graph,
-        threads: None,
+        initializers: initializers(arguments, messages)?,
+        ..CompareOptions::default()
     };
     let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
     match (is_model(&arguments.tensors), is_model(&arguments.reference)) {
@@ -144,6 +155,28 @@ fn compare(arguments: &CompareArguments) -> Result<Comparison, Failure> {
     }
 }
 
+/// The initializers in which two models differ, which are told before anything runs.
+fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<String>, Failure> {
+    const NAMED: usize = 5;
+    let (ours, theirs) = (&arguments.tensors, &arguments.reference);
+    if !is_model(ours) || !is_model(theirs) || ours == theirs {
+        return Ok(Vec::new());
+    }
+    let load = |path: &Path| Graph::load(path).map_err(Failure::wrong_use);
+    let names = differing_initializers(&load(ours)?, &load(theirs)?).map_err(Failure::wrong_use)?;
+    if !names.is_empty() {
+        let named: Vec<String> = names.iter().take(NAMED).map(|name| format!("{name:?}")).collect();
+        let more = if names.len() > NAMED { ", ..." } else { "" };
+        let count = if names.len() == 1 {
+            "1 initializer differs".into()
+        } else {
+            format!("{} initializers differ", names.len())
+        };
+        messages.note(format!("{count}: {}{more}", named.join(", ")));
+    }
+    Ok(names)
+}
+
 fn nothing_in_common(comparison: &Comparison) -> Failure {
     let side = |name: &str, places: &[Place]| match places.first() {
         Some(first) => format!("{name} has {} tensors, the first is '{}'", places.len(), first.label()),
@@ -152,7 +185,8 @@ fn nothing_in_common(comparison: &Comparison) -> Failure {
     let tensors = side(&comparison.tensors, &comparison.only_in_tensors);
     let reference = side(&comparison.reference, &comparison.only_in_reference);
     Failure::wrong_use(format!(
-        "there is no tensor that both sides have: {tensors}; {reference}; --mapping says which belong together"
+        "there is no tensor that both sides have: {tensors}; {reference}; --match position or --mapping says which belong \
+         together"
     ))
 }
 

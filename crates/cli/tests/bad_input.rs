@@ -131,6 +131,27 @@ fn an_input_file_of_another_type_or_shape_or_none_at_all() {
 }
 
 #[test]
+fn an_input_file_that_is_no_file_or_larger_than_the_memory_is_refused_before_it_is_read() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    assert!(std::process::Command::new("mkfifo").arg(place.path("pipe.npy")).status().unwrap().success());
+    for input in ["pipe.npy", "/dev/zero"] {
+        let arguments = [&digits, "--dym-batch", "8", "--input", input];
+        refused_in(&place, &arguments, 2, &[input, "a pipe or a device"]);
+    }
+    // 200 GB that take no room on the disk.
+    let dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (838860800, 1, 8, 8), }\n";
+    let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
+    let file = place.write("large.npy", &header);
+    fs::OpenOptions::new().write(true).open(file).unwrap().set_len(header.len() as u64 + (200 << 30)).unwrap();
+    refused_in(&place, &[&digits, "--input", "large.npy"], 2, &["image", "this machine's memory"]);
+    place.write("large.bin", "");
+    fs::OpenOptions::new().write(true).open(place.path("large.bin")).unwrap().set_len(200 << 30).unwrap();
+    let arguments = [&digits, "--dym-batch", "8", "--input", "large.bin"];
+    refused_in(&place, &arguments, 2, &["214748364800 bytes", "2048"]);
+}
+
+#[test]
 fn a_shape_that_the_model_does_not_have() {
     let transformer = model("tiny_transformer.onnx");
     let says = ["[batch, sequence, 64]", "[4, 32, 65] was given"];

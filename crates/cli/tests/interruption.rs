@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
+use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -69,42 +70,11 @@ fn a_request_to_terminate_reports_what_was_measured_and_closes_the_recording() {
     ends_well_after(Signal::TERM);
 }
 
-/// An ONNX file of so many additions, one after the other: the engine takes long to plan it.
-fn chain(additions: usize) -> Vec<u8> {
-    fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-        let mut field = vec![number << 3 | 2];
-        let mut length = bytes.len();
-        while length >= 0x80 {
-            field.push(length as u8 | 0x80);
-            length >>= 7;
-        }
-        field.push(length as u8);
-        field.extend(bytes);
-        field
-    }
-    let value = |name: &str| {
-        // float32 of one dimension, which is 4.
-        let shape = field(2, &field(1, &[0x08, 4]));
-        [field(1, name.as_bytes()), field(2, &field(1, &[vec![0x08, 1], shape].concat()))].concat()
-    };
-    let node = |index: usize| {
-        let (from, to) = (format!("v{index}"), format!("v{}", index + 1));
-        field(
-            1,
-            &[field(1, from.as_bytes()), field(1, from.as_bytes()), field(2, to.as_bytes()), field(4, b"Add")].concat(),
-        )
-    };
-    let nodes: Vec<u8> = (0..additions).flat_map(node).collect();
-    let ends = [field(11, &value("v0")), field(12, &value(&format!("v{additions}")))].concat();
-    let graph = [nodes, field(2, b"chain"), ends].concat();
-    [vec![0x08, 8], field(7, &graph), field(8, &[0x10, 17])].concat()
-}
-
 #[test]
 fn a_signal_while_the_engine_plans_ends_it_at_once_and_leaves_nothing_behind() {
     for (kind, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Workplace::new();
-        std::fs::write(place.path("chain.onnx"), chain(20_000)).unwrap();
+        std::fs::write(place.path("chain.onnx"), chain(20_000, "Add", FLOAT32)).unwrap();
         let fixed = ["benchmark", "chain.onnx", "--debug", "--output", "out", "--profiler", "--verify", "off"];
         let mut command = place.command(&fixed);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

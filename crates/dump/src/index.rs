@@ -1,7 +1,7 @@
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
-use crate::Origin;
+use crate::{Noted, Origin};
 
 /// The index's file name in a dump's directory.
 pub const INDEX: &str = "index.jsonl";
@@ -15,6 +15,9 @@ pub struct IndexLine {
     pub operator: String,
     /// Its type.
     pub op_type: String,
+    /// Its place in the order of the graph, from 0; dumps of earlier versions do not say it.
+    #[serde(default)]
+    pub position: Option<usize>,
     /// `input` or `output`.
     pub io: String,
     /// The operator's slot.
@@ -66,6 +69,7 @@ impl IndexLine {
             run: origin.run.map(|run| run.0),
             operator: operator.name.clone(),
             op_type: operator.op_type.clone(),
+            position: Some(operator.id.index()),
             io: origin.io.name().into(),
             slot: origin.slot,
             value: origin.value_name().into(),
@@ -84,15 +88,7 @@ impl IndexLine {
     }
 
     pub(crate) fn with_statistics(self, statistics: &Statistics) -> Self {
-        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
-        Self {
-            xxh3: Some(format!("{:016x}", statistics.xxh3)),
-            min: finite(statistics.min),
-            max: finite(statistics.max),
-            mean: finite(statistics.mean),
-            nan: Some(statistics.nan),
-            inf: Some(statistics.positive_infinite + statistics.negative_infinite),
-            ..self
-        }
+        let Noted { xxh3, min, max, mean, nan, inf } = Noted::from(statistics);
+        Self { xxh3: Some(xxh3), min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
     }
 }

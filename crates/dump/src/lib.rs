@@ -60,8 +60,8 @@ mod table;
 mod worker;
 
 pub use compare::{
-    Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchedBy, Order, Outcome,
-    Row, Tolerances,
+    Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchBy, MatchedBy, Order,
+    Outcome, Row, Summary, Tolerances, Verdict, differing_initializers,
 };
 pub use directory::{Contents, DirectorySink};
 pub use dumper::{Dumper, Handle};

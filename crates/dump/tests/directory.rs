@@ -3,9 +3,11 @@
 mod fake;
 
 use std::collections::HashSet;
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path};
 
 use fake::Chain;
+use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{
     About, BlacklistEntry, Contents, DirectorySink, DumpReport, Dumper, Estimate, IndexLine, IoSelection, Manifest,
     OperatorRange, Pattern, Request, Selection, State,
@@ -278,4 +280,34 @@ fn a_directory_that_cannot_be_written_any_more_stops_the_dump_and_not_the_run() 
     let manifest = manifest(&root);
     assert_eq!(manifest.missing.iter().filter(|missing| missing.run == Some(0)).count(), 2);
     assert!(manifest.errors.iter().any(|error| error.contains("could not be written")), "{manifest:?}");
+}
+
+#[test]
+fn links_that_someone_prepares_in_a_dump_are_not_written_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, elsewhere) = (dir.path().join("dump"), dir.path().join("elsewhere"));
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("mine"), "mine").unwrap();
+    let chain = Chain::new(&["a", "b", "c"], &[4]);
+    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let own = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+    let ascend_root = dir.path().join("ascend");
+    let ascend = AscendSink::new(DirectoryTarget::create(&ascend_root, &about).unwrap(), 4096);
+    // The manifest stands where it will be replaced, and is a link, too.
+    for (root, directory) in [(&root, "run-0000"), (&ascend_root, "0")] {
+        symlink(&elsewhere, root.join(directory)).unwrap();
+        symlink(elsewhere.join("mine"), root.join(".manifest.json")).unwrap();
+        std::fs::remove_file(root.join("manifest.json")).unwrap();
+        symlink(elsewhere.join("mine"), root.join("manifest.json")).unwrap();
+    }
+    let dumper = Dumper::new();
+    dumper.subscribe(Box::new(own), Request::default()).unwrap();
+    dumper.subscribe(Box::new(ascend), Request::default()).unwrap();
+    chain.run_with(&dumper, 0).unwrap();
+    assert!(!dumper.finish().unwrap().is_complete());
+    for root in [&root, &ascend_root] {
+        assert!(manifest(root).errors.iter().any(|error| error.contains("could not be written")));
+    }
+    assert_eq!(std::fs::read_to_string(elsewhere.join("mine")).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1);
 }

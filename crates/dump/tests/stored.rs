@@ -2,6 +2,7 @@
 
 mod fake;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fake::Chain;
@@ -65,7 +66,7 @@ fn a_file_that_is_not_what_the_index_says_is_a_problem() {
     let mut bytes = std::fs::read(&file).unwrap();
     bytes.pop();
     std::fs::write(&file, bytes).unwrap();
-    assert!(StoredDump::open(&root).unwrap().problems[0].contains("not what its header asks for"));
+    assert!(StoredDump::open(&root).unwrap().problems[0].contains("the npy header asks for"));
     edit_index(&root, |text| *text = text.replace("float32", "float64"));
     assert_eq!(StoredDump::open(&root).unwrap().problems.len(), 3);
 }
@@ -105,4 +106,104 @@ fn statistics_alone_are_shown_from_the_index() {
     dumper.finish().unwrap();
     let text = Inspection::of(&root).unwrap().text();
     assert!(text.contains("1.000  1.000  1.000"), "{text}");
+}
+
+#[test]
+fn an_index_without_line_ends_is_one_problem_and_is_not_read_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dump(dir.path().join("dump"));
+    // 200 GB that take no room on the disk.
+    let index = std::fs::OpenOptions::new().write(true).open(root.join("index.jsonl")).unwrap();
+    index.set_len(200 << 30).unwrap();
+    let stored = StoredDump::open(&root).unwrap();
+    assert_eq!(stored.tensors.len(), 3);
+    assert_eq!(stored.problems.len(), 1, "{:?}", stored.problems);
+    assert!(stored.problems[0].contains("line 4: it has more than 1048576 bytes; the rest is not read"));
+    assert!(!stored.is_complete());
+}
+
+#[test]
+fn an_index_whose_lines_cannot_be_used_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dump(dir.path().join("dump"));
+    edit_index(&root, |text| *text = "x\n".repeat(100_000));
+    let problems = StoredDump::open(&root).unwrap().problems;
+    assert!(problems.len() < 1010 && problems.iter().any(|problem| problem.contains("the rest is not read")));
+}
+
+/// An array of 200 GB that takes no room on the disk.
+fn sparse(path: &Path, descr: &str, fortran_order: &str) {
+    let shape = (5usize << 10, 10usize << 20);
+    let dict =
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran_order}, 'shape': ({}, {}), }}\n", shape.0, shape.1);
+    let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
+    let file = std::fs::File::create(path).unwrap();
+    std::io::Write::write_all(&mut &file, &header).unwrap();
+    file.set_len((header.len() + shape.0 * shape.1 * 4) as u64).unwrap();
+}
+
+#[test]
+fn an_array_larger_than_the_memory_is_read_in_pieces_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, descr, order, readable) in
+        [("little", "<f4", "False", true), ("big", ">f4", "False", true), ("columns", "<f4", "True", false)]
+    {
+        let path = dir.path().join(format!("{name}.npy"));
+        sparse(&path, descr, order);
+        let stored = StoredDump::open(&path).unwrap();
+        assert_eq!(stored.tensors[0].bytes, 200 << 30);
+        match stored.tensors[0].data() {
+            Ok(mut data) => {
+                let mut start = vec![1; 1 << 20];
+                data.read_exact(&mut start).unwrap();
+                assert!(readable && start.iter().all(|&byte| byte == 0), "{name}");
+            }
+            Err(error) => assert!(!readable && error.to_string().contains("save it row-major"), "{name}: {error}"),
+        }
+    }
+    // A file that is shorter than it says is refused whatever it says.
+    let short = dir.path().join("short.npy");
+    sparse(&short, "<f4", "False");
+    std::fs::OpenOptions::new().write(true).open(&short).unwrap().set_len(4096).unwrap();
+    let error = StoredDump::open(&short).unwrap_err().to_string();
+    assert!(error.contains("asks for 214748364800 bytes of data"), "{error}");
+}
+
+#[test]
+fn numbers_of_the_other_byte_order_are_turned_around() {
+    let dir = tempfile::tempdir().unwrap();
+    let numbers: Vec<f32> = (0..50_000u16).map(f32::from).collect();
+    let dict = "{'descr': '>f4', 'fortran_order': False, 'shape': (50000,), }\n";
+    let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
+    let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+    let path = dir.path().join("big.npy");
+    std::fs::write(&path, [header, data].concat()).unwrap();
+    let read = StoredDump::open(&path).unwrap().tensors[0].read().unwrap();
+    assert_eq!(read.bytes(), numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>());
+}
+
+fn make_pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe.npy");
+    make_pipe(&pipe);
+    for path in [&*pipe, Path::new("/dev/zero")] {
+        let error = StoredDump::open(path).unwrap_err().to_string();
+        assert!(error.contains("a pipe or a device"), "{error}");
+    }
+    for file in ["manifest.json", "run-0000/00001-b.output0.npy", "index.jsonl"] {
+        let root = dump(dir.path().join(file.replace('/', "-")));
+        std::fs::remove_file(root.join(file)).unwrap();
+        make_pipe(&root.join(file));
+        // The files of a dump without its index are arrays like others.
+        let stored = StoredDump::open(&root).unwrap();
+        assert!(!stored.is_complete() || file == "index.jsonl", "{file}");
+    }
+    let ascend = dir.path().join("AddOne.a.1.0.5");
+    make_pipe(&ascend);
+    assert!(opscope_dump::ascend::AscendFile::open(&ascend).unwrap_err().to_string().contains("a pipe or a device"));
 }

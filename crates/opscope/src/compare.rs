@@ -1,16 +1,19 @@
 //! Comparing two ways to run a model, or a run with a dump: while running, without a dump of its own on disk.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_dump::{
-    CompareOptions, CompareSink, Comparison, DumpError, Dumper, KeepSink, Pattern, Request, Selection, Sink, StoredDump,
+    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, KeepSink, Place, Position, Request,
+    Selection, Sink, StoredDump,
 };
-use opscope_model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
-use opscope_onnx::{Graph, Producer};
+use opscope_model::{EngineError, Fidelity, Instrument, Plan, RunId, RunInfo};
+use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::Tensor;
 
+use crate::verify::with_known_values;
 use crate::{Session, SessionError};
 
 /// One way to run a model.
@@ -18,7 +21,8 @@ use crate::{Session, SessionError};
 pub struct Way {
     /// The ONNX file.
     pub model: PathBuf,
-    /// How faithfully it is followed. Only at exact fidelity all values can be seen; else the model's outputs.
+    /// How faithfully it is followed. Only at exact fidelity all values can be seen; else those that the kernels of the plan
+    /// give.
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
@@ -51,7 +55,7 @@ pub enum CompareError {
 /// Tensors of the reference's run that are kept in memory; beyond it they wait in a file without a name.
 const KEPT_IN_MEMORY: u64 = 128 << 20;
 
-/// Runs a model once and compares every tensor with the reference's, by the names of values.
+/// Runs a model once and compares every tensor with the reference's.
 ///
 /// # Errors
 /// When a model cannot be loaded or run, or there is no room for the tensors of the reference.
@@ -61,20 +65,36 @@ pub fn compare_run(
     inputs: &[Tensor],
     mut options: CompareOptions,
 ) -> Result<Comparison, CompareError> {
-    let kept = match reference {
-        Reference::Dump(dump) => Arc::clone(dump),
+    let (kept, hidden, problems) = match reference {
+        Reference::Dump(dump) => (Arc::clone(dump), HashSet::new(), Vec::new()),
         Reference::Run(reference) => {
-            let session = Session::load(&reference.model, reference.fidelity, reference.threads)?;
             let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
-            run(&session, inputs, Box::new(sink))?;
-            Arc::new(StoredDump { path: reference.label().into(), ..keeper.dump() })
+            let ran = reference.run(inputs, Box::new(sink))?;
+            options.same_inputs = true;
+            (Arc::new(StoredDump { path: reference.label().into(), ..keeper.dump() }), ran.hidden, ran.missing)
         }
     };
-    let session = Session::load(&way.model, way.fidelity, way.threads)?;
-    options.graph.get_or_insert_with(|| Arc::clone(session.graph()));
+    if options.graph.is_none() {
+        options.graph = Some(Arc::new(Graph::load(&way.model).map_err(SessionError::from)?));
+    }
     let (sink, comparer) = CompareSink::new(kept, options);
-    run(&session, inputs, Box::new(sink))?;
-    Ok(comparer.comparison(&way.label()))
+    let ran = way.run(inputs, Box::new(sink))?;
+    let mut comparison = comparer.comparison(&way.label());
+    comparison.problems.extend(problems);
+    let is_in =
+        |hidden: &HashSet<String>, place: &mut Place| place.value.as_ref().is_some_and(|name| hidden.contains(name));
+    let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(&hidden, place));
+    let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(&ran.hidden, place));
+    comparison.fused.extend(only_in_tensors.chain(only_in_reference));
+    Ok(comparison)
+}
+
+/// What a run left beside its tensors.
+struct Ran {
+    /// The names of the values that the plan does not compute, because it fuses operators.
+    hidden: HashSet<String>,
+    /// What was to be seen and was not, each with its reason.
+    missing: Vec<String>,
 }
 
 impl Way {
@@ -83,32 +103,65 @@ impl Way {
         let threads = if self.threads.get() == 1 { String::new() } else { format!(", {} threads", self.threads) };
         format!("{} ({}{threads})", self.model.display(), self.fidelity)
     }
-}
 
-fn run(session: &Session, inputs: &[Tensor], sink: Box<dyn Sink>) -> Result<(), CompareError> {
-    let plan = session.model().plan(inputs)?;
-    let resident = plan.upload(inputs)?;
-    let dumper = Dumper::new();
-    let fidelity = session.model().fidelity();
-    dumper.subscribe(sink, Request { selection: selection(session.graph(), fidelity), ..Request::default() })?;
-    dumper.add_plan(&**session.model(), &*plan)?;
-    let graph = session.graph();
-    let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity };
-    let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
-    dumper.finish()?;
-    outcome?;
-    Ok(())
-}
-
-/// What can be seen of a model: where operators are fused, only those that give the model's outputs.
-fn selection(graph: &Graph, fidelity: Fidelity) -> Selection {
-    let mut selection = Selection::default();
-    if fidelity == Fidelity::Optimised {
-        let producers = graph.outputs.iter().filter_map(|&output| match graph.value(output).producer {
-            Producer::Operator(operator, _) => Some(Pattern::Exact(graph.operator(operator).name.clone())),
-            _ => None,
-        });
-        selection.operators = producers.collect();
+    /// Runs once and brings every value that can be seen to a sink.
+    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>) -> Result<Ran, CompareError> {
+        let mut session = Session::load(&self.model, self.fidelity, self.threads)?;
+        let inputs = fitted(inputs, session.graph());
+        if self.fidelity == Fidelity::Optimised
+            && let Ok(known) = with_known_values(&session, &inputs)
+        {
+            session = known;
+        }
+        let plan = session.model().plan(&inputs)?;
+        let resident = plan.upload(&inputs)?;
+        let graph = session.graph();
+        let hidden = match self.fidelity {
+            Fidelity::Exact => HashSet::new(),
+            Fidelity::Optimised => hidden(graph, &*plan),
+        };
+        let dumper = Dumper::new();
+        let selection = Selection { name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
+        dumper.subscribe(sink, Request { selection, ..Request::default() })?;
+        dumper.add_plan(&**session.model(), &*plan)?;
+        let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
+        let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
+        let report = dumper.finish()?;
+        outcome?;
+        let missing = report.subscriptions.iter().flat_map(|subscription| subscription.losses.named());
+        let missing =
+            missing.map(|missing| format!("{}: {}: {}", self.label(), missing.origin, missing.reason)).collect();
+        let hidden = hidden.into_iter().map(|value| graph.value(value).name.clone()).collect();
+        Ok(Ran { hidden, missing })
     }
-    selection
+}
+
+/// The inputs in the types that a model takes: two models may compute in floating-point types of different sizes.
+fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
+    let fitted = |(slot, tensor): (usize, &Tensor)| {
+        let wanted = graph.inputs.get(slot).and_then(|&input| graph.value(input).dtype);
+        wanted.and_then(|dtype| tensor.cast(dtype)).unwrap_or_else(|| tensor.clone())
+    };
+    inputs.iter().enumerate().map(fitted).collect()
+}
+
+/// The values that operators give and no kernel of the plan does.
+fn hidden(graph: &Graph, plan: &dyn Plan) -> HashSet<ValueId> {
+    let shown: HashSet<ValueId> =
+        plan.kernels().iter().flat_map(|kernel| kernel.outputs.iter().flatten().copied()).collect();
+    let given = graph.operators.iter().flat_map(|operator| operator.outputs.iter().flatten().copied());
+    given.filter(|value| !shown.contains(value)).collect()
+}
+
+/// The places of values, to be left out of a selection.
+fn blacklist(graph: &Graph, values: &HashSet<ValueId>) -> Vec<BlacklistEntry> {
+    let entry = |operator: &Operator| {
+        let outputs = operator.outputs.iter().enumerate();
+        let positions: Vec<Position> = outputs
+            .filter(|(_, value)| value.is_some_and(|value| values.contains(&value)))
+            .map(|(slot, _)| Position { io: Io::Output, slot })
+            .collect();
+        (!positions.is_empty()).then(|| BlacklistEntry { name: operator.name.clone(), positions })
+    };
+    graph.operators.iter().filter_map(entry).collect()
 }

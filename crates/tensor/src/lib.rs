@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cast;
 mod difference;
 mod dtype;
 mod element;
@@ -18,6 +19,7 @@ mod tensor;
 mod top;
 mod view;
 
+pub use cast::compared_in;
 pub use difference::{Difference, DifferenceAccumulator, Tolerance};
 pub use dtype::DType;
 pub use element::Element;

@@ -115,3 +115,24 @@ fn pieces_smaller_than_a_block_with_elements_that_are_not_finite_are_counted_onc
     let found = accumulator.finish();
     assert_eq!((found.count, found.equal), (3000, 3000));
 }
+
+#[test]
+fn halves_are_what_numbers_of_single_precision_round_to() {
+    let singles: Vec<f32> = vec![0.1, -3.3, 70000.0, 1e-9];
+    let tensor = opscope_tensor::Tensor::from_f32(vec![4], &singles).unwrap();
+    let halves = tensor.cast(DType::F16).unwrap();
+    for (left, right) in [(&halves, &tensor), (&tensor, &halves)] {
+        let mut both = DifferenceAccumulator::new(left.dtype(), right.dtype(), 4, 0.0).unwrap();
+        both.update(left.bytes(), right.bytes());
+        let difference = both.finish();
+        assert!(difference.is_within(&Tolerance::EXACT), "{difference:?}");
+        assert_eq!((difference.infinite, difference.nan, difference.equal), ([1, 1], [0, 0], 4));
+    }
+}
+
+#[test]
+fn elements_that_are_not_finite_are_counted_on_either_side() {
+    let difference = of(DType::F32, &bytes(&[f32::NAN, f32::NAN, 1.0]), &bytes(&[f32::NAN, f32::INFINITY, 1.0]), 3);
+    assert_eq!((difference.nan, difference.infinite), ([2, 1], [0, 1]));
+    assert_eq!((difference.nan_mismatches, difference.infinite_mismatches), (1, 0));
+}

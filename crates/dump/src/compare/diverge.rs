@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
-use opscope_onnx::Graph;
+use opscope_onnx::{Graph, Operator, Producer};
 
-use super::{Comparison, Row};
+use super::{CompareOptions, Comparison, Row, Verdict};
 use crate::{Io, Place};
 
 /// The first operator whose output is not what the reference says.
@@ -25,21 +25,26 @@ pub struct InputRow {
     pub value: String,
     /// The row that compares it; none where it was not captured.
     pub row: Option<usize>,
+    /// Whether it is an input of the model that both sides were given alike.
+    pub given: bool,
 }
 
 /// Where an error comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blame {
     /// All that the operator takes is what the reference says, so it is this operator.
     Operator,
     /// What the operator takes was different already.
     Inputs,
+    /// All that is computed is what the reference says, but initializers that it takes are not the same.
+    Initializers(Vec<String>),
     /// What it takes was not captured, or only in part.
     Unknown,
 }
 
 /// Puts the rows in order and looks for the first operator that diverges.
-pub(super) fn finished(mut comparison: Comparison, graph: Option<&Graph>) -> Comparison {
+pub(super) fn finished(mut comparison: Comparison, options: &CompareOptions) -> Comparison {
+    let graph = options.graph.as_deref();
     let order = graph.map(order);
     let place = |place: &Place| {
         let order = order.as_ref()?;
@@ -51,9 +56,11 @@ pub(super) fn finished(mut comparison: Comparison, graph: Option<&Graph>) -> Com
     };
     // A stable sort: what the graph does not know stays where it came.
     comparison.rows.sort_by_key(|row| (row.place.run, place(&row.place).copied()));
-    let first = comparison.rows.iter().position(|row| !row.is_within() && row.place.io != Some(Io::Input));
-    let first = first.or_else(|| comparison.rows.iter().position(|row| !row.is_within()));
-    comparison.divergence = first.map(|row| divergence(&comparison.rows, row, graph));
+    let differs = |row: &Row| row.verdict() == Verdict::Different;
+    let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
+    let first = first.or_else(|| comparison.rows.iter().position(differs));
+    comparison.divergence = first.map(|row| divergence(&comparison.rows, row, options));
+    comparison.initializers.clone_from(&options.initializers);
     comparison
 }
 
@@ -74,54 +81,84 @@ fn order(graph: &Graph) -> Order<'_> {
     order
 }
 
-fn divergence(rows: &[Row], row: usize, graph: Option<&Graph>) -> Divergence {
-    let inputs = inputs(rows, row, graph);
-    let found: Vec<&Row> = inputs.iter().filter_map(|input| Some(&rows[input.row?])).collect();
-    let blame = if found.iter().any(|row| !row.is_within()) {
-        Blame::Inputs
-    } else if !inputs.is_empty() && found.len() == inputs.len() {
-        Blame::Operator
-    } else {
-        Blame::Unknown
+fn divergence(rows: &[Row], row: usize, options: &CompareOptions) -> Divergence {
+    let graph = options.graph.as_deref();
+    let operator = graph.and_then(|graph| operator(&rows[row].place, graph));
+    let inputs = match graph.zip(operator) {
+        Some((graph, operator)) => computed_inputs(rows, row, graph, operator, options.same_inputs),
+        None => captured_inputs(rows, row),
+    };
+    let verdicts: Vec<Verdict> = inputs
+        .iter()
+        .map(|input| match input.row {
+            Some(row) => rows[row].verdict(),
+            None if input.given => Verdict::Same,
+            None => Verdict::Unknown,
+        })
+        .collect();
+    let changed = || {
+        let (graph, operator) = graph.zip(operator)?;
+        let names = operator.inputs.iter().flatten().map(|&value| &graph.value(value).name);
+        let changed: Vec<String> = names.filter(|name| options.initializers.contains(name)).cloned().collect();
+        (!changed.is_empty()).then_some(changed)
+    };
+    let blame = match verdicts.iter().max() {
+        Some(Verdict::Different) => Blame::Inputs,
+        Some(Verdict::Unknown) => Blame::Unknown,
+        // Without the graph it is not known whether the operator takes more than was captured.
+        None if operator.is_none() => Blame::Unknown,
+        Some(Verdict::Same) | None => changed().map_or(Blame::Operator, Blame::Initializers),
     };
     Divergence { row, inputs, blame }
 }
 
-/// What the operator of a row takes: as the graph says, or as far as inputs were captured.
-fn inputs(rows: &[Row], row: usize, graph: Option<&Graph>) -> Vec<InputRow> {
+/// The operator that gives a tensor, by its name or that of its value.
+fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
+    let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
+    let gives = |operator: &&Operator| {
+        operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
+    };
+    by_name.or_else(|| graph.operators.iter().find(gives))
+}
+
+fn same_run(one: &Place, other: &Place) -> bool {
+    other.run == one.run || other.run.is_none() || one.run.is_none()
+}
+
+/// What the operator of a row takes, as far as its inputs were captured.
+fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
     let place = &rows[row].place;
-    let same_run = |other: &Place| other.run == place.run || other.run.is_none() || place.run.is_none();
-    let captured = |index: usize| {
-        let other = &rows[index].place;
-        same_run(other) && other.io == Some(Io::Input) && other.operator.is_some() && other.operator == place.operator
+    let captured = |index: &usize| {
+        let other = &rows[*index].place;
+        let same_operator = other.operator.is_some() && other.operator == place.operator;
+        same_run(place, other) && other.io == Some(Io::Input) && same_operator
     };
-    let from_rows = || {
-        let of_row = |index: usize| InputRow {
-            slot: rows[index].place.slot.unwrap_or(0),
-            value: rows[index].place.label(),
-            row: Some(index),
-        };
-        (0..rows.len()).filter(|&index| captured(index)).map(of_row).collect()
+    let of_row = |index: usize| InputRow {
+        slot: rows[index].place.slot.unwrap_or(0),
+        value: rows[index].place.label(),
+        row: Some(index),
+        given: false,
     };
-    let operator = graph.and_then(|graph| {
-        let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
-        let by_value = || {
-            graph.operators.iter().find(|operator| {
-                operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
-            })
-        };
-        Some((graph, by_name.or_else(by_value)?))
-    });
-    let Some((graph, operator)) = operator else { return from_rows() };
-    let values = operator.inputs.iter().enumerate().filter_map(|(slot, value)| Some((slot, (*value)?)));
-    let computed =
-        values.filter(|(_, value)| !matches!(graph.value(*value).producer, opscope_onnx::Producer::Initializer));
+    (0..rows.len()).filter(captured).map(of_row).collect()
+}
+
+/// What the operator of a row takes, as the graph says, without initializers.
+fn computed_inputs(rows: &[Row], row: usize, graph: &Graph, operator: &Operator, same_inputs: bool) -> Vec<InputRow> {
+    let place = &rows[row].place;
+    let values = operator.inputs.iter().enumerate().filter_map(|(slot, value)| Some((slot, graph.value((*value)?))));
+    let computed = values.filter(|(_, value)| value.producer != Producer::Initializer);
     computed
         .map(|(slot, value)| {
-            let name = &graph.value(value).name;
-            let of_value =
-                |index: &usize| same_run(&rows[*index].place) && rows[*index].place.value.as_ref() == Some(name);
-            InputRow { slot, value: name.clone(), row: (0..rows.len()).find(of_value) }
+            let of_value = |index: &usize| {
+                let other = &rows[*index].place;
+                same_run(place, other) && other.value.as_ref() == Some(&value.name)
+            };
+            InputRow {
+                slot,
+                value: value.name.clone(),
+                row: (0..rows.len()).find(of_value),
+                given: same_inputs && value.producer == Producer::Input,
+            }
         })
         .collect()
 }

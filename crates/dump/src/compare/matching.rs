@@ -1,7 +1,41 @@
 use std::collections::HashMap;
 
-use super::Mapping;
-use crate::{Io, Place};
+use std::str::FromStr;
+
+use super::CompareOptions;
+use crate::{DumpError, Io, Mapping, Place};
+
+/// How tensors are found to belong together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MatchBy {
+    /// By the names of values and operators.
+    #[default]
+    Name,
+    /// By the operator's place in the graph, its type, and the slot: for a model whose values were renamed.
+    Position,
+}
+
+impl MatchBy {
+    /// All ways.
+    pub const ALL: [MatchBy; 2] = [MatchBy::Name, MatchBy::Position];
+
+    /// `name` or `position`.
+    pub fn name(self) -> &'static str {
+        match self {
+            MatchBy::Name => "name",
+            MatchBy::Position => "position",
+        }
+    }
+}
+
+impl FromStr for MatchBy {
+    type Err = DumpError;
+
+    fn from_str(text: &str) -> Result<Self, DumpError> {
+        let known = Self::ALL.into_iter().find(|way| way.name() == text);
+        known.ok_or_else(|| DumpError::MatchBy(text.into()))
+    }
+}
 
 /// How a tensor and its reference were found to belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +48,24 @@ pub enum MatchedBy {
     Operator,
     /// Their names are the same but for characters that a file's name cannot hold.
     Spelling,
+    /// Their operators are at the same place of the graph.
+    Position,
+    /// Either side is a single file.
+    OnlyOne,
+}
+
+impl MatchedBy {
+    /// The word for it in tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            MatchedBy::Mapping => "mapping",
+            MatchedBy::Value => "value",
+            MatchedBy::Operator => "operator",
+            MatchedBy::Spelling => "spelling",
+            MatchedBy::Position => "position",
+            MatchedBy::OnlyOne => "only one",
+        }
+    }
 }
 
 /// The tensors of a reference, to be found by their places.
@@ -22,13 +74,16 @@ pub(super) struct Matcher {
     by_value: HashMap<String, Vec<usize>>,
     by_operator: HashMap<(String, Io, usize), Vec<usize>>,
     by_spelling: HashMap<String, Vec<usize>>,
+    by_position: HashMap<(usize, Io, usize), Vec<usize>>,
     mapping: Mapping,
+    match_by: MatchBy,
 }
 
 impl Matcher {
-    pub fn new<'p>(reference: impl Iterator<Item = &'p Place>, mapping: &Mapping) -> Self {
+    pub fn new<'p>(reference: impl Iterator<Item = &'p Place>, options: &CompareOptions) -> Self {
         let places: Vec<Place> = reference.cloned().collect();
         let (mut by_value, mut by_operator, mut by_spelling) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut by_position = HashMap::new();
         for (index, place) in places.iter().enumerate() {
             if let Some(value) = &place.value {
                 by_value.entry(value.clone()).or_insert_with(Vec::new).push(index);
@@ -37,8 +92,12 @@ impl Matcher {
             if let Some(key) = operator_key(place) {
                 by_operator.entry(key).or_insert_with(Vec::new).push(index);
             }
+            if let Some(key) = position_key(place) {
+                by_position.entry(key).or_insert_with(Vec::new).push(index);
+            }
         }
-        Self { places, by_value, by_operator, by_spelling, mapping: mapping.clone() }
+        let (mapping, match_by) = (options.mapping.clone(), options.match_by);
+        Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by }
     }
 
     pub fn places(&self) -> &[Place] {
@@ -51,6 +110,12 @@ impl Matcher {
         if let Some(name) = mapped.or_else(|| self.mapping.of(&operator_label(place)?)) {
             let found = self.by_value.get(name).or_else(|| self.by_operator.get(&parse_label(name)?));
             return found.and_then(|found| self.nearest(place, found)).map(|index| (index, MatchedBy::Mapping));
+        }
+        if self.match_by == MatchBy::Position {
+            let of_type = |index: &usize| self.places[*index].op_type == place.op_type;
+            let found: Vec<usize> =
+                self.by_position.get(&position_key(place)?)?.iter().copied().filter(of_type).collect();
+            return self.nearest(place, &found).map(|index| (index, MatchedBy::Position));
         }
         let value = place.value.as_ref();
         let by_value = || self.nearest(place, self.by_value.get(value?)?);
@@ -79,6 +144,10 @@ impl Matcher {
 
 fn operator_key(place: &Place) -> Option<(String, Io, usize)> {
     Some((place.operator.clone()?, place.io?, place.slot?))
+}
+
+fn position_key(place: &Place) -> Option<(usize, Io, usize)> {
+    Some((place.position?, place.io?, place.slot?))
 }
 
 /// `operator:output0`.

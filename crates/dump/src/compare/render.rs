@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use super::{Blame, Comparison, Divergence, MatchedBy, Outcome, Row};
+use opscope_tensor::Difference;
+
+use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
 use crate::Place;
 use crate::layout::{columns, finite, short};
 use crate::table::quoted;
@@ -30,9 +32,18 @@ impl Comparison {
         if order == Order::Graph {
             shown.sort_unstable();
         }
-        let head = ["", "tensor", "operator", "type", "cosine", "max abs", "max rel", "mean rel", "rmse", "ulp"];
-        let lines = shown.iter().map(|&index| line(&self.rows[index])).collect();
-        let mut text = columns(head.map(str::to_owned).to_vec(), lines);
+        let mut head =
+            vec!["", "tensor", "operator", "type", "cosine", "max abs", "max rel", "mean rel", "rmse", "ulp"];
+        let is_finite = |row: &Row| row.difference().is_none_or(|d| d.nan == [0, 0] && d.infinite == [0, 0]);
+        let all_finite = shown.iter().all(|&index| is_finite(&self.rows[index]));
+        if !all_finite {
+            head.extend(["nan", "inf"]);
+        }
+        let lines = shown.iter().map(|&index| line(&self.rows[index], !all_finite)).collect();
+        let mut text = columns(head.into_iter().map(str::to_owned).collect(), lines);
+        if !all_finite {
+            text += "nan and inf: elements of the tensor / of the reference\n";
+        }
         if left_out > 0 {
             text += &format!("... and {left_out} rows more\n");
         }
@@ -41,11 +52,27 @@ impl Comparison {
                 text += &format!("{} only in {side}, the first is {}\n", tensors(places.len()), first.label());
             }
         }
+        if !self.only_in_tensors.is_empty() && !self.only_in_reference.is_empty() {
+            text += "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n";
+        }
+        if let Some(first) = self.fused.first() {
+            let fused = tensors(self.fused.len());
+            text += &format!(
+                "{fused} only on one side, because the other one's plan is fused; the first is {}\n",
+                first.label()
+            );
+        }
+        if self.rows.iter().any(|row| matches!(row.outcome, Outcome::Summarised(_))) {
+            text += "where one side has only statistics: the same hash shows that all elements are the same; statistics that \
+                     agree do not\n";
+        }
         for problem in &self.problems {
             text += &format!("problem: {problem}\n");
         }
         let within = self.rows.iter().filter(|row| row.is_within()).count();
-        text += &format!("{} compared, {within} within tolerance\n", tensors(self.rows.len()));
+        let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
+        let unknown = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
+        text += &format!("{} compared, {within} within tolerance{unknown}\n", tensors(self.rows.len()));
         if let Some(divergence) = &self.divergence {
             text += &self.divergence_text(divergence);
         }
@@ -61,13 +88,22 @@ impl Comparison {
         };
         let mut text = format!("first to diverge: {operator}, {}\n", outcome(row));
         for input in &divergence.inputs {
-            let compared = input.row.map_or("not captured".into(), |row| outcome(&self.rows[row]));
+            let compared = match input.row {
+                Some(row) => outcome(&self.rows[row]),
+                None if input.given => "the same, as it was given to both sides".into(),
+                None => "not captured".into(),
+            };
             text += &format!("  its input {} '{}': {compared}\n", input.slot, input.value);
         }
-        text += match divergence.blame {
-            Blame::Operator => "  its inputs are right: it is this operator\n",
-            Blame::Inputs => "  what it takes was different already\n",
-            Blame::Unknown => "  whether it is this operator cannot be told: its inputs were not all captured\n",
+        text += &match &divergence.blame {
+            Blame::Operator => "  its inputs are right: it is this operator\n".into(),
+            Blame::Inputs => "  what it takes was different already\n".into(),
+            Blame::Initializers(names) => {
+                format!("  its inputs are right, but initializers that it takes differ: {}\n", names.join(", "))
+            }
+            Blame::Unknown => {
+                "  whether it is this operator cannot be told: its inputs were not all captured\n".to_owned()
+            }
         };
         text
     }
@@ -76,7 +112,8 @@ impl Comparison {
     pub fn csv(&self) -> String {
         let mut text = String::from(
             "run,operator,op_type,io,slot,value,reference,matched_by,dtype,reference_dtype,shape,reference_shape,outcome,\
-             within,cosine,max_absolute,max_relative,mean_relative,rmse,max_ulp,nan_mismatches,infinite_mismatches,count,equal\n",
+             within,cosine,max_absolute,max_relative,mean_relative,rmse,max_ulp,nan,reference_nan,infinite,\
+             reference_infinite,nan_mismatches,infinite_mismatches,count,equal\n",
         );
         for row in &self.rows {
             let record = record(row);
@@ -96,7 +133,9 @@ impl Comparison {
     pub fn json(&self) -> Value {
         let labels = |places: &[Place]| places.iter().map(Place::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
-            let input = |input: &super::InputRow| json!({ "slot": input.slot, "value": input.value, "row": input.row });
+            let input = |input: &super::InputRow| {
+                json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": input.given })
+            };
             json!({
                 "row": divergence.row,
                 "operator": self.rows[divergence.row].place.operator,
@@ -104,6 +143,7 @@ impl Comparison {
                 "blame": match divergence.blame {
                     Blame::Operator => "operator",
                     Blame::Inputs => "inputs",
+                    Blame::Initializers(_) => "initializers",
                     Blame::Unknown => "unknown",
                 },
             })
@@ -112,12 +152,19 @@ impl Comparison {
             "schema": "opscope.comparison/1",
             "tensors": self.tensors,
             "reference": self.reference,
+            "verdict": match self.verdict() {
+                Verdict::Same => "same",
+                Verdict::Unknown => "unknown",
+                Verdict::Different => "different",
+            },
             "same": self.is_same(),
             "complete": self.is_complete(),
             "first_divergence": divergence,
             "rows": self.rows.iter().map(record).collect::<Vec<_>>(),
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
+            "fused": labels(&self.fused),
+            "initializers": self.initializers,
             "problems": self.problems,
         })
     }
@@ -136,12 +183,7 @@ fn record(row: &Row) -> Value {
         "slot": row.place.slot,
         "value": row.place.value,
         "reference": row.reference.label(),
-        "matched_by": match row.matched_by {
-            MatchedBy::Mapping => "mapping",
-            MatchedBy::Value => "value",
-            MatchedBy::Operator => "operator",
-            MatchedBy::Spelling => "spelling",
-        },
+        "matched_by": row.matched_by.name(),
         "dtype": row.dtypes.0.map(opscope_tensor::DType::name),
         "reference_dtype": row.dtypes.1.map(opscope_tensor::DType::name),
         "shape": row.shapes.0,
@@ -154,6 +196,10 @@ fn record(row: &Row) -> Value {
         "mean_relative": number(|d| d.mean_relative),
         "rmse": number(|d| d.rmse),
         "max_ulp": difference.and_then(|difference| difference.max_ulp),
+        "nan": difference.map(|d| d.nan[0]),
+        "reference_nan": difference.map(|d| d.nan[1]),
+        "infinite": difference.map(|d| d.infinite[0]),
+        "reference_infinite": difference.map(|d| d.infinite[1]),
         "nan_mismatches": difference.map(|d| d.nan_mismatches),
         "infinite_mismatches": difference.map(|d| d.infinite_mismatches),
         "count": difference.map(|d| d.count),
@@ -161,20 +207,37 @@ fn record(row: &Row) -> Value {
     })
 }
 
-fn line(row: &Row) -> Vec<String> {
-    let mark = if row.is_within() { "" } else { "!" };
+fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
+    let mark = match row.verdict() {
+        Verdict::Same => "",
+        Verdict::Unknown => "?",
+        Verdict::Different => "!",
+    };
     let place = &row.place;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut line = vec![mark.into(), place.label(), text(&place.operator), text(&place.op_type)];
     match row.difference() {
         Some(d) => {
-            line.push(d.cosine.map_or("-".into(), |cosine| format!("{cosine:.6}")));
-            line.extend([d.max_absolute, d.max_relative, d.mean_relative, d.rmse].map(short));
-            line.push(d.max_ulp.map_or("-".into(), |ulp| ulp.to_string()));
+            line.extend(numbers(d));
+            if with_non_finite {
+                line.extend([d.nan, d.infinite].map(|[tensor, reference]| format!("{tensor}/{reference}")));
+            }
         }
         None => line.push(outcome(row)),
     }
     line
+}
+
+/// The numbers of a row. What is infinitely far apart, or no number on one side, has no other.
+fn numbers(d: &Difference) -> Vec<String> {
+    if d.mismatches() > 0 {
+        let apart = if d.nan_mismatches > 0 { "NaN" } else { "inf" };
+        return ["-", apart, "-", "-", "-", "-"].map(str::to_owned).to_vec();
+    }
+    let mut numbers = vec![d.cosine.map_or("-".into(), |cosine| format!("{cosine:.6}"))];
+    numbers.extend([d.max_absolute, d.max_relative, d.mean_relative, d.rmse].map(short));
+    numbers.push(d.max_ulp.map_or("-".into(), |ulp| ulp.to_string()));
+    numbers
 }
 
 /// A sentence about a row.
@@ -186,17 +249,21 @@ fn outcome(row: &Row) -> String {
 fn outcome_name(row: &Row) -> (&'static str, String) {
     match &row.outcome {
         Outcome::Compared { difference, within } => {
-            let mut text = format!("{} apart at most", short(difference.max_absolute));
-            if difference.max_absolute == 0.0 {
-                text = "the same".into();
-            }
-            let mismatches = difference.nan_mismatches + difference.infinite_mismatches;
-            if mismatches > 0 {
-                text += &format!(", {mismatches} elements NaN or infinite on one side only");
-            }
+            let apart = format!("{} apart at most", short(difference.max_absolute));
+            let text = match (difference.mismatches(), difference.max_absolute) {
+                (0, 0.0) => "the same".into(),
+                (0, _) => apart,
+                (mismatches, most) => {
+                    let rest = if most == 0.0 { "the rest is the same".into() } else { format!("the rest is {apart}") };
+                    format!("{mismatches} elements NaN or infinite on one side only, {rest}")
+                }
+            };
             (if *within { "within" } else { "different" }, text)
         }
         Outcome::Shapes => ("shapes", format!("shape {:?} instead of {:?}", row.shapes.0, row.shapes.1)),
+        Outcome::Summarised(Summary::Same) => ("same_hash", "the same hash".into()),
+        Outcome::Summarised(Summary::Alike) => ("alike", "statistics agree, data is not the same".into()),
+        Outcome::Summarised(Summary::Different) => ("statistics_differ", "statistics differ".into()),
         Outcome::Unreadable(reason) => ("unreadable", reason.clone()),
     }
 }
@@ -205,8 +272,9 @@ fn outcome_name(row: &Row) -> (&'static str, String) {
 /// the reference's largest element.
 fn severity(row: &Row) -> f64 {
     match row.difference() {
+        None if row.is_within() => 0.0,
         None => f64::INFINITY,
-        Some(d) if d.nan_mismatches + d.infinite_mismatches > 0 => f64::MAX,
+        Some(d) if d.mismatches() > 0 => f64::MAX,
         Some(d) => d.max_absolute / d.max_reference.max(f64::MIN_POSITIVE),
     }
 }

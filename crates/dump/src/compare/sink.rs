@@ -1,12 +1,12 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opscope_tensor::{DifferenceAccumulator, Tolerance};
+use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
 
 use super::matching::Matcher;
-use super::{CompareOptions, Comparison, Outcome, Row, diverge};
+use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::outcome::Ending;
-use crate::{Answer, Closed, Piece, Place, Sink, StoredDump, Stream};
+use crate::{Answer, Closed, Noted, Piece, Place, Sink, StoredDump, Stream};
 
 /// Compares tensors with a dump while they are computed, without files.
 pub struct CompareSink {
@@ -37,17 +37,25 @@ struct State {
 struct Current {
     /// What is known of it; its outcome is not yet.
     row: Row,
-    accumulator: DifferenceAccumulator,
     tolerance: Tolerance,
-    data: Box<dyn Read + Send>,
-    /// The elements that are still to come.
-    left: usize,
+    against: Against,
+}
+
+/// What the reference has of a tensor.
+enum Against {
+    Data {
+        accumulator: DifferenceAccumulator,
+        data: Box<dyn Read + Send>,
+        /// The elements that are still to come.
+        left: usize,
+    },
+    Statistics(Accumulator, Noted),
 }
 
 impl CompareSink {
     /// A sink that compares with this dump; and what it finds.
     pub fn new(reference: Arc<StoredDump>, options: CompareOptions) -> (Self, Comparer) {
-        let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options.mapping);
+        let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options);
         let state = State { used: vec![false; reference.tensors.len()], ..State::default() };
         let state = Arc::new(Mutex::new(state));
         let comparer =
@@ -78,9 +86,7 @@ impl CompareSink {
             return None;
         }
         match self.begin_pair(stream, index) {
-            Ok((accumulator, tolerance, data)) => {
-                Some(Current { row, accumulator, tolerance, data, left: stream.shape.iter().product() })
-            }
+            Ok((tolerance, against)) => Some(Current { row, tolerance, against }),
             Err(reason) => {
                 state.rows.push(Row { outcome: Outcome::Unreadable(reason), ..row });
                 None
@@ -88,25 +94,33 @@ impl CompareSink {
         }
     }
 
-    fn begin_pair(
-        &self,
-        stream: &Stream,
-        index: usize,
-    ) -> Result<(DifferenceAccumulator, Tolerance, Box<dyn Read + Send>), String> {
+    fn begin_pair(&self, stream: &Stream, index: usize) -> Result<(Tolerance, Against), String> {
         let reference = &self.reference.tensors[index];
         let dtype = reference.dtype.ok_or("the type of the reference's elements is not known")?;
-        let tolerance = self.options.tolerances.tolerance(dtype);
-        let elements = stream.shape.iter().product();
-        let accumulator = DifferenceAccumulator::new(stream.dtype, dtype, elements, tolerance.relative);
+        let tolerance = self.options.tolerances.tolerance(stream.dtype, dtype);
+        let left = stream.shape.iter().product();
+        if reference.is_summary() {
+            let accumulator = Accumulator::new(stream.dtype, left).map_err(|error| error.to_string())?;
+            let noted = reference.summary().map_err(|error| error.to_string())?;
+            return Ok((tolerance, Against::Statistics(accumulator, noted)));
+        }
+        let accumulator = DifferenceAccumulator::new(stream.dtype, dtype, left, tolerance.relative);
         let data = reference.data().map_err(|error| error.to_string())?;
-        Ok((accumulator.map_err(|error| error.to_string())?, tolerance, data))
+        let accumulator = accumulator.map_err(|error| error.to_string())?;
+        Ok((tolerance, Against::Data { accumulator, data, left }))
     }
 
     fn finish_row(&mut self, outcome: Option<Outcome>) {
-        let Some(Current { row, accumulator, tolerance, .. }) = self.current.take() else { return };
-        let outcome = outcome.unwrap_or_else(|| {
-            let difference = accumulator.finish();
-            Outcome::Compared { difference, within: difference.is_within(&tolerance) }
+        let Some(Current { row, tolerance, against }) = self.current.take() else { return };
+        let outcome = outcome.unwrap_or_else(|| match against {
+            Against::Data { accumulator, .. } => {
+                let difference = accumulator.finish();
+                Outcome::Compared { difference, within: difference.is_within(&tolerance) }
+            }
+            Against::Statistics(accumulator, noted) => {
+                let found = Noted::from(&accumulator.finish());
+                Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &tolerance))
+            }
         });
         self.state.lock().unwrap_or_else(PoisonError::into_inner).rows.push(Row { outcome, ..row });
     }
@@ -120,15 +134,20 @@ impl Sink for CompareSink {
 
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
         let Some(current) = &mut self.current else { return Answer::Skip };
-        let elements = stream.dtype.elements_in(piece.bytes.len()).unwrap_or(0).min(current.left);
-        current.left -= elements;
-        let bytes = current.row.dtypes.1.and_then(|dtype| dtype.bytes_of(elements)).unwrap_or(0);
-        self.buffer.resize(bytes, 0);
-        if let Err(error) = current.data.read_exact(&mut self.buffer) {
-            self.finish_row(Some(Outcome::Unreadable(format!("the reference: {error}"))));
-            return Answer::Skip;
+        match &mut current.against {
+            Against::Data { accumulator, data, left } => {
+                let elements = stream.dtype.elements_in(piece.bytes.len()).unwrap_or(0).min(*left);
+                *left -= elements;
+                let bytes = current.row.dtypes.1.and_then(|dtype| dtype.bytes_of(elements)).unwrap_or(0);
+                self.buffer.resize(bytes, 0);
+                if let Err(error) = data.read_exact(&mut self.buffer) {
+                    self.finish_row(Some(Outcome::Unreadable(format!("the reference: {error}"))));
+                    return Answer::Skip;
+                }
+                accumulator.update(piece.bytes, &self.buffer);
+            }
+            Against::Statistics(accumulator, _) => accumulator.update(piece.bytes),
         }
-        current.accumulator.update(piece.bytes, &self.buffer);
         if piece.last {
             self.finish_row(None);
         }
@@ -152,6 +171,7 @@ impl Comparer {
     pub fn comparison(&self, tensors: &str) -> Comparison {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let reference = &self.reference;
+        let incomplete = reference.incomplete().map(|reason| format!("the reference is not complete: {reason}"));
         let unused = reference.tensors.iter().zip(&state.used).filter(|(_, used)| !**used);
         let comparison = Comparison {
             tensors: tensors.into(),
@@ -159,9 +179,11 @@ impl Comparer {
             rows: state.rows.clone(),
             only_in_tensors: state.only_in_tensors.clone(),
             only_in_reference: unused.map(|(tensor, _)| tensor.place.clone()).collect(),
+            fused: Vec::new(),
+            initializers: Vec::new(),
             divergence: None,
-            problems: state.problems.iter().chain(&reference.problems).cloned().collect(),
+            problems: state.problems.iter().chain(&reference.problems).cloned().chain(incomplete).collect(),
         };
-        diverge::finished(comparison, self.options.graph.as_deref())
+        diverge::finished(comparison, &self.options)
     }
 }

@@ -7,8 +7,8 @@ use std::thread;
 use opscope_tensor::DifferenceAccumulator;
 
 use super::matching::{MatchedBy, Matcher};
-use super::{CompareOptions, Comparison, Outcome, Row, diverge};
-use crate::{StoredDump, StoredTensor};
+use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
+use crate::{DumpKind, StoredDump, StoredTensor};
 
 /// What is read of each side at once: it stays in the second-level cache from the system's copy to the comparison.
 const ELEMENTS: usize = 64 << 10;
@@ -16,11 +16,12 @@ const ELEMENTS: usize = 64 << 10;
 const MOST_THREADS: usize = 4;
 
 pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &CompareOptions) -> Comparison {
-    let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options.mapping);
+    let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), options);
     let mut pairs = Vec::new();
     let mut only_in_tensors = Vec::new();
     for tensor in &tensors.tensors {
-        match matcher.find(&tensor.place) {
+        let lone = || (is_lone(tensors) && is_lone(reference)).then_some((0, MatchedBy::OnlyOne));
+        match matcher.find(&tensor.place).or_else(lone) {
             Some((index, by)) => pairs.push((tensor, &reference.tensors[index], index, by)),
             None => only_in_tensors.push(tensor.place.clone()),
         }
@@ -30,7 +31,8 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     let unused = matcher.places().iter().zip(&used).filter(|(_, used)| !**used);
     let problems = [tensors, reference].into_iter().flat_map(|dump| {
         let place = dump.path.display().to_string();
-        dump.problems.iter().map(move |problem| format!("{place}: {problem}"))
+        let incomplete = dump.incomplete().map(|reason| format!("the dump is not complete: {reason}"));
+        dump.problems.iter().cloned().chain(incomplete).map(move |problem| format!("{place}: {problem}"))
     });
     diverge::finished(
         Comparison {
@@ -39,11 +41,18 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             rows: rows(&pairs, options),
             only_in_tensors,
             only_in_reference: unused.map(|(place, _)| place.clone()).collect(),
+            fused: Vec::new(),
+            initializers: Vec::new(),
             divergence: None,
             problems: problems.collect(),
         },
-        options.graph.as_deref(),
+        options,
     )
+}
+
+/// Whether a dump is a single `.npy` file, whose name says nothing.
+fn is_lone(dump: &StoredDump) -> bool {
+    matches!(&*dump.tensors, [only] if dump.kind == DumpKind::Npy && only.file() == Some(&dump.path))
 }
 
 type Pair<'a> = (&'a StoredTensor, &'a StoredTensor, usize, MatchedBy);
@@ -90,7 +99,11 @@ fn row(&(tensor, reference, _, matched_by): &Pair<'_>, options: &CompareOptions)
 fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &CompareOptions) -> io::Result<Outcome> {
     let unknown = || io::Error::other("the type of its elements is not known");
     let types = (tensor.dtype.ok_or_else(unknown)?, reference.dtype.ok_or_else(unknown)?);
-    let tolerance = options.tolerances.tolerance(types.1);
+    let tolerance = options.tolerances.tolerance(types.0, types.1);
+    if tensor.is_summary() || reference.is_summary() {
+        let (ours, theirs) = (tensor.summary()?, reference.summary()?);
+        return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, &tolerance)));
+    }
     let elements = tensor.shape.iter().product();
     let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);
     let mut accumulator = accumulator.map_err(io::Error::other)?;

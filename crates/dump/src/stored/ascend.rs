@@ -70,6 +70,8 @@ fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTen
             io: Some(tensor.io),
             slot: Some(tensor.slot),
             value: tensor.value,
+            // Operators are counted from 1.
+            position: name.task.checked_sub(1).and_then(|task| usize::try_from(task).ok()),
         };
         let elements = tensor.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
         let fits = tensor.dtype.zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));

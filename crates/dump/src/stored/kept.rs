@@ -101,6 +101,7 @@ impl Place {
             io: Some(origin.io),
             slot: Some(origin.slot),
             value: Some(origin.value_name().into()),
+            position: Some(origin.operator.index()),
         }
     }
 }

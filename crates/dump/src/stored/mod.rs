@@ -4,7 +4,7 @@ mod ascend;
 mod index;
 mod kept;
 mod manifest;
-mod npy;
+mod plain;
 mod walk;
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_tensor::{DType, Tensor, open_regular};
+use opscope_tensor::{DType, Statistics, Tensor, npy, open_regular};
 
 use crate::{DumpError, INDEX, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
@@ -95,6 +95,8 @@ pub struct Place {
     pub slot: Option<usize>,
     /// The value's name.
     pub value: Option<String>,
+    /// The operator's place in the order of the graph.
+    pub position: Option<usize>,
 }
 
 /// Where a tensor's data is.
@@ -119,6 +121,9 @@ impl StoredDump {
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let metadata = path.metadata().map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
+        }
         if metadata.is_dir() && path.join(INDEX).is_file() {
             return index::open(path);
         }
@@ -127,7 +132,7 @@ impl StoredDump {
         if !ascend.tensors.is_empty() {
             return Ok(ascend);
         }
-        let npy = npy::open(path, &files);
+        let npy = plain::open(path, &files);
         match (npy.tensors.is_empty(), ascend.problems.into_iter().chain(npy.problems.clone()).next()) {
             (false, _) => Ok(npy),
             (true, Some(problem)) => Err(wrong(problem)),
@@ -144,6 +149,17 @@ impl StoredDump {
     }
 }
 
+impl StoredDump {
+    /// Why its manifest says that it is not complete; none where it does not say so.
+    pub(crate) fn incomplete(&self) -> Option<String> {
+        let manifest = self.manifest.as_ref().filter(|manifest| !manifest.complete)?;
+        let missing = || format!("{} tensors are missing", manifest.missing_count);
+        let failed =
+            || manifest.runs.iter().find_map(|run| Some(format!("run {} failed: {}", run.run, run.failure.as_ref()?)));
+        Some(manifest.errors.first().cloned().or_else(failed).unwrap_or_else(missing))
+    }
+}
+
 impl StoredTensor {
     /// Reads the data from its beginning: little-endian, row-major, [`bytes`](Self::bytes) long.
     ///
@@ -153,10 +169,7 @@ impl StoredTensor {
         let from = |file: Arc<File>, at: u64| Box::new(At { file, at }.take(self.bytes));
         Ok(match &self.location {
             Location::File(path, offset) => from(Arc::new(open_regular(path)?), *offset),
-            Location::Foreign(path) => {
-                let tensor = opscope_tensor::npy::read_file(path).map_err(io::Error::other)?;
-                Box::new(Cursor::new(tensor.bytes().to_vec()))
-            }
+            Location::Foreign(path) => npy::data(path).map_err(io::Error::other)?,
             Location::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
             Location::Unnamed(file, offset) => from(Arc::clone(file), *offset),
             Location::Nowhere(why) => return Err(io::Error::other(*why)),
@@ -174,11 +187,41 @@ impl StoredTensor {
         Tensor::new(dtype, self.shape.clone(), bytes).map_err(io::Error::other)
     }
 
+    /// What is known of its numbers: what its data shows, or else what the dump says.
+    ///
+    /// # Errors
+    /// As [`data`](Self::data), and when its type is not known.
+    pub(crate) fn summary(&self) -> io::Result<Noted> {
+        match (&self.location, &self.noted) {
+            (Location::Nowhere(_), Some(noted)) => Ok(noted.clone()),
+            _ => Ok(Noted::from(&crate::Details::of(self)?.statistics)),
+        }
+    }
+
+    /// Whether the dump has only statistics of it.
+    pub(crate) fn is_summary(&self) -> bool {
+        matches!(self.location, Location::Nowhere(_)) && self.noted.is_some()
+    }
+
     /// The file that it is in.
     pub fn file(&self) -> Option<&Path> {
         match &self.location {
             Location::File(path, _) | Location::Foreign(path) => Some(path),
             _ => None,
+        }
+    }
+}
+
+impl From<&Statistics> for Noted {
+    fn from(statistics: &Statistics) -> Self {
+        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
+        Self {
+            xxh3: format!("{:016x}", statistics.xxh3),
+            min: finite(statistics.min),
+            max: finite(statistics.max),
+            mean: finite(statistics.mean),
+            nan: statistics.nan,
+            inf: statistics.positive_infinite + statistics.negative_infinite,
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Inputs from `.npy` and `.bin` files.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use opscope_onnx::{Dim, Graph, Value};
-use opscope_tensor::{Tensor, npy};
+use opscope_tensor::{Tensor, npy, open_regular};
 
 use super::shapes::join;
 use super::{Batch, InputError, ShapeWish, concrete_shapes};
+use crate::machine::available_memory;
 
 /// Files for every input of a model, and how many of them make one run.
 #[derive(Debug)]
@@ -110,10 +112,12 @@ impl Piece {
         let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let name = || input.name.clone();
         let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-        let tensor = if is_npy {
-            npy::read_file(path).map_err(|error| unreadable(error.to_string()))?
+        let (file, dtype, shape, size) = if is_npy {
+            let (header, file) = npy::open(path).map_err(|error| unreadable(error.to_string()))?;
+            (file, header.dtype, header.shape, header.data_bytes)
         } else {
-            let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+            let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
+            let (length, file) = opened.map_err(|error| unreadable(error.to_string()))?;
             let dtype = input.dtype.ok_or_else(|| unreadable("the model does not say the input's type".to_owned()))?;
             let shape = target.ok_or_else(|| InputError::OpenShape {
                 path: path.to_owned(),
@@ -121,7 +125,7 @@ impl Piece {
                 shape: input.shape.as_deref().map(join).unwrap_or_else(|| "...".to_owned()),
             })?;
             let expected = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
-            let parts = expected.checked_div(bytes.len()).filter(|parts| parts * bytes.len() == expected);
+            let parts = expected.checked_div(length).filter(|parts| parts * length == expected);
             let batch = shape.first().copied().unwrap_or(1);
             let Some(parts) = parts.filter(|&parts| parts != 0 && batch.is_multiple_of(parts)) else {
                 return Err(InputError::FileSize {
@@ -129,28 +133,41 @@ impl Piece {
                     name: name(),
                     shape: shape.to_vec(),
                     expected,
-                    found: bytes.len(),
+                    found: length,
                 });
             };
             let mut part = shape.to_vec();
             if let Some(batch) = part.first_mut() {
                 *batch /= parts;
             }
-            Tensor::new(dtype, part, bytes).map_err(|error| unreadable(error.to_string()))?
+            (file, dtype, part, length)
         };
-        if let Some(expected) = input.dtype.filter(|&expected| expected != tensor.dtype()) {
-            return Err(InputError::Type { path: path.to_owned(), name: name(), expected, found: tensor.dtype() });
+        if let Some(expected) = input.dtype.filter(|&expected| expected != dtype) {
+            return Err(InputError::Type { path: path.to_owned(), name: name(), expected, found: dtype });
         }
         let dims = input.shape.as_deref();
-        let tensor = dims.and_then(|dims| with_batch_axis(&tensor, dims)).unwrap_or(tensor);
-        if dims.is_some_and(|dims| !fits(tensor.shape(), dims)) {
+        let fitting = dims.and_then(|dims| with_batch_axis(&shape, dims)).unwrap_or_else(|| shape.clone());
+        if dims.is_some_and(|dims| !fits(&fitting, dims)) {
             return Err(InputError::FileShape {
                 path: path.to_owned(),
                 name: name(),
                 expected: dims.map(join).unwrap_or_default(),
-                found: tensor.shape().to_vec(),
+                found: fitting,
             });
         }
+        // Nothing is read before it is known to fit.
+        if size as u64 > available_memory() {
+            return Err(InputError::TooLarge { name: name(), shape });
+        }
+        let tensor = if is_npy {
+            drop(file);
+            npy::read_file(path).map_err(|error| unreadable(error.to_string()))?
+        } else {
+            let mut bytes = Vec::with_capacity(size);
+            file.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+            Tensor::new(dtype, shape, bytes).map_err(|error| unreadable(error.to_string()))?
+        };
+        let tensor = tensor.reshaped(fitting).map_err(|error| unreadable(error.to_string()))?;
         Ok(Self { path: path.to_owned(), tensor })
     }
 
@@ -176,12 +193,9 @@ impl Piece {
 }
 
 /// A sample without a batch axis is a batch of one.
-fn with_batch_axis(tensor: &Tensor, dims: &[Dim]) -> Option<Tensor> {
-    if tensor.shape().len() + 1 != dims.len() || !fits(tensor.shape(), &dims[1..]) {
-        return None;
-    }
-    let shape = std::iter::once(1).chain(tensor.shape().iter().copied()).collect();
-    tensor.reshaped(shape).ok()
+fn with_batch_axis(shape: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
+    let lacks_one = shape.len() + 1 == dims.len() && fits(shape, &dims[1..]);
+    lacks_one.then(|| std::iter::once(1).chain(shape.iter().copied()).collect())
 }
 
 /// Whether a file may be the input or, along its first axis, a part of it.

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use opscope_model::Fidelity;
+use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
 pub use differs::OutputDifference;
@@ -98,4 +98,14 @@ pub fn verify(
     }
     let other = search::session_for(session, &verification)?;
     Some((verification, other))
+}
+
+/// The model of an optimised session with what a look at the values of `inputs` shows of the kernels: that names values that the
+/// engine's own plan does not.
+pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
+    let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
+    let runs = [inputs.to_vec(), other_numbers(inputs, 2)];
+    let (kernels, outputs) = find_values(session, &exact, &runs)?;
+    let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
+    session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
 }

@@ -118,10 +118,15 @@ impl Verification {
 
     /// What was found of the kernels, as an engine takes it.
     pub fn known(&self) -> KnownOutputs {
-        let mut known = KnownOutputs::new();
-        for KernelOutput { kernel, slot, value, same_order } in self.kernels.iter().cloned() {
-            known.entry(kernel).or_default().push(KnownOutput { slot, value, same_order });
-        }
-        known
+        known(&self.kernels)
     }
+}
+
+/// What was found of kernels, as an engine takes it.
+pub(super) fn known(kernels: &[KernelOutput]) -> KnownOutputs {
+    let mut known = KnownOutputs::new();
+    for KernelOutput { kernel, slot, value, same_order } in kernels.iter().cloned() {
+        known.entry(kernel).or_default().push(KnownOutput { slot, value, same_order });
+    }
+    known
 }

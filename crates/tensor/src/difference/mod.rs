@@ -6,6 +6,7 @@ use scalar::Sums;
 
 /// How far a tensor is from a reference, in numbers.
 ///
+/// Numbers of two floating-point types are compared [in the coarser one](crate::compared_in): the others are rounded first.
 /// Pairs of which one or both are not finite are left out of the sums; where they are not the same they are counted as
 /// mismatches. With `x` of the tensor and `y` of the reference:
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +19,10 @@ pub struct Difference {
     pub nan_mismatches: u64,
     /// Pairs of which one is infinite and the other is something else, NaN apart.
     pub infinite_mismatches: u64,
+    /// Elements that are NaN: of the tensor and of the reference.
+    pub nan: [u64; 2],
+    /// Elements that are infinite: of the tensor and of the reference.
+    pub infinite: [u64; 2],
     /// The cosine of the angle between the two as vectors: 1 where both are zero, none where one is.
     pub cosine: Option<f64>,
     /// max |x - y|.
@@ -70,12 +75,15 @@ impl Tolerance {
 }
 
 impl Difference {
+    /// Pairs of which one element is NaN or infinite and the other is not the same.
+    pub fn mismatches(&self) -> u64 {
+        self.nan_mismatches + self.infinite_mismatches
+    }
+
     /// Whether the tensor is the reference as far as a tolerance asks. It must be the tolerance that the difference was
     /// taken with.
     pub fn is_within(&self, tolerance: &Tolerance) -> bool {
-        self.nan_mismatches == 0
-            && self.infinite_mismatches == 0
-            && self.excess <= tolerance.absolute + tolerance.of_max * self.max_reference
+        self.mismatches() == 0 && self.excess <= tolerance.absolute + tolerance.of_max * self.max_reference
     }
 }
 
@@ -139,6 +147,8 @@ impl DifferenceAccumulator {
             equal: sums.equal,
             nan_mismatches: sums.nan_mismatches,
             infinite_mismatches: sums.infinite_mismatches,
+            nan: sums.nan,
+            infinite: sums.infinite,
             cosine: cosine.filter(|cosine| !cosine.is_nan()),
             max_absolute: sums.max_absolute,
             max_relative: sums.max_relative,

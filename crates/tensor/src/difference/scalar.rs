@@ -1,5 +1,6 @@
 //! Pairs of elements of any types, one by one.
 
+use crate::cast::{compared_in, rounded};
 use crate::{DType, Element};
 
 /// What is summed over pairs. `squares`, products and magnitudes are of pairs that are both finite.
@@ -9,6 +10,9 @@ pub(super) struct Sums {
     pub equal: u64,
     pub nan_mismatches: u64,
     pub infinite_mismatches: u64,
+    /// Elements that are NaN, and that are infinite: of the tensor and of the reference.
+    pub nan: [u64; 2],
+    pub infinite: [u64; 2],
     pub compared: u64,
     pub with_relative: u64,
     pub squares: f64,
@@ -29,6 +33,10 @@ impl Sums {
         self.equal += other.equal;
         self.nan_mismatches += other.nan_mismatches;
         self.infinite_mismatches += other.infinite_mismatches;
+        for side in 0..2 {
+            self.nan[side] += other.nan[side];
+            self.infinite[side] += other.infinite[side];
+        }
         self.compared += other.compared;
         self.with_relative += other.with_relative;
         self.squares += other.squares;
@@ -45,6 +53,10 @@ impl Sums {
 
     fn pair(&mut self, x: f64, y: f64, relative: f64) {
         self.equal += u64::from(x == y || (x.is_nan() && y.is_nan()));
+        for (side, element) in [x, y].into_iter().enumerate() {
+            self.nan[side] += u64::from(element.is_nan());
+            self.infinite[side] += u64::from(element.is_infinite());
+        }
         if x.is_nan() || y.is_nan() {
             self.nan_mismatches += u64::from(x.is_nan() != y.is_nan());
             return;
@@ -79,6 +91,8 @@ pub(super) fn has_ulp(dtype: DType) -> bool {
 pub(super) fn sums(tensor: (DType, &[u8]), reference: (DType, &[u8]), pairs: usize, relative: f64) -> Sums {
     let mut sums = Sums { count: pairs as u64, ..Sums::default() };
     let same = tensor.0 == reference.0;
+    let common = compared_in(tensor.0, reference.0);
+    let rounds = !same && tensor.0.is_float() && reference.0.is_float();
     for index in 0..pairs {
         let (x, y) = (Element::at(tensor.0, tensor.1, index), Element::at(reference.0, reference.1, index));
         let (Some(x), Some(y)) = (x, y) else { break };
@@ -98,6 +112,7 @@ pub(super) fn sums(tensor: (DType, &[u8]), reference: (DType, &[u8]), pairs: usi
             }
             _ => {
                 if let (Some(x), Some(y)) = (x.to_f64(), y.to_f64()) {
+                    let (x, y) = if rounds { (rounded(common, x), rounded(common, y)) } else { (x, y) };
                     sums.pair(x, y, relative);
                 }
             }

@@ -72,10 +72,14 @@ impl Header {
         })
     }
 
+    /// Whether the last dimension is the fastest, as it is where only one dimension counts.
+    pub(super) fn is_row_major(&self) -> bool {
+        !self.fortran_order || self.shape.iter().filter(|&&dim| dim != 1).count() < 2
+    }
+
     /// Whether the data is little-endian and row-major, as everywhere in this crate.
     pub fn is_native(&self) -> bool {
-        let row_major = !self.fortran_order || self.shape.iter().filter(|&&dim| dim != 1).count() < 2;
-        row_major && (self.byte_order == ByteOrder::Little || self.dtype.size() == Some(1))
+        self.is_row_major() && (self.byte_order == ByteOrder::Little || self.dtype.size() == Some(1))
     }
 }
 

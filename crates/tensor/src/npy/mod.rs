@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use header::{ByteOrder, Header};
-pub use read::{read, read_file};
+pub use read::{data, open, read, read_file};
 pub use write::{header, write};
 
 /// Why an `.npy` file could not be read or written.
@@ -51,6 +51,14 @@ pub enum NpyError {
         expected: u64,
         /// What follows the header.
         found: u64,
+    },
+    /// Column-major data that is too large to be turned around.
+    #[error(
+        "its elements are in column-major order and have {bytes} bytes, more than can be turned around; save it row-major"
+    )]
+    ColumnMajor {
+        /// The bytes of the data.
+        bytes: usize,
     },
     /// What shape and type ask for cannot be a tensor.
     #[error(transparent)]

@@ -1,4 +1,5 @@
-use std::io::{BufReader, Read};
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::{ByteOrder, Header, NpyError};
@@ -16,22 +17,83 @@ pub fn read(mut bytes: &[u8]) -> Result<Tensor, NpyError> {
     tensor(header, bytes.to_vec())
 }
 
-/// Reads a file, as [`read`] does. Nothing is allocated before the file's length is known to be right.
+/// Reads the header of a file, and leaves the file at the first byte of the data.
 ///
 /// # Errors
-/// As [`read`], and when the file cannot be read.
-pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
-    let file = open_regular(path)?;
+/// When it is no npy file, cannot be read, or is not as long as its header asks for.
+pub fn open(path: &Path) -> Result<(Header, File), NpyError> {
+    let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
-    let mut reader = BufReader::with_capacity(256, file);
-    let header = Header::read(&mut reader)?;
+    let mut start = Vec::new();
+    file.by_ref().take(MOST_BEFORE_DATA).read_to_end(&mut start)?;
+    let header = Header::read(&mut &*start)?;
     let found = length.saturating_sub(header.data_offset);
     if found != header.data_bytes as u64 {
         return Err(NpyError::Length { expected: header.data_bytes as u64, found });
     }
-    let mut bytes = vec![0; header.data_bytes];
-    reader.read_exact(&mut bytes)?;
+    file.seek(SeekFrom::Start(header.data_offset))?;
+    Ok((header, file))
+}
+
+/// Reads a file, as [`read`] does. Nothing is allocated before the file's length is known to be right.
+///
+/// # Errors
+/// As [`read`], and when the file cannot be read or there is no memory for it.
+pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
+    let (header, mut file) = open(path)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(header.data_bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    bytes.resize(header.data_bytes, 0);
+    file.read_exact(&mut bytes)?;
     tensor(header, bytes)
+}
+
+/// The data of a file in this crate's order, piece by piece. Only column-major data has to be read as a whole for it.
+///
+/// # Errors
+/// As [`open`], and where column-major data has more than 1 GiB.
+pub fn data(path: &Path) -> Result<Box<dyn Read + Send>, NpyError> {
+    let (header, file) = open(path)?;
+    if header.is_native() {
+        return Ok(Box::new(file));
+    }
+    if header.is_row_major() {
+        return Ok(Box::new(Swapped { file, scalar: scalar_size(header.dtype), piece: Vec::new(), at: 0 }));
+    }
+    match header.data_bytes {
+        bytes if bytes > LARGEST_COLUMN_MAJOR => Err(NpyError::ColumnMajor { bytes }),
+        _ => Ok(Box::new(Cursor::new(read_file(path)?.bytes().to_vec()))),
+    }
+}
+
+/// More than the longest header and what is in front of it.
+const MOST_BEFORE_DATA: u64 = 128 << 10;
+
+const LARGEST_COLUMN_MAJOR: usize = 1 << 30;
+
+/// Big-endian data, turned around on its way.
+struct Swapped {
+    file: File,
+    scalar: usize,
+    piece: Vec<u8>,
+    /// How much of the piece was given.
+    at: usize,
+}
+
+impl Read for Swapped {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // A multiple of the size of any number.
+        const PIECE: u64 = 64 << 10;
+        if self.at == self.piece.len() {
+            self.piece.clear();
+            self.at = 0;
+            self.file.by_ref().take(PIECE).read_to_end(&mut self.piece)?;
+            self.piece.chunks_exact_mut(self.scalar).for_each(<[u8]>::reverse);
+        }
+        let read = (&self.piece[self.at..]).read(into)?;
+        self.at += read;
+        Ok(read)
+    }
 }
 
 fn tensor(header: Header, mut bytes: Vec<u8>) -> Result<Tensor, NpyError> {

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use opscope_tensor::{npy, open_regular};
+use opscope_tensor::npy;
 
 use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
 use crate::Io;
@@ -19,13 +19,8 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
 }
 
 fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
-    let mut file = open_regular(path).map_err(|error| error.to_string())?;
-    let header = npy::Header::read(&mut file).map_err(|error| error.to_string())?;
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    let (header, _) = npy::open(path).map_err(|error| error.to_string())?;
     let bytes = header.data_bytes as u64;
-    if length.checked_sub(header.data_offset) != Some(bytes) {
-        return Err(format!("its header asks for {bytes} bytes of data, the file has {length} in all"));
-    }
     let location = match header.is_native() {
         true => Location::File(path.to_path_buf(), header.data_offset),
         false => Location::Foreign(path.to_path_buf()),
