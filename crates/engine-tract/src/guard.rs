@@ -59,9 +59,11 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned());
+    // An error that was unwrapped brings its backtrace along.
+    let text = text.lines().next().unwrap_or_default();
     match PLACE.take() {
         Some(place) => format!("{text} ({})", place.rsplit("/src/").next().unwrap_or(&place)),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
