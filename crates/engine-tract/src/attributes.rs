@@ -187,6 +187,7 @@ fn required(op_type: &str) -> usize {
         | "Where" => 3,
         "BatchNormalization" | "MelWeightMatrix" => 5,
         "QLinearConv" | "QLinearMatMul" => 8,
+        "Loop" => 0,
         _ => 1,
     }
 }
