@@ -21,7 +21,9 @@ pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
                 let dims = axis.inputs.iter().zip(&facts).flat_map(|(positions, fact)| {
                     positions.iter().filter_map(|position| fact.shape.dims().get(*position))
                 });
-                agree(dims)
+                // What is summed over is not repeated: a column of one element is no column of many.
+                let is_summed = axis.outputs.iter().all(|positions| positions.is_empty());
+                if is_summed { are_equal(dims.take(2)) } else { agree(dims) }
             })
         } else if node.op_is::<TypedBinOp>() || node.op_is::<Iff>() {
             let rank = facts.iter().map(|fact| fact.rank()).max().unwrap_or(0);
@@ -37,6 +39,13 @@ pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
         }
     }
     Ok(())
+}
+
+/// Whether dimensions that are numbers are equal.
+fn are_equal<'a>(dims: impl Iterator<Item = &'a TDim>) -> bool {
+    let mut lengths = dims.filter_map(|dim| dim.to_i64().ok());
+    let first = lengths.next();
+    lengths.all(|length| Some(length) == first)
 }
 
 /// Whether dimensions that are numbers are equal, but for those that are 1.

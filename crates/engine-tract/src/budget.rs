@@ -30,6 +30,9 @@ const TIME_OF_MEBIBYTE: Duration = Duration::from_millis(50);
 /// A weight lies in the file's message, in the engine's tensor and in a packed one, each of them for a moment twice.
 const MEMORY_OF_BYTE: u64 = 8;
 
+/// Operators that a model may have.
+const MOST_OPERATORS: usize = 50_000;
+
 /// How often time and memory are looked at. Between two looks a thread can take about 50 MiB.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -108,6 +111,21 @@ impl Budget {
         Self { time: time.saturating_mul(factor), memory, factor }
     }
 
+    /// Refuses a model of so many operators that the engine, which compares each of them with all others, would take too
+    /// long.
+    pub(crate) fn check_operators(self, operators: usize) -> Result<(), EngineError> {
+        let most = MOST_OPERATORS.saturating_mul(self.factor as usize);
+        if operators <= most {
+            return Ok(());
+        }
+        let needed = operators.div_ceil(MOST_OPERATORS);
+        let reason = format!(
+            "it has {operators} operators, and may have {most}, for the time grows with their square; a load budget of \
+             {needed} allows them"
+        );
+        Err(EngineError::OverBudget { node: None, reason })
+    }
+
     /// How many bytes may be taken.
     pub(crate) fn memory(self) -> u64 {
         self.memory
@@ -136,7 +154,7 @@ impl Budget {
         let outcome = match self.watch(&answered, start, before) {
             Ok(outcome) => outcome,
             Err(reason) => {
-                let node = progress.place().map(|node| names::restore(&node, graph));
+                let node = progress.place().map(|node| names::node_of_file(&node, graph));
                 progress.is_over.store(true, Ordering::Relaxed);
                 let _ = answered.recv_timeout(GRACE);
                 return Err(EngineError::OverBudget { node, reason });
@@ -201,3 +219,81 @@ impl std::fmt::Display for Spent {
 }
 
 impl std::error::Error for Spent {}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use opscope_onnx::Graph;
+
+    use super::*;
+
+    /// A graph with an operator that the engine calls `opscope:0`.
+    fn graph() -> Graph {
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        Graph::load(&models.join("digits_cnn.onnx")).unwrap()
+    }
+
+    fn over_budget(outcome: Result<(), EngineError>) -> (Option<String>, String) {
+        match outcome {
+            Err(EngineError::OverBudget { node, reason }) => (node, reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn work_that_goes_on_ends_at_its_next_node_and_is_told_with_the_nodes_name() {
+        let graph = graph();
+        let budget = Budget { time: Duration::ZERO, memory: u64::MAX, factor: 1 };
+        let (ended, end) = mpsc::channel();
+        let outcome = budget.spend(&graph, move || {
+            while at(Some("opscope:0")).is_ok() {}
+            ended.send(()).unwrap();
+            Ok(())
+        });
+        let (node, reason) = over_budget(outcome);
+        assert_eq!(node.as_ref(), Some(&graph.operators[0].name));
+        assert!(reason.contains("load budget of 2"), "{reason}");
+        end.recv().expect("the work went on");
+    }
+
+    #[test]
+    fn work_that_is_caught_in_a_node_is_left_behind() {
+        let (hold, held) = mpsc::channel::<()>();
+        let budget = Budget { time: Duration::ZERO, memory: u64::MAX, factor: 3 };
+        let outcome = budget.spend(&graph(), move || {
+            at(Some("opscope:1")).unwrap();
+            let _ = held.recv();
+            Ok(())
+        });
+        let (_, reason) = over_budget(outcome);
+        assert!(reason.contains("load budget of 6"), "{reason}");
+        drop(hold);
+    }
+
+    #[test]
+    fn work_that_takes_more_memory_than_it_may_is_ended() {
+        let budget = Budget { time: Duration::MAX, memory: 1 << 26, factor: 1 };
+        let outcome = budget.spend(&graph(), || {
+            let mut taken = Vec::new();
+            while at(None).is_ok() {
+                taken.push(vec![1u8; 1 << 20]);
+                assert!(taken.len() < 1 << 12, "no one stopped it");
+            }
+            Ok(())
+        });
+        let (_, reason) = over_budget(outcome);
+        assert!(reason.contains("of memory"), "{reason}");
+    }
+
+    #[test]
+    fn a_larger_model_may_take_more_and_a_factor_multiplies_it() {
+        let small = graph();
+        let mut large = small.clone();
+        large.operators.extend(small.operators.iter().cloned());
+        let of = |graph: &Graph, factor: &str| Budget::of(graph, &[], factor.parse().unwrap());
+        assert!(of(&large, "1").time > of(&small, "1").time);
+        assert_eq!(of(&small, "3").time, of(&small, "1").time * 3);
+        assert_eq!(of(&small, "2").memory, of(&small, "1").memory * 2);
+    }
+}

@@ -40,7 +40,9 @@ impl Engine for TractEngine {
         let framework = Arc::new(framework);
         let proto = {
             let (graph, framework) = (Arc::clone(&graph), Arc::clone(&framework));
-            Budget::of(&graph, &[], options.budget).spend(&Arc::clone(&graph), move || {
+            let budget = Budget::of(&graph, &[], options.budget);
+            budget.check_operators(graph.operators.len())?;
+            budget.spend(&Arc::clone(&graph), move || {
                 let proto = guard::load(&graph, || rewritten(&graph, &framework))?;
                 support::check(&graph, &framework, &proto)?;
                 Ok(proto)

@@ -25,13 +25,13 @@ pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> R
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
             if let Some(Refused { node, reason }) = error.downcast_ref() {
-                return Err(EngineError::Load { node: Some(names::restore(node, graph)), reason: reason.clone() });
+                return Err(EngineError::Load { node: Some(names::node_of_file(node, graph)), reason: reason.clone() });
             }
             let (node, reason) = explain(&error, graph);
             Err(EngineError::Load { node, reason })
         }
         Err(reason) => {
-            let node = budget::place().map(|node| names::restore(&node, graph));
+            let node = budget::place().map(|node| names::node_of_file(&node, graph));
             Err(EngineError::Panic { node, reason: names::restore(&reason, graph) })
         }
     }
@@ -59,9 +59,11 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned());
+    // An error that was unwrapped brings its backtrace along.
+    let text = text.lines().next().unwrap_or_default();
     match PLACE.take() {
         Some(place) => format!("{text} ({})", place.rsplit("/src/").next().unwrap_or(&place)),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -102,4 +104,17 @@ fn is_about_the_engine(part: &str) -> bool {
         "Wiring",
     ];
     STEPS.iter().any(|step| part.starts_with(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_in_one_line_without_the_backtrace_that_an_error_brings_along() {
+        let told = catch(|| panic!("called `Result::unwrap()` on an `Err` value: no such axis\n   0: anyhow::error"));
+        let told = told.map(|()| ()).unwrap_err();
+        assert!(told.starts_with("called `Result::unwrap()` on an `Err` value: no such axis ("), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
 }

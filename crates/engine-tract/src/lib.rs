@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod attribution;
 mod branches;
 mod broadcasts;

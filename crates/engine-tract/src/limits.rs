@@ -3,15 +3,18 @@
 //! A failed allocation ends the process, and tract computes what depends on no input while it loads: a file of a hundred
 //! bytes can ask for terabytes. So every operator's rules are asked for the shape of its output first.
 
+use std::collections::HashMap;
+
 use tract_onnx::ops::logic::If;
+use tract_onnx::pb::{GraphProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, TVec, TypedModel};
 use tract_onnx::tract_core::internal::{OutletId, TractResult};
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
-use crate::branches;
 use crate::budget::{self, Budget};
 use crate::memory::{self, size};
+use crate::{attributes, branches};
 
 /// How large values may be, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +45,18 @@ impl Memory {
 
     /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,
     /// shapes and small values.
-    pub(crate) fn check_untyped(self, model: &mut InferenceModel) -> TractResult<()> {
+    ///
+    /// The graph is what the model was parsed from.
+    pub(crate) fn check_untyped(self, model: &mut InferenceModel, graph: Option<&GraphProto>) -> TractResult<()> {
+        let protos = graph.map_or(&[][..], |graph| &graph.node);
+        let by_name: HashMap<&str, &NodeProto> = protos.iter().map(|node| (&*node.name, node)).collect();
         let mut computed_at_load = 0u64;
         for node in model.eval_order()? {
-            budget::at(Some(&model.node(node).name))?;
-            self.check_bodies(model, node)?;
-            let at_load = self.check_node(model, node)?;
+            let name = model.node(node).name.clone();
+            budget::at(Some(&name))?;
+            let proto = by_name.get(&*name).copied();
+            self.check_bodies(model, node, proto)?;
+            let at_load = self.check_node(model, node, proto)?;
             computed_at_load = computed_at_load.saturating_add(at_load);
             if computed_at_load > self.at_load {
                 let reason = format!(
@@ -55,7 +64,7 @@ impl Memory {
                     size(computed_at_load),
                     size(self.at_load)
                 );
-                return Err(Refused { node: model.node(node).name.clone(), reason }.into());
+                return Err(Refused { node: name, reason }.into());
             }
         }
         budget::at(None)
@@ -76,7 +85,7 @@ impl Memory {
 
     /// Checks a node's outputs, notes what its rules say, and computes the outputs where all inputs are known. Returns
     /// how many bytes of outputs are computed at load.
-    fn check_node(self, model: &mut InferenceModel, node: usize) -> TractResult<u64> {
+    fn check_node(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<u64> {
         let observed = model.node(node).op.observe_outlets(model, model.node(node))?;
         let observed: TVec<InferenceFact> =
             observed.iter().map(|outlet| model.outlet_fact(*outlet).cloned()).collect::<TractResult<_>>()?;
@@ -84,6 +93,9 @@ impl Memory {
         let inputs: TVec<InferenceFact> = inputs.into_iter().cloned().collect();
         let outputs: TVec<InferenceFact> = outputs.into_iter().cloned().collect();
 
+        if let Some(Err(reason)) = proto.map(|proto| attributes::check(proto, &inputs)) {
+            return Err(Refused { node: model.node(node).name.clone(), reason }.into());
+        }
         check_numbers(model, node, &inputs)?;
         // What the rules reject is left to tract, which then says why.
         let op = &mut model.node_mut(node).op;
@@ -117,16 +129,18 @@ impl Memory {
     }
 
     /// Checks the graphs inside of a node, with what is known of the values around it.
-    fn check_bodies(self, model: &mut InferenceModel, node: usize) -> TractResult<()> {
+    fn check_bodies(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<()> {
         let outer = model.node(node).inputs.iter().map(|&outlet| {
             let name = model.outlet_label(outlet).unwrap_or(&model.node(outlet.node).name).to_owned();
             Ok((name, model.outlet_fact(outlet)?.clone()))
         });
         let outer = outer.collect::<TractResult<Vec<_>>>()?;
         let taken = branches::decided_at(model, node);
+        let graph = |name: &str| proto?.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref();
         if let Some(branches) = model.node_mut(node).op_as_mut::<If>() {
-            for (branch, body) in [(true, &mut branches.then_body), (false, &mut branches.else_body)] {
-                if taken.is_some_and(|taken| taken != branch) {
+            let bodies = [(true, "then_branch", &branches.then_body), (false, "else_branch", &branches.else_body)];
+            for (is_then, name, body) in bodies {
+                if taken.is_some_and(|taken| taken != is_then) {
                     continue;
                 }
                 let mut known = body.clone();
@@ -136,11 +150,11 @@ impl Memory {
                         known.set_outlet_fact(outlet, fact.clone())?;
                     }
                 }
-                self.check_untyped(&mut known)?;
+                self.check_untyped(&mut known, graph(name))?;
             }
         }
         if let Some(scan) = model.node_mut(node).op_as_mut::<InferenceScan>() {
-            self.check_untyped(&mut scan.body.clone())?;
+            self.check_untyped(&mut scan.body.clone(), graph("body"))?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ const MOST_ITERATIONS: i64 = 1024;
 const MOST_NODES: usize = 20_000;
 
 /// Nodes that the main graph may come to.
-const MOST_NODES_IN_ALL: usize = 100_000;
+const MOST_NODES_IN_ALL: usize = 50_000;
 
 /// Bytes of constants that all iterations of a loop may come to. The initializers of the body are there once.
 const MOST_BYTES: usize = 1 << 26;

@@ -25,6 +25,18 @@ pub(crate) fn decode(name: &str) -> Option<OperatorId> {
     digits[..end].parse().ok().map(OperatorId::new)
 }
 
+/// The node of the file that a node of tract's stands for: the operator, or `operator/inner` where it is inside of one.
+pub(crate) fn node_of_file(name: &str, graph: &Graph) -> String {
+    let restored = restore(name, graph);
+    match decode(name).and_then(|id| graph.operators.get(id.index())) {
+        Some(operator) => match restored.strip_prefix(&operator.name) {
+            Some(inner) if inner.starts_with('/') => restored,
+            _ => operator.name.clone(),
+        },
+        None => restored,
+    }
+}
+
 /// A text of tract's with the file's names in it.
 pub(crate) fn restore(text: &str, graph: &Graph) -> String {
     let mut restored = String::with_capacity(text.len());

@@ -38,6 +38,9 @@ pub(crate) enum Form {
     Plain,
 }
 
+/// Operators of the engine's that a model may have to be rewritten. Each patch is compared with every node.
+const MOST_REWRITTEN: usize = 20_000;
+
 impl Form {
     /// The forms, the fastest first.
     pub(crate) const ALL: &[Self] = &[
@@ -58,6 +61,17 @@ impl Form {
             Form::Without(pass) => format!("every rewrite but {pass}"),
             Form::Decluttered => "decluttered only".to_owned(),
             Form::Plain => "no rewrites".to_owned(),
+        })
+    }
+
+    /// What to say of a model that has too many operators for this form.
+    pub(crate) fn too_many_operators(self, model: &TypedModel) -> Option<String> {
+        let operators = model.nodes().len();
+        (self != Form::Plain && operators > MOST_REWRITTEN).then(|| {
+            format!(
+                "the plan has no rewrites: the engine's take time with the square of the operators, and there are {operators}, \
+                 more than {MOST_REWRITTEN}"
+            )
         })
     }
 

@@ -78,9 +78,11 @@ pub(crate) fn prepare(
         let initializers = initializers(graph, &parsed);
         let mut prepared = typed(graph, parsed)?;
         broadcasts::check(&prepared.model)?;
-        let notes = widened(graph, &prepared.model).into_iter().chain(amplified(graph)).collect();
+        let too_many = form.and_then(|form| form.too_many_operators(&prepared.model));
+        let form = if too_many.is_some() { Some(Form::Plain) } else { *form };
+        let notes = widened(graph, &prepared.model).into_iter().chain(amplified(graph)).chain(too_many).collect();
         match form {
-            Some(form) => prepared = optimised(prepared, *form, graph, known)?,
+            Some(form) => prepared = optimised(prepared, form, graph, known)?,
             None => operators::with_special_values(&mut prepared.model, Fidelity::Exact),
         }
         memory.check_typed(&prepared.model)?;
@@ -130,7 +132,7 @@ fn analysed(
         };
         parsed.model.set_input_fact(outlet, InferenceFact::dt_shape(datum, inputs[slot].shape()))?;
     }
-    memory.check_untyped(&mut parsed.model)?;
+    memory.check_untyped(&mut parsed.model, proto.graph.as_ref())?;
     Ok(parsed)
 }
 

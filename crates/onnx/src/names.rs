@@ -1,6 +1,6 @@
 //! Names of nodes, and of the values that graphs inside of nodes use.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::proto::{GraphProto, NodeProto};
 
@@ -8,6 +8,8 @@ use crate::proto::{GraphProto, NodeProto};
 /// already gets `_2`, `_3`, ...
 pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
     let mut taken = HashSet::new();
+    // How many copies of a name were made, so that the next one begins there.
+    let mut copies: HashMap<String, usize> = HashMap::new();
     // Nodes that have a name of their own keep it, whatever names are made up for those that have none.
     let own: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     nodes
@@ -19,10 +21,10 @@ pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
                 name => (name.to_owned(), true),
             };
             let mut name = base.clone();
-            let mut copy = 1;
             let mut may_be_own = is_own;
             while taken.contains(&name) || (!may_be_own && own.contains(name.as_str())) {
-                copy += 1;
+                let copy = copies.entry(base.clone()).or_insert(1);
+                *copy += 1;
                 name = format!("{base}_{copy}");
                 may_be_own = false;
             }
