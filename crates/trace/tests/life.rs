@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use opscope_trace::{
@@ -94,6 +96,7 @@ fn the_process_of_a_scenario() {
             drop(release);
         }
         Ok("fork") => fork(),
+        Ok("fork while others are within") => fork_while_others_are_within(),
         Ok("forks in a storm") => forks_in_a_storm(),
         Ok("fork in a callback") => fork_in_a_callback(),
         Ok("killed") => {
@@ -139,10 +142,23 @@ fn the_process_of_a_scenario() {
 
 fn fork() {
     let buffer = quiet_buffer(None);
-    // Another thread emits all the time, so that the fork may come in the middle of anything.
-    let others = buffer.clone();
-    std::thread::spawn(move || emit(&others, 0..50_000)).join().expect("it emits");
-    let waiting = buffer.statistics().total().waiting;
+    // Another thread emits before, during and after the fork, so that it comes in the middle of that.
+    let (done, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let emitting = {
+        let (others, done, count) = (buffer.clone(), Arc::clone(&done), Arc::clone(&count));
+        std::thread::spawn(move || {
+            while !done.load(Ordering::SeqCst) {
+                emit(&others, 0..10);
+                count.fetch_add(10, Ordering::SeqCst);
+            }
+        })
+    };
+    let goes_on = |from: u64| {
+        while count.load(Ordering::SeqCst) < from + 1000 {
+            std::thread::yield_now();
+        }
+    };
+    goes_on(0);
     // SAFETY: the child uses this library, the allocator and standard output only, which are made for it.
     match unsafe { libc::fork() } {
         0 => {
@@ -160,28 +176,69 @@ fn fork() {
             // SAFETY: `child` is this process's child, and `status` is a place for an int.
             unsafe { libc::waitpid(child, &mut status, 0) };
             println!("::status {status}");
+            goes_on(count.load(Ordering::SeqCst));
+            done.store(true, Ordering::SeqCst);
+            emitting.join().expect("it emits to the end");
             emit(&buffer, 0..3);
             buffer.flush().expect("it is there");
-            assert_eq!(buffer.statistics().total().delivered, waiting + 3);
+            assert_eq!(buffer.statistics().total().delivered, count.load(Ordering::SeqCst) + 3);
             println!("::parent is done");
             std::process::exit(0);
         }
     }
 }
 
+/// A fork while another thread is within its callback, and one while another thread waits for room: the child gets a buffer
+/// that works or is destroyed, at once; the parent goes on where it was.
+fn fork_while_others_are_within() {
+    let (entered, enters) = std::sync::mpsc::channel();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let options = BufferOptions { size: Bytes::new(512), watermark: Bytes::new(8), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, move |_| {
+        entered.send(()).expect("the test waits");
+        // Released for good once the parent has forked.
+        let _ = held.recv();
+    })
+    .expect("the options make sense");
+    let others = buffer.clone();
+    let emitting = std::thread::spawn(move || emit(&others, 0..1000));
+    enters.recv().expect("the first record is called back");
+    while buffer.statistics().stalls == 0 {
+        std::thread::yield_now();
+    }
+    // SAFETY: as above.
+    match unsafe { libc::fork() } {
+        0 => {
+            println!("::child {}", buffer.emit_bytes(OURS, 0, &[1]).is_err());
+            std::process::exit(0);
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: as above.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            println!("::status {status}");
+            drop(release);
+            emitting.join().expect("it gets its room");
+            buffer.flush().expect("it is there");
+            println!("::parent {}", buffer.statistics().total().delivered);
+            std::process::exit(0);
+        }
+    }
+}
+
 fn forks_in_a_storm() {
-    let count = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let counted = std::sync::Arc::clone(&count);
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
     let options = BufferOptions { size: Bytes::kib(16), watermark: Bytes::kib(2), ..BufferOptions::default() };
     let buffer = Buffer::create(options, move |batch| {
-        counted.fetch_add(batch.len(), std::sync::atomic::Ordering::SeqCst);
+        counted.fetch_add(batch.len(), Ordering::SeqCst);
     });
     let buffer = buffer.expect("the options make sense");
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                while !done.load(Ordering::Relaxed) {
                     emit(&buffer, 0..100);
                 }
             });
@@ -203,11 +260,11 @@ fn forks_in_a_storm() {
                 }
             }
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        done.store(true, Ordering::Relaxed);
     });
     buffer.flush().expect("it is there");
     let total = buffer.statistics().total();
-    let callbacks = count.load(std::sync::atomic::Ordering::SeqCst);
+    let callbacks = count.load(Ordering::SeqCst);
     println!("::lost {}", total.emitted - total.delivered + callbacks - total.delivered);
     std::process::exit(0);
 }
@@ -249,6 +306,12 @@ fn the_child_of_a_fork_starts_with_an_empty_buffer_that_works_and_the_parent_kee
     for line in ["got 7", "child 7 7", "child is done", "status 0", "parent is done"] {
         assert!(told.contains(&line.to_owned()), "{line}: {told:?}");
     }
+}
+
+#[test]
+fn a_fork_while_another_thread_is_in_its_callback_and_one_waits_for_room_leaves_both_processes_going() {
+    let told = told(start("fork while others are within", Path::new("")));
+    assert_eq!(told, ["child true", "status 0", "parent 1000"], "the child's buffer is destroyed, as it is documented");
 }
 
 #[test]
