@@ -17,6 +17,9 @@ use crate::terminal::{print, print_json};
 pub struct InspectArguments {
     /// An ONNX file, a dump or a file of one, a recording
     path: PathBuf,
+    /// Rows of the tables of a recording
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -31,7 +34,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
         return printed.map(|()| Exit::Done);
     }
     if path.join("records.bin").is_file() {
-        return recording(path, arguments.json);
+        return recording(path, arguments);
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
     if arguments.json { print_json(inspection.json()) } else { print(inspection.text().trim_end()) }?;
@@ -40,11 +43,11 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     Ok(if is_complete && dump.problems.is_empty() { Exit::Done } else { Exit::Incomplete })
 }
 
-fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
+fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
     let recording = Recording::open(path).map_err(Failure::wrong_use)?;
     let account = recording.account().map_err(Failure::failed)?;
     let manifest = recording.manifest();
-    if as_json {
+    if arguments.json {
         print_json(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
     } else {
         let (model, engine) = (&manifest.model, &manifest.engine);
@@ -57,7 +60,7 @@ fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
         for problem in recording.problems() {
             let _ = writeln!(text, "problem: {}", shown_text(problem));
         }
-        print(text + "\n" + account.to_text(20).trim_end())?;
+        print(text + "\n" + account.to_text(arguments.rows).trim_end())?;
     }
     Ok(if recording.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
