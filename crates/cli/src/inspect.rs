@@ -54,7 +54,8 @@ fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure>
         let state = if recording.is_complete() { "complete" } else { "NOT complete" };
         let mut text = String::new();
         let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
-        let said = [&model.path, &model.xxh3, &engine.name, &engine.version, &engine.fidelity].map(|said| shown_text(said));
+        let said =
+            [&model.path, &model.xxh3, &engine.name, &engine.version, &engine.fidelity].map(|said| shown_text(said));
         let [model, xxh3, engine, version, fidelity] = said;
         let _ = writeln!(text, "model {model} ({xxh3}), {engine} {version}, {fidelity}");
         for problem in recording.problems() {
@@ -83,7 +84,9 @@ fn model_text(graph: &Graph) -> String {
     let opsets: Vec<_> = graph
         .opsets
         .iter()
-        .map(|(domain, version)| format!("{} {version}", shown_text(if domain.is_empty() { "ai.onnx" } else { domain })))
+        .map(|(domain, version)| {
+            format!("{} {version}", shown_text(if domain.is_empty() { "ai.onnx" } else { domain }))
+        })
         .collect();
     let _ = writeln!(text, "made by '{}', operator sets {}", shown_text(&source.producer), opsets.join(", "));
     for (what, ids) in [("input ", &graph.inputs), ("output", &graph.outputs)] {

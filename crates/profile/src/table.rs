@@ -41,7 +41,8 @@ impl TextTable {
     pub fn text(&self) -> String {
         let widths = self.widths();
         let line = |cells: &[String]| {
-            let cells = self.columns.iter().zip(cells).zip(&widths).map(|((column, cell), &width)| column.cell(cell, width));
+            let cells =
+                self.columns.iter().zip(cells).zip(&widths).map(|((column, cell), &width)| column.cell(cell, width));
             format!("{}\n", cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end())
         };
         let titles: Vec<String> = self.columns.iter().map(|column| column.title().to_owned()).collect();

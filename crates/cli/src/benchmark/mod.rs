@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{AclError, Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json};
+use opscope::benchmark::{
+    AclError, Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json,
+};
 use opscope::model::EngineError;
 use opscope::onnx::{Graph, shown_text};
 use opscope::{Session, SessionError};
@@ -129,7 +131,8 @@ fn by_acl_json(
     tell(&notes, messages);
     job::watch(job, instrumentation);
     if let Instrumentation::Profiler { .. } = &job.instrumentation {
-        messages.note("only the raw recording is written; `opscope export DIR` makes the timeline and the tables of it");
+        messages
+            .note("only the raw recording is written; `opscope export DIR` makes the timeline and the tables of it");
     }
     Ok(graph)
 }

@@ -230,7 +230,10 @@ fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mu
     let memory = record_memory(arguments)?;
     // The original runs the model without warm-up here, to keep those runs out of its recording.
     if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
-        notes.note("--profiler with --input", "the model is warmed up as always; warm-up runs are marked and not counted");
+        notes.note(
+            "--profiler with --input",
+            "the model is warmed up as always; warm-up runs are marked and not counted",
+        );
     }
     let raw_only = environment.raw_recording_only();
     if let Some(variable) = raw_only {

@@ -202,7 +202,13 @@ impl Job {
             model: model.into(),
             inputs: InputWish::Generated(Data::Zero),
             shapes: vec![ShapeWish::Smallest],
-            repetition: Repetition { loops: 1, warmups: 1, until_stable: None, duration: None, concurrent: NonZeroUsize::MIN },
+            repetition: Repetition {
+                loops: 1,
+                warmups: 1,
+                until_stable: None,
+                duration: None,
+                concurrent: NonZeroUsize::MIN,
+            },
             engine_threads: NonZeroUsize::MIN,
             batch_size: None,
             output: None,
@@ -498,7 +504,10 @@ impl Ended {
     /// Takes in what became of the sets of shapes of a table: what fails in one of them is the end only where nothing was
     /// measured.
     fn finish(&mut self) {
-        if !self.measured.is_empty() && self.failure.as_ref().is_some_and(MeasureError::is_of_these_inputs) && !self.failed.is_empty() {
+        if !self.measured.is_empty()
+            && self.failure.as_ref().is_some_and(MeasureError::is_of_these_inputs)
+            && !self.failed.is_empty()
+        {
             self.failure = None;
         }
         let failed = self.failed.iter().map(|failed| format!("{} failed: {}", failed.shapes, failed.reason));
@@ -546,7 +555,8 @@ fn made_up_note(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Option<String> 
     let open = made_up_dimensions(graph, shapes);
     let are = if open.len() == 1 { "is" } else { "are" };
     let names = || open.join(", ");
-    (!open.is_empty()).then(|| format!("{} {are} open in the file and 1 here; --dym-shape or --input sets more", names()))
+    (!open.is_empty())
+        .then(|| format!("{} {are} open in the file and 1 here; --dym-shape or --input sets more", names()))
 }
 
 fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {

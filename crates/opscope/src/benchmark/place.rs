@@ -194,7 +194,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
         fs::write(&target, "mine").unwrap();
-        assert!(matches!(Place::directory(directory.path(), target.clone()), Err(PlaceError::Exists(path)) if path == target));
+        assert!(
+            matches!(Place::directory(directory.path(), target.clone()), Err(PlaceError::Exists(path)) if path == target)
+        );
         assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
     }
 

@@ -51,7 +51,8 @@ impl Places {
             places.summary = Some(summary);
             places.outputs = Some(Place::directory(directory, target)?);
         }
-        if let Instrumentation::Profiler { directory, .. } | Instrumentation::Dump { directory, .. } = &job.instrumentation
+        if let Instrumentation::Profiler { directory, .. } | Instrumentation::Dump { directory, .. } =
+            &job.instrumentation
         {
             // What the user named: the directory of results, or the one that an acl.json names.
             let depth = job.run_name.components().count();

@@ -253,7 +253,8 @@ impl ShapeTimes {
             let compute = Latency::of(&times)?;
             let first = shapes.first().and_then(|shape| shape.first()).copied().unwrap_or(1);
             let batch = batch_size.map_or(first as f64, |batch| batch as f64);
-            let with_shape = |(input, shape): (&InputSummary, &Vec<usize>)| InputSummary { shape: shape.clone(), ..input.clone() };
+            let with_shape =
+                |(input, shape): (&InputSummary, &Vec<usize>)| InputSummary { shape: shape.clone(), ..input.clone() };
             let inputs = inputs.iter().zip(shapes).map(with_shape).collect();
             Some(Self { inputs, throughput: 1000.0 * batch / compute.mean, compute })
         };

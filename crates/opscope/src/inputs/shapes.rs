@@ -93,7 +93,8 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
 /// The dimensions that the file leaves open and that are 1 only because nothing says otherwise, such as `batch`, or
 /// `image[2]` where it has no name.
 pub fn made_up_dimensions(graph: &Graph, wish: &ShapeWish) -> Vec<String> {
-    let given = |input: &Value| matches!(wish, ShapeWish::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
+    let given =
+        |input: &Value| matches!(wish, ShapeWish::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
     let inputs = || graph.inputs.iter().map(|&input| graph.value(input));
     let dims = |input: &Value| input.shape.clone().unwrap_or_default();
     let bound: Vec<Dim> = inputs().filter(|input| given(input)).flat_map(dims).collect();

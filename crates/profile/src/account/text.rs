@@ -61,7 +61,10 @@ impl Account {
         text.push_str(&table.text());
         if run.mean_ns > HELD_UP * run.median_ns {
             let times = run.mean_ns / run.median_ns;
-            let _ = writeln!(text, "The mean is {times:.1} times the median: a few runs were held up, so read the medians.");
+            let _ = writeln!(
+                text,
+                "The mean is {times:.1} times the median: a few runs were held up, so read the medians."
+            );
         }
     }
 
