@@ -17,6 +17,9 @@ use crate::terminal::{print, print_json};
 pub struct InspectArguments {
     /// An ONNX file, a dump or a file of one, a recording
     path: PathBuf,
+    /// Rows of the tables of a recording
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    rows: usize,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -39,7 +42,7 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
         return printed.map(|()| Exit::Done);
     }
     if is_recording {
-        return recording(path, arguments.json);
+        return recording(path, arguments);
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
     match arguments {
@@ -50,11 +53,11 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     Ok(if inspection.dump.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
 
-fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
+fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
     let recording = Recording::open(path).map_err(Failure::wrong_use)?;
     let account = recording.account().map_err(Failure::failed)?;
     let manifest = recording.manifest();
-    if as_json {
+    if arguments.json {
         print_json(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
     } else {
         let (model, engine) = (&manifest.model, &manifest.engine);
@@ -68,7 +71,7 @@ fn recording(path: &Path, as_json: bool) -> Result<Exit, Failure> {
         for problem in recording.problems() {
             let _ = writeln!(text, "problem: {}", shown_text(problem));
         }
-        print(text + "\n" + account.to_text(20).trim_end())?;
+        print(text + "\n" + account.to_text(arguments.rows).trim_end())?;
     }
     Ok(if recording.is_complete() { Exit::Done } else { Exit::Incomplete })
 }

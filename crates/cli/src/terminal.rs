@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use opscope::benchmark::{Stage, remove_unfinished_places};
+use opscope::benchmark::{Goal, Stage, remove_unfinished_places};
 use opscope::onnx::shown_text;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -109,7 +109,32 @@ impl Progress {
         self.0.set_message(stage.to_string());
     }
 
-    /// So many of so many runs are over.
+    /// So many runs are over, of what a measurement goes on for.
+    pub fn ran(&self, done: u64, goal: Goal) {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        match goal {
+            Goal::Runs(planned) => self.advanced(done, planned),
+            Goal::Time { passed, all } => self.time_passed(millis(passed), millis(all), || format!("{done} runs")),
+            Goal::Stable { width, wanted, passed, most } => self.time_passed(millis(passed), millis(most), || {
+                let known = width.map_or("not known yet".to_owned(), |width| format!("known within {width:.2} %"));
+                format!("{done} runs, the median is {known}, wanted {wanted} %")
+            }),
+        }
+    }
+
+    /// A part of a time has passed, both in milliseconds.
+    fn time_passed(&self, passed: u64, all: u64, message: impl FnOnce() -> String) {
+        // A message takes longer than many a run.
+        if self.0.is_hidden() || (self.0.length() == Some(all) && passed.saturating_sub(self.0.position()) < 50) {
+            return;
+        }
+        self.0.set_style(time_style());
+        self.0.set_length(all);
+        self.0.set_position(passed);
+        self.0.set_message(message());
+    }
+
+    /// So many of so many are over.
     pub fn advanced(&self, done: u64, planned: u64) {
         if self.0.length() != Some(planned) {
             self.0.set_length(planned);
@@ -130,6 +155,11 @@ fn stage_style() -> ProgressStyle {
 
 fn bar_style() -> ProgressStyle {
     let template = "{msg} [{bar:40}] {pos}/{len} ({per_sec}, {eta} left)";
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+}
+
+fn time_style() -> ProgressStyle {
+    let template = "{msg} [{bar:20}] {elapsed}";
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
 }
 

@@ -80,6 +80,11 @@ fn a_name_or_a_pattern_that_is_wrong_is_refused_before_anything_is_written() {
         (["--dump-operator", "re:("], "--dump-operator"),
         (["--dump-range", "/conv1/Conv"], "--dump-range"),
         (["--dump-run", "5-3"], "--dump-run"),
+        (["--dump-operator", "/conv9/*"], "the selection matches nothing"),
+        (["--dump-type", "Conw"], "the selection matches nothing"),
+        (["--dump-slot", "7"], "the selection matches nothing"),
+        (["--dump-run", "1-3"], "there are 1 runs, counted from 0"),
+        (["--dump-cap", "1K"], "write 64K or more"),
     ] {
         place.benchmark(&[&dump[..], &options].concat()).refused(2, &[says]);
         assert!(place.tree("").is_empty(), "{options:?}");

@@ -33,6 +33,18 @@ pub enum DumpError {
         /// The name in the model that is most like it.
         nearest: Option<String>,
     },
+    /// A selection that means no tensor of the model.
+    #[error("the selection matches nothing: it leaves out every tensor of the model's {operators} operators")]
+    NothingSelected {
+        /// How many operators the model has.
+        operators: usize,
+    },
+    /// A selection that means no run.
+    #[error("the selection matches nothing: there are {runs} runs, counted from 0, and it names none of them")]
+    NoSuchRun {
+        /// How many runs there are.
+        runs: u64,
+    },
     /// A place such as `input0` of a blacklist.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),

@@ -13,7 +13,7 @@
 //! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn Resident) -> Result<(), Box<dyn std::error::Error>> {
 //! let graph = model.graph();
 //! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
-//! selection.check(graph).map_err(|problems| problems[0].to_string())?;
+//! selection.check(graph, u64::MAX).map_err(|problems| problems[0].to_string())?;
 //!
 //! let about = About::new(graph, model.fidelity(), engine.name(), engine.version());
 //! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &about)?;

@@ -175,7 +175,7 @@ fn what_a_byte_budget_leaves_out_is_named() {
 fn names_that_the_model_does_not_have_are_refused_with_the_nearest() {
     let chain = Chain::new(&["conv_1", "conv_2"], &[4]);
     let operators = vec![Pattern::Exact("conv_7".into()), Pattern::Exact("conv_1".into())];
-    let errors = Selection { operators, ..Selection::default() }.check(&chain.graph).unwrap_err();
+    let errors = Selection { operators, ..Selection::default() }.check(&chain.graph, u64::MAX).unwrap_err();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].to_string().contains("there is 'conv_"), "{}", errors[0]);
 }

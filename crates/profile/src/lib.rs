@@ -19,6 +19,7 @@ mod sampler;
 #[cfg(test)]
 mod snapshots;
 mod spread;
+mod table;
 mod whole_file;
 
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
@@ -31,4 +32,5 @@ pub use recording::{
     FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
     RunFact, SampleFact, Span, TensorKind,
 };
+pub use table::{Column, TextTable};
 pub use whole_file::write_whole;

@@ -29,6 +29,7 @@ pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
             loops: repetition.loops.get(),
             warmups: repetition.warmups,
             until_stable: repetition.until_stable.map(|percent| percent.0),
+            duration: repetition.duration,
             concurrent: repetition.concurrent_runs,
         },
         engine_threads: repetition.engine_threads.unwrap_or(NonZeroUsize::MIN),

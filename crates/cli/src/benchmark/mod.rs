@@ -44,7 +44,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
             messages.debug(stage);
             progress.stage(stage);
         },
-        advanced: &|done, planned| progress.advanced(done, planned),
+        advanced: &|done, goal| progress.ran(done, goal),
     };
     let mut job = job::from_request(&request)?;
     messages.debug(format!("{job:?}"));
@@ -107,7 +107,7 @@ fn show(report: &Report, job: &Job, request: &BenchmarkRequest) -> Result<(), Fa
     if request.reporting.json {
         return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
-    print(text::render(report, job).trim_end())
+    print(text::render(report, job, request.reporting.rows).trim_end())
 }
 
 fn read_acl_json(path: &std::path::Path, messages: Messages) -> Result<AclConfig, Failure> {

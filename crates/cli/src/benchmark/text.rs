@@ -1,41 +1,41 @@
 //! A report as text.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-use opscope::benchmark::{Job, Latency, Measured, Report};
+use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
 use opscope::dump::Estimate;
+use opscope::onnx::shown_text;
+use opscope::profile::Column::{Beginnings, Numbers, Words};
+use opscope::profile::TextTable;
 use opscope::verify::Verification;
 
 use super::millis;
 
-/// Rows of the tables of operators and types.
-const TOP: usize = 10;
-
-/// The report as a person reads it.
-pub fn render(report: &Report, job: &Job) -> String {
+/// The report as a person reads it, with so many rows in each of the profile's tables.
+pub fn render(report: &Report, job: &Job, rows: usize) -> String {
     let mut text = String::new();
     head(&mut text, report);
     match &report.measurements[..] {
-        [one] => measured(&mut text, one, report),
-        several => shapes(&mut text, several),
+        [one] if report.dym_shape_range.is_none() => measured(&mut text, one, report),
+        _ => shapes(&mut text, report),
     }
     if let Some(profile) = &report.profile {
         if let Some(account) = &profile.account {
-            let _ = writeln!(text, "\n{}", account.to_text(TOP).trim_end());
+            let _ = writeln!(text, "\n{}", account.to_text(rows).trim_end());
         }
-        let _ = writeln!(text, "\nprofile   {}", profile.directory.display());
+        let directory = shown_path(&profile.directory);
+        let _ = writeln!(text, "\nprofile   {directory}");
         for export in &profile.exports {
             let _ = writeln!(text, "          {}", export.file_name().unwrap_or_default().to_string_lossy());
         }
         if profile.exports.is_empty() {
-            let _ = writeln!(text, "          export it with: opscope export {}", profile.directory.display());
+            let _ = writeln!(text, "          export it with: opscope export {directory}");
         }
     }
     if let Some(dump) = &report.dump {
         let mebibytes = dump.bytes as f64 / f64::from(1 << 20);
-        let _ = writeln!(text, "\ndump      {}", dump.directory.display());
+        let _ = writeln!(text, "\ndump      {}", shown_path(&dump.directory));
         let _ = writeln!(text, "          {} tensors, {mebibytes:.1} MiB, {} missing", dump.tensors, dump.missing);
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
@@ -43,9 +43,9 @@ pub fn render(report: &Report, job: &Job) -> String {
         let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
     }
     if let Some((directory, _)) = &job.output {
-        let run = directory.join(&report.run);
-        let _ = writeln!(text, "outputs   {}", run.display());
-        let _ = writeln!(text, "summary   {}_summary.json", run.display());
+        let run = shown_path(&directory.join(&report.run));
+        let _ = writeln!(text, "outputs   {run}");
+        let _ = writeln!(text, "summary   {run}_summary.json");
     }
     text
 }
@@ -80,7 +80,8 @@ pub fn estimates(estimates: &[Estimate]) -> String {
 
 fn head(text: &mut String, report: &Report) {
     let (model, engine) = (&report.model, &report.engine);
-    let _ = writeln!(text, "model     {} ({} operators, xxh3 {})", model.path.display(), model.operators, model.xxh3);
+    let path = shown_path(&model.path);
+    let _ = writeln!(text, "model     {path} ({} operators, xxh3 {})", model.operators, model.xxh3);
     let threads = if engine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", engine.threads) };
     let runs = if engine.concurrent_runs == 1 {
         String::new()
@@ -89,29 +90,34 @@ fn head(text: &mut String, report: &Report) {
     };
     let exact = if engine.fidelity == "exact" { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
-    let _ = writeln!(text, "machine   {}, {} processors", report.machine.cpu, report.machine.processors);
+    let _ = writeln!(text, "machine   {}, {} processors", shown_text(&report.machine.cpu), report.machine.processors);
     let peak = report.peak_memory_bytes as f64 / f64::from(1 << 20);
     let plan: f64 = report.measurements.iter().map(|measured| measured.plan_ms).sum();
     let _ = writeln!(text, "load      {}, plan {}, peak memory {peak:.1} MiB", millis(report.load_ms), millis(plan));
 }
 
-fn inputs(measured: &Measured) -> String {
-    let inputs = measured.inputs.iter().map(|input| format!("{} {} {:?}", input.name, input.dtype, input.shape));
+/// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
+fn inputs(inputs: &[InputSummary]) -> String {
+    let inputs = inputs.iter().map(|input| format!("{} {} {:?}", shown_text(&input.name), input.dtype, input.shape));
     inputs.collect::<Vec<_>>().join("; ")
 }
 
 fn measured(text: &mut String, measured: &Measured, report: &Report) {
-    let _ = writeln!(text, "inputs    {}", inputs(measured));
+    let others = match measured.by_shape.len() {
+        0 | 1 => String::new(),
+        shapes => format!(" at first; {shapes} shapes in all"),
+    };
+    let _ = writeln!(text, "inputs    {}{others}", inputs(&measured.inputs));
     for note in &measured.notes {
-        let _ = writeln!(text, "note      {note}");
+        let _ = writeln!(text, "note      {}", shown_text(note));
     }
     for (index, sentence) in verified(measured).iter().enumerate() {
-        let _ = writeln!(text, "{}{sentence}", if index == 0 { "verified  " } else { "          " });
+        let label = if index == 0 { "verified" } else { "" };
+        let _ = writeln!(text, "{label:<10}{}", shown_text(sentence));
     }
     text.push('\n');
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header(["milliseconds", "min", "mean", "median", "P90", "P95", "P99", "P99.9", "max", "count"]);
+    let percentiles = ["min", "mean", "median", "P90", "P95", "P99", "P99.9", "max"].map(Numbers);
+    let mut table = TextTable::new([&[Words("milliseconds")], &percentiles[..]].concat());
     let rows: [(&str, &Latency); 3] = [
         ("NPU_compute_time", &measured.compute),
         ("H2D_latency", &measured.upload),
@@ -119,18 +125,16 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
     ];
     for (name, times) in rows {
         let numbers = [times.min, times.mean, times.median, times.p90, times.p95, times.p99, times.p999, times.max];
-        let mut row = vec![name.to_owned()];
-        row.extend(numbers.map(|number| format!("{number:.4}")));
-        row.push(times.count.to_string());
-        table.add_row(row);
+        table.row([&[name.to_owned()], &numbers.map(six)[..]].concat());
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let _ = writeln!(text, "{}", table.trim_fmt());
-    if let Some((low, high)) = measured.median_interval_95 {
-        let _ = writeln!(text, "median    {low:.4} to {high:.4} ms with 95 % confidence");
-    }
+    text.push_str(&table.text());
+    let runs = measured.compute.count;
+    let _ = match measured.median_interval_95 {
+        Some((low, high)) => {
+            writeln!(text, "runs      {runs}; the median is {} to {} ms with 95 % confidence", six(low), six(high))
+        }
+        None => writeln!(text, "runs      {runs}"),
+    };
     let mean = if report.engine.concurrent_runs > 1 {
         1000.0 * measured.batchsize / measured.throughput
     } else {
@@ -141,28 +145,76 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
         "throughput 1000*batchsize.mean({})/NPU_compute_time.mean({mean:.4}): {:.4}",
         measured.batchsize, measured.throughput
     );
+    if measured.by_shape.len() > 1 {
+        let rows = measured.by_shape.iter().map(|shape| (&shape.inputs, &shape.compute, shape.throughput));
+        let _ = write!(text, "\n{}", table_of_shapes(rows).text());
+    }
 }
 
 fn verified(measured: &Measured) -> Vec<String> {
     measured.verification.as_ref().map(Verification::sentences).unwrap_or_default()
 }
 
-/// One line for every set of shapes, the highest throughput first.
-fn shapes(text: &mut String, several: &[Measured]) {
-    let mut sorted: Vec<&Measured> = several.iter().collect();
+/// One line for every set of shapes, the highest throughput first, then those that failed.
+fn shapes(text: &mut String, report: &Report) {
+    let mut sorted: Vec<&Measured> = report.measurements.iter().collect();
     sorted.sort_by(|a, b| b.throughput.total_cmp(&a.throughput));
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header(["shapes", "mean ms", "median ms", "P99 ms", "throughput"]);
-    for measured in sorted {
-        let times = &measured.compute;
-        let numbers = [times.mean, times.median, times.p99, measured.throughput];
-        let mut row = vec![inputs(measured)];
-        row.extend(numbers.map(|number| format!("{number:.4}")));
-        table.add_row(row);
+    if report.left_out_shapes > 0 {
+        let left_out = report.left_out_shapes;
+        let _ = writeln!(text, "note      {left_out} sets of shapes left out: one name of a dimension with two sizes");
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    let mut table =
+        table_of_shapes(sorted.iter().map(|measured| (&measured.inputs, &measured.compute, measured.throughput)));
+    for failed in &report.failed_shapes {
+        let none = || "-".to_owned();
+        table.row([shown_text(&failed.shapes).into_owned(), none(), none(), none(), none(), "failed".to_owned()]);
     }
-    let _ = writeln!(text, "\n{}", table.trim_fmt());
+    let _ = write!(text, "\n{}", table.text());
+}
+
+fn table_of_shapes<'a>(rows: impl Iterator<Item = (&'a Vec<InputSummary>, &'a Latency, f64)>) -> TextTable {
+    let numbers = ["runs", "mean ms", "median ms", "P99 ms", "throughput"].map(Numbers);
+    let mut table = TextTable::new([&[Beginnings("shapes")], &numbers[..]].concat());
+    for (shapes, times, throughput) in rows {
+        let [mean, median, p99] = [times.mean, times.median, times.p99].map(six);
+        table.row([inputs(shapes), times.count.to_string(), mean, median, p99, format!("{throughput:.2}")]);
+    }
+    table
+}
+
+/// A number in six characters, as far as it fits into them.
+fn six(number: f64) -> String {
+    let decimals = match number.abs() {
+        number if number < 9.99995 => 4,
+        number if number < 99.9995 => 3,
+        number if number < 999.995 => 2,
+        number if number < 9999.95 => 1,
+        _ => 0,
+    };
+    format!("{number:.decimals$}")
+}
+
+fn shown_path(path: &Path) -> String {
+    shown_text(&path.to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_six_characters_up_to_a_quarter_of_an_hour() {
+        for (number, text) in [
+            (0.00004, "0.0000"),
+            (9.99994, "9.9999"),
+            (9.99996, "10.000"),
+            (99.9996, "100.00"),
+            (143.0348, "143.03"),
+            (999.996, "1000.0"),
+            (99999.4, "99999"),
+            (999999.0, "999999"),
+        ] {
+            assert_eq!(six(number), text);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use opscope::verify::Verify;
 
@@ -40,6 +41,9 @@ pub struct BenchmarkArguments {
     /// Repeat until the confidence interval of the median is at most so wide
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = MEASURING)]
     pub until_stable: Option<Percent>,
+    /// Repeat for so many seconds at least; with --until-stable at most, which is 60 if not given
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = MEASURING)]
+    pub duration: Option<Duration>,
     /// Runs at a time; 1 if not given
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub threads: Option<NonZeroUsize>,
@@ -99,6 +103,9 @@ pub struct BenchmarkArguments {
     /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
     #[arg(long, value_name = "AXIS", help_heading = OUTPUT)]
     pub output_batchsize_axis: Option<usize>,
+    /// Rows of the tables of a profile; 10 if not given
+    #[arg(long, value_name = "N", help_heading = OUTPUT)]
+    pub rows: Option<usize>,
     /// Print one JSON document
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = OUTPUT)]
@@ -178,6 +185,12 @@ pub enum RunMode {
 /// [`expand`](super::expand) turns every spelling of a truth value into one of these.
 pub fn truth(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.strip_suffix('s').unwrap_or(text).parse().ok().filter(|seconds: &f64| *seconds > 0.0);
+    let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
 fn percent(text: &str) -> Result<Percent, String> {

@@ -1,3 +1,5 @@
+use opscope::dump::Flow;
+
 use super::profiler::Bytes;
 use super::refusal::Refusal;
 
@@ -112,6 +114,10 @@ impl DumpArguments {
                     (format!("'{range}' is no range"), "write two names, such as /conv1/Conv../relu1/Relu");
                 return Err(Refusal::Value { option: "--dump-range", what, right });
             }
+        }
+        if let Some(cap) = self.dump_cap.filter(|cap| cap.0 < Flow::SMALLEST_CAP as u64) {
+            let (what, right) = (format!("{} bytes are too few", cap.0), "write 64K or more");
+            return Err(Refusal::Value { option: "--dump-cap", what, right });
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use opscope::verify::Verify;
 
@@ -62,12 +63,14 @@ pub enum PureData {
 /// How often the model runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repetition {
-    /// Measured runs per set of inputs; with `until_stable` the least number.
+    /// Measured runs per set of inputs; with `until_stable` or `duration` the least number.
     pub loops: NonZeroU64,
-    /// Runs before those, which are neither measured nor recorded.
+    /// Runs before those, which are not measured.
     pub warmups: u64,
     /// Repeat until the confidence interval of the median is at most so wide, relative to the median.
     pub until_stable: Option<Percent>,
+    /// Repeat for so long at least; with `until_stable` for so long at most.
+    pub duration: Option<Duration>,
     /// Runs at a time.
     pub concurrent_runs: NonZeroUsize,
     /// Threads within one operator; the engine's choice when there is none.
@@ -139,8 +142,10 @@ pub struct DebugServer {
 }
 
 /// What is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reporting {
+    /// Rows of the tables of a profile.
+    pub rows: usize,
     /// One JSON document on stdout instead of text.
     pub json: bool,
     /// No messages but errors, and no progress.

@@ -32,6 +32,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
             loops: arguments.loops.unwrap_or(NonZeroU64::MIN),
             warmups: arguments.warmup_count.unwrap_or(1),
             until_stable: arguments.until_stable,
+            duration: arguments.duration,
             concurrent_runs: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
             engine_threads: threads("--engine-threads", arguments.engine_threads)?,
         },
@@ -39,7 +40,12 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         output,
         instrument,
         debug_server: debug_server(&arguments)?,
-        reporting: Reporting { json: is(arguments.json), quiet: is(arguments.quiet), debug: is(arguments.debug) },
+        reporting: Reporting {
+            rows: arguments.rows.unwrap_or(10),
+            json: is(arguments.json),
+            quiet: is(arguments.quiet),
+            debug: is(arguments.debug),
+        },
     };
     Ok(Resolved { request, notes: notes.0 })
 }
@@ -224,7 +230,10 @@ fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mu
     let memory = record_memory(arguments)?;
     // The original runs the model without warm-up here, to keep those runs out of its recording.
     if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
-        notes.note("--profiler with --input", "the model is warmed up as always; warm-up runs are not recorded");
+        notes.note(
+            "--profiler with --input",
+            "the model is warmed up as always; warm-up runs are marked and not counted",
+        );
     }
     let raw_only = environment.raw_recording_only();
     if let Some(variable) = raw_only {

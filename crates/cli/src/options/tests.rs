@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 use opscope::verify::Verify;
@@ -81,6 +82,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("loop", "5", "m.onnx", Works(|r| r.repetition.loops.get() == 5)),
     ("warmup-count", "0", "m.onnx", Works(|r| r.repetition.warmups == 0)),
     ("until-stable", "2.5%", "m.onnx", Works(|r| r.repetition.until_stable == Some(Percent(2.5)))),
+    ("duration", "2.5", "m.onnx", Works(|r| r.repetition.duration == Some(Duration::from_millis(2500)))),
     ("verify", "off", "m.onnx", Works(|r| r.verify == Verify::Off)),
     ("threads", "4", "m.onnx", Works(|r| r.repetition.concurrent_runs.get() == 4)),
     ("engine-threads", "2", "m.onnx", Works(|r| r.repetition.engine_threads == NonZeroUsize::new(2))),
@@ -125,6 +127,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { check_only: true, .. })),
     ),
     ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServer { path: None }))),
+    ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
     ("debug", "1", "m.onnx", Works(|r| r.reporting.debug)),
@@ -244,13 +247,15 @@ fn what_is_not_given_has_the_originals_defaults() {
         loops: NonZeroU64::MIN,
         warmups: 1,
         until_stable: None,
+        duration: None,
         concurrent_runs: NonZeroUsize::MIN,
         engine_threads: None,
     };
     assert_eq!(request.repetition, repetition);
     assert_eq!(request.inputs, Inputs::Generated { data: PureData::Zero, seed: 0 });
     assert_eq!((request.shapes, request.output, request.batch_size), (ShapeChoice::FromInputs, None, None));
-    assert_eq!((request.instrument, request.reporting), (InstrumentChoice::None, Reporting::default()));
+    let reporting = Reporting { rows: 10, json: false, quiet: false, debug: false };
+    assert_eq!((request.instrument, request.reporting), (InstrumentChoice::None, reporting));
     assert_eq!(self::request("m.onnx -o o").output.unwrap().format, OutputFormat::Bin);
 }
 
@@ -294,6 +299,10 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("a.onnx -om b.onnx", "the model was given twice, as 'a.onnx' and as `--model b.onnx`"),
         ("m.onnx --loop 0", "invalid value '0' for '--loop"),
         ("m.onnx --until-stable nan", "above 0 and up to 100"),
+        ("m.onnx --duration 0", "a number of seconds above 0"),
+        ("m.onnx --duration nan", "a number of seconds above 0"),
+        ("m.onnx --duration 1e300", "a number of seconds above 0"),
+        ("m.onnx -o o --dump --dump-cap 63K", "--dump-cap: 64512 bytes are too few; write 64K or more"),
         ("m.onnx --dump=maybe -o o", "write one of 1, true"),
         ("m.onnx --outfmt CSV -o o", "[possible values: NPY, BIN, TXT]"),
         ("m.onnx --prfiler", "a similar argument exists: '--profiler"),
@@ -349,7 +358,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
 fn a_profile_of_given_inputs_keeps_its_warm_up_and_says_so() {
     let line = "m.onnx -o o -pf -i a.npy -wcount 3";
     assert_eq!(request(line).repetition.warmups, 3);
-    assert!(notes(line)[0].contains("warm-up runs are not recorded"));
+    assert!(notes(line)[0].contains("warm-up runs are marked and not counted"));
 }
 
 #[test]

@@ -77,12 +77,12 @@ pub struct Position {
 }
 
 impl Selection {
-    /// Whether the names it gives exist in this graph. A selection that names what is not there would silently capture
-    /// less than was meant.
+    /// Whether the names it gives exist in this graph, and whether it means any tensor of so many runs. A selection that
+    /// names what is not there would silently capture less than was meant.
     ///
     /// # Errors
-    /// All the names that do not.
-    pub fn check(&self, graph: &Graph) -> Result<(), Vec<DumpError>> {
+    /// All the names that do not exist, or that it means nothing.
+    pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
         let exact = self.operators.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(name),
             _ => None,
@@ -96,7 +96,24 @@ impl Selection {
                 nearest: graph.nearest_operator(name).map(|found| found.name.clone()),
             })
             .collect();
-        if unknown.is_empty() { Ok(()) } else { Err(unknown) }
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        if !self.runs.any_of(runs) {
+            return Err(vec![DumpError::NoSuchRun { runs }]);
+        }
+        if graph.operators.iter().any(|operator| self.wants_any_of(&self.ranges_in(graph), operator)) {
+            Ok(())
+        } else {
+            Err(vec![DumpError::NothingSelected { operators: graph.operators.len() }])
+        }
+    }
+
+    fn wants_any_of(&self, ranges: &[Range], operator: &Operator) -> bool {
+        let sides = [(Io::Input, &operator.inputs), (Io::Output, &operator.outputs)];
+        sides.into_iter().any(|(io, values)| {
+            (0..values.len()).any(|slot| values[slot].is_some() && self.wants(ranges, operator, io, slot))
+        })
     }
 
     /// The ranges of operators that are meant in this graph.

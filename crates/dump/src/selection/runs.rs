@@ -14,6 +14,11 @@ impl Runs {
     /// The most parts that a list may have.
     pub const MOST_PARTS: usize = 100;
 
+    /// Whether any of so many runs is meant.
+    pub(super) fn any_of(&self, runs: u64) -> bool {
+        self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|range| *range.start() < runs))
+    }
+
     /// Whether a run is meant.
     pub fn contains(&self, run: RunId) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(&run.0)))

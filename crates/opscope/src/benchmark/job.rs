@@ -14,13 +14,15 @@ use opscope_profile::{Format, ProfileError, ProfilerOptions, write_whole};
 use opscope_tensor::Tensor;
 
 use super::instruments::Instruments;
-use super::measure::{MeasureError, Measurement, Progress, Repetition, measure};
+use super::measure::{Goal, MeasureError, Measurement, Progress, Repetition, measure};
 use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError};
 use super::places::{Places, run_name};
-use super::report::{EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, Report};
+use super::report::{EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary, Report};
 use super::stage::Stage;
-use crate::inputs::{Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
+use crate::inputs::{
+    Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate, made_up_dimensions,
+};
 use crate::machine::{self, Machine};
 use crate::verify::{Verification, Verify, VerifyOptions, verify};
 use crate::{Session, SessionError};
@@ -112,8 +114,8 @@ pub struct Surroundings<'a> {
     pub cancel: &'a AtomicBool,
     /// Called when something begins that may take long.
     pub stage: &'a (dyn Fn(Stage) + Sync),
-    /// Called after every run with the number of runs so far and of those that are planned.
-    pub advanced: &'a (dyn Fn(u64, u64) + Sync),
+    /// Called after every run with the number of runs so far.
+    pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
 }
 
 /// Why a job did not come to a report.
@@ -200,7 +202,13 @@ impl Job {
             model: model.into(),
             inputs: InputWish::Generated(Data::Zero),
             shapes: vec![ShapeWish::Smallest],
-            repetition: Repetition { loops: 1, warmups: 1, until_stable: None, concurrent: NonZeroUsize::MIN },
+            repetition: Repetition {
+                loops: 1,
+                warmups: 1,
+                until_stable: None,
+                duration: None,
+                concurrent: NonZeroUsize::MIN,
+            },
             engine_threads: NonZeroUsize::MIN,
             batch_size: None,
             output: None,
@@ -236,39 +244,52 @@ impl Job {
     /// # Errors
     /// See [`JobError`].
     pub fn run_in(&self, session: &Session, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
-        let inputs = self.shapes.iter().map(|shapes| self.inputs(session, shapes)).collect::<Result<Vec<_>, _>>()?;
+        let graph = session.graph();
+        let sets = Sets::of(self, graph)?;
         if let Instrumentation::Dump { request, .. } = &self.instrumentation {
-            request.selection.check(session.graph()).map_err(JobError::Selection)?;
+            let is_open_ended = self.repetition.until_stable.is_some() || self.repetition.duration.is_some();
+            let sets = sets.fitting.iter().map(|(_, inputs)| inputs.len() as u64);
+            let runs = if is_open_ended { u64::MAX } else { sets.sum::<u64>().saturating_mul(self.repetition.loops) };
+            request.selection.check(graph, runs).map_err(JobError::Selection)?;
         }
         let mut places = Places::reserve(self)?;
         let instruments = Instruments::create(self, session, places.data.as_ref())?;
         places.data.iter_mut().for_each(Place::begun);
         instruments.check(session)?;
 
-        let mut ended = Ended::default();
+        let is_table = self.shapes.len() > 1;
+        let mut ended = Ended { failed: sets.failed, left_out: sets.left_out, ..Ended::default() };
         let mut runs = 0;
-        for inputs in &inputs {
-            let (verification, other) = self.verified(session, inputs, surroundings).unzip();
+        for (shapes, inputs) in sets.fitting {
+            let (verification, other) = self.verified(session, &inputs, surroundings).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
-            let (measurement, written, outcome) =
-                self.measure(session, inputs, &places, &instruments, surroundings, runs);
+            let (mut measurement, written, outcome) =
+                self.measure(session, &inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
-            let described = describe_inputs(session, inputs)?;
-            let measured =
-                Measured::of(&measurement, described, self.batch_size, self.repetition.concurrent.get(), written.files);
-            instruments.note(verification.as_ref(), &measurement.notes);
-            let measured = measured.map(|measured| Measured { verification, ..measured });
-            ended.note(&measurement);
             ended.runs = runs;
+            ended.note(&measurement);
+            measurement.notes.splice(0..0, made_up_note(self, graph, shapes));
+            instruments.note(verification.as_ref(), &measurement.notes);
             ended.formless.extend(written.formless);
-            ended.measured.extend(measured);
-            if let Err(source) = outcome {
-                ended.failure = Some(source);
+            match outcome {
+                Err(source) if is_table && source.is_of_these_inputs() => {
+                    ended.failed.push(FailedShapes { shapes: shapes.to_string(), reason: source.to_string() });
+                    ended.failure = Some(source);
+                    continue;
+                }
+                outcome => {
+                    let described = describe_inputs(session, &inputs)?;
+                    let concurrent = self.repetition.concurrent.get();
+                    let measured = Measured::of(&measurement, described, self.batch_size, concurrent, written.files);
+                    ended.measured.extend(measured.map(|measured| Measured { verification, ..measured }));
+                    ended.failure = outcome.err();
+                }
             }
             if ended.failure.is_some() || measurement.cancelled {
                 break;
             }
         }
+        ended.finish();
         self.report(session, places, instruments, ended, surroundings)
     }
 
@@ -279,19 +300,14 @@ impl Job {
     pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
         let Instrumentation::Dump { request, .. } = &self.instrumentation else { return Ok(Vec::new()) };
         let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
-        request.selection.check(session.graph()).map_err(JobError::Selection)?;
-        let estimate = |shapes: &ShapeWish| {
-            let inputs = self.inputs(&session, shapes)?;
+        request.selection.check(session.graph(), u64::MAX).map_err(JobError::Selection)?;
+        let estimate = |(_, inputs): &(&ShapeWish, Inputs)| {
             let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);
             let batch = inputs.batch(session.graph(), 0)?;
             let plan = session.model().plan(&batch.tensors).map_err(SessionError::from)?;
             Ok(Estimate::of(&request.selection, &**session.model(), &*plan, runs)?)
         };
-        self.shapes.iter().map(estimate).collect()
-    }
-
-    fn inputs(&self, session: &Session, shapes: &ShapeWish) -> Result<Inputs, InputError> {
-        self.inputs.find(session.graph(), shapes)
+        Sets::of(self, session.graph())?.fitting.iter().map(estimate).collect()
     }
 
     /// What comparing the plan for these inputs with the exact one shows, and the session to run where it is another one.
@@ -416,6 +432,8 @@ impl Job {
             complete: ended.incomplete_because.is_empty(),
             incomplete_because: ended.incomplete_because,
             dym_shape_range: (self.shapes.len() > 1).then(|| ended.measured.clone()),
+            failed_shapes: ended.failed,
+            left_out_shapes: ended.left_out,
             measurements: ended.measured,
             first: Some(first),
             profile: finished.profile,
@@ -455,6 +473,10 @@ struct Ended {
     incomplete_because: Vec<String>,
     /// Outputs of types such as strings.
     formless: BTreeSet<String>,
+    /// The sets of shapes of a table that could not be measured.
+    failed: Vec<FailedShapes>,
+    /// How many sets of shapes of a table contradict themselves.
+    left_out: u64,
     failure: Option<MeasureError>,
 }
 
@@ -478,6 +500,63 @@ impl Ended {
             self.incomplete_because.push(format!("the median was not as stable as wanted after {runs} runs"));
         }
     }
+
+    /// Takes in what became of the sets of shapes of a table: what fails in one of them is the end only where nothing was
+    /// measured.
+    fn finish(&mut self) {
+        if !self.measured.is_empty()
+            && self.failure.as_ref().is_some_and(MeasureError::is_of_these_inputs)
+            && !self.failed.is_empty()
+        {
+            self.failure = None;
+        }
+        let failed = self.failed.iter().map(|failed| format!("{} failed: {}", failed.shapes, failed.reason));
+        self.incomplete_because.extend(failed);
+    }
+}
+
+/// The sets of shapes of a job.
+struct Sets<'a> {
+    /// Those that fit the model, with the inputs.
+    fitting: Vec<(&'a ShapeWish, Inputs)>,
+    /// Those of a table that do not.
+    failed: Vec<FailedShapes>,
+    /// How many sets of a table give a dimension of one name two sizes: combinations that nobody means.
+    left_out: u64,
+}
+
+impl<'a> Sets<'a> {
+    /// Finds the inputs of every set. One set has to fit; of a table, one at least.
+    fn of(job: &'a Job, graph: &Graph) -> Result<Self, InputError> {
+        let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
+        let mut refusal = None;
+        for shapes in &job.shapes {
+            match job.inputs.find(graph, shapes) {
+                Ok(inputs) => sets.fitting.push((shapes, inputs)),
+                Err(error) => {
+                    match error {
+                        InputError::TwoSizes { .. } => sets.left_out += 1,
+                        _ => sets.failed.push(FailedShapes { shapes: shapes.to_string(), reason: error.to_string() }),
+                    }
+                    refusal.get_or_insert(error);
+                }
+            }
+        }
+        match refusal {
+            Some(refusal) if sets.fitting.is_empty() => Err(refusal),
+            _ => Ok(sets),
+        }
+    }
+}
+
+/// What a reader should know of sizes that nobody has chosen.
+fn made_up_note(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Option<String> {
+    let InputWish::Generated(_) = job.inputs else { return None };
+    let open = made_up_dimensions(graph, shapes);
+    let are = if open.len() == 1 { "is" } else { "are" };
+    let names = || open.join(", ");
+    (!open.is_empty())
+        .then(|| format!("{} {are} open in the file and 1 here; --dym-shape or --input sets more", names()))
 }
 
 fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {

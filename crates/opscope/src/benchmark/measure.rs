@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
@@ -18,12 +19,14 @@ use crate::inputs::{Batch, InputError, Inputs};
 /// How often a model runs.
 #[derive(Debug, Clone)]
 pub struct Repetition {
-    /// How many times all inputs are run; with `until_stable` the least number.
+    /// How many times all inputs are run; with `until_stable` or `duration` the least number.
     pub loops: u64,
     /// Runs before those, which are not measured.
     pub warmups: u64,
     /// Go on until the 95 % confidence interval of the median is at most this many percent of the median wide.
     pub until_stable: Option<f64>,
+    /// Go on for so long at least; with `until_stable` for so long at most.
+    pub duration: Option<Duration>,
     /// Runs at a time.
     pub concurrent: NonZeroUsize,
 }
@@ -39,12 +42,37 @@ pub struct Progress<'a> {
     pub cancel: &'a AtomicBool,
     /// Called when something else begins.
     pub stage: &'a (dyn Fn(Stage) + Sync),
-    /// Called after every run with the number of runs so far and of those that are planned.
-    pub advanced: &'a (dyn Fn(u64, u64) + Sync),
+    /// Called after every run with the number of runs so far.
+    pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
     /// Called with the outputs of the first run of each set of inputs.
     pub outputs: &'a TakeOutputs<'a>,
     /// The number of the first run.
     pub first_run: u64,
+}
+
+/// What a measurement goes on for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// So many runs.
+    Runs(u64),
+    /// A time.
+    Time {
+        /// What has passed of it.
+        passed: Duration,
+        /// All of it.
+        all: Duration,
+    },
+    /// A median that is known well enough.
+    Stable {
+        /// How wide its confidence interval is, in percent of it, as far as that was looked at.
+        width: Option<f64>,
+        /// How wide it may be.
+        wanted: f64,
+        /// The time that has passed.
+        passed: Duration,
+        /// The time after which it ends in any case.
+        most: Duration,
+    },
 }
 
 /// The times of a benchmark's measured runs, in order of their end.
@@ -66,6 +94,10 @@ pub struct Measurement {
     pub cancelled: bool,
     /// How many runs there were, warm-ups among them.
     pub runs: u64,
+    /// The shapes of the inputs that were met, in the order in which they were met.
+    pub shapes: Vec<Vec<Vec<usize>>>,
+    /// For every inference time the place of its inputs' shapes among those.
+    pub shape_of: Vec<usize>,
     /// What the plans say of how they run the model, each once.
     pub notes: Vec<String>,
     /// Whether it ended at its limit before the median was as stable as wanted.
@@ -98,8 +130,21 @@ pub enum MeasureError {
     Write(#[from] std::io::Error),
 }
 
+impl MeasureError {
+    /// Returns whether other inputs may do better: the reason is not where results go.
+    pub(super) fn is_of_these_inputs(&self) -> bool {
+        match self {
+            Self::Input(_) | Self::Engine(_) | Self::Output { .. } => true,
+            Self::Dump(_) | Self::Write(_) => false,
+        }
+    }
+}
+
 /// With `until_stable`: no more runs than this, whatever the median does.
 const MOST_RUNS: u64 = 100_000;
+
+/// With `until_stable` alone: no longer than this.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// Runs a model over its inputs and takes the times.
 ///
@@ -118,7 +163,10 @@ pub fn measure(
         progress,
         start: ClockPair::now(),
         next_run: AtomicU64::new(0),
+        least: repetition.loops.saturating_mul(inputs.len() as u64),
         goal: AtomicU64::new(repetition.loops.saturating_mul(inputs.len() as u64)),
+        began: OnceLock::new(),
+        width: AtomicU64::new(f64::NAN.to_bits()),
         samples: Mutex::default(),
         failure: Mutex::default(),
         over: AtomicBool::new(false),
@@ -131,6 +179,7 @@ pub fn measure(
         bench.attempt(|| bench.one(0, Phase::WarmUp));
     }
     progress.watch.set_warm_up(false);
+    bench.began.get_or_init(Instant::now);
     std::thread::scope(|scope| {
         for _ in 1..repetition.concurrent.get() {
             scope.spawn(|| bench.work());
@@ -155,7 +204,14 @@ struct Bench<'a> {
     start: ClockPair,
     /// Measured runs that were begun.
     next_run: AtomicU64,
+    /// The least number of measured runs.
+    least: u64,
+    /// The number of runs after which it ends, or looks whether it may.
     goal: AtomicU64,
+    /// When the first measured run was about to begin.
+    began: OnceLock<Instant>,
+    /// The bits of how wide the median's confidence interval was at the last look, in percent.
+    width: AtomicU64,
     samples: Mutex<Samples>,
     failure: Mutex<Option<MeasureError>>,
     /// Set by whoever fails; the others stop at their next run.
@@ -174,6 +230,8 @@ struct Samples {
     plans: Vec<Arc<[Kernel]>>,
     /// What those plans say.
     notes: Vec<String>,
+    /// The shapes of the inputs that were met.
+    shapes: Vec<Vec<Vec<usize>>>,
 }
 
 /// The moments of one run, in raw ticks.
@@ -184,6 +242,19 @@ struct Sample {
     end: Ticks,
     download: Ticks,
     batch: usize,
+    /// The place of its inputs' shapes among those that were met.
+    shape: usize,
+}
+
+impl Samples {
+    /// The place of these inputs' shapes among those that were met.
+    fn place_of(&mut self, inputs: &[Tensor]) -> usize {
+        let is_same = |shapes: &Vec<Vec<usize>>| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(Tensor::shape));
+        self.shapes.iter().position(is_same).unwrap_or_else(|| {
+            self.shapes.push(inputs.iter().map(|input| input.shape().to_vec()).collect());
+            self.shapes.len() - 1
+        })
+    }
 }
 
 impl Bench<'_> {
@@ -195,13 +266,40 @@ impl Bench<'_> {
     fn work(&self) {
         while !self.is_over() {
             let run = self.next_run.fetch_add(1, Ordering::Relaxed);
-            if run >= self.goal.load(Ordering::Relaxed) && !self.extend(run) {
+            if run >= self.goal.load(Ordering::Relaxed).min(self.limit()) && !self.extend(run) {
                 return;
             }
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
-            (self.progress.advanced)(run + 1, self.goal.load(Ordering::Relaxed).max(run + 1));
+            (self.progress.advanced)(run + 1, self.aim(run + 1));
+        }
+    }
+
+    /// The number of runs after which a measurement that is to become stable ends, because its time is over.
+    fn limit(&self) -> u64 {
+        let is_limited = self.repetition.until_stable.is_some();
+        if is_limited && self.passed() >= self.most_time() { self.least } else { u64::MAX }
+    }
+
+    /// The time since the first measured run began.
+    fn passed(&self) -> Duration {
+        self.began.get().map(Instant::elapsed).unwrap_or_default()
+    }
+
+    fn most_time(&self) -> Duration {
+        self.repetition.duration.unwrap_or(MOST_TIME)
+    }
+
+    /// What it goes on for, after so many runs.
+    fn aim(&self, done: u64) -> Goal {
+        match (self.repetition.until_stable, self.repetition.duration) {
+            (Some(wanted), _) => {
+                let width = Some(f64::from_bits(self.width.load(Ordering::Relaxed))).filter(|width| !width.is_nan());
+                Goal::Stable { width, wanted, passed: self.passed(), most: self.most_time() }
+            }
+            (None, Some(all)) if done >= self.least => Goal::Time { passed: self.passed().min(all), all },
+            _ => Goal::Runs(self.goal.load(Ordering::Relaxed).max(done)),
         }
     }
 
@@ -212,26 +310,28 @@ impl Bench<'_> {
         }
     }
 
-    /// Decides at the goal whether the median is stable, and moves the goal if not. Whether this run is still wanted.
+    /// Decides at the goal whether more runs are needed, and moves the goal then. Returns whether this run is still wanted.
     fn extend(&self, run: u64) -> bool {
-        let Some(percent) = self.repetition.until_stable else { return false };
+        let Some(percent) = self.repetition.until_stable else {
+            return self.repetition.duration.is_some_and(|all| self.passed() < all);
+        };
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let goal = self.goal.load(Ordering::Relaxed);
-        if run < goal {
+        let is_over = self.passed() >= self.most_time() || goal >= MOST_RUNS;
+        if run < goal && !is_over {
             return true;
         }
-        let times: Vec<f64> = samples
-            .runs
-            .iter()
-            .map(|sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64)
-            .collect();
-        let stable = median_interval(&times).is_some_and(|(low, high)| {
-            let mut sorted = times.clone();
+        let ticks = |sample: &Sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64;
+        let times: Vec<f64> = samples.runs.iter().map(ticks).collect();
+        let width = median_interval(&times).map_or(f64::NAN, |(low, high)| {
+            let mut sorted = times;
             sorted.sort_by(f64::total_cmp);
-            (high - low) / sorted[sorted.len() / 2] * 100.0 <= percent
+            (high - low) / sorted[sorted.len() / 2] * 100.0
         });
-        if stable || goal >= MOST_RUNS {
-            samples.unstable = !stable;
+        self.width.store(width.to_bits(), Ordering::Relaxed);
+        let is_stable = width <= percent;
+        if is_stable || is_over {
+            samples.unstable = !is_stable;
             return false;
         }
         let next = (goal + goal / 5).max(goal + self.inputs.len() as u64).max(goal + 5).min(MOST_RUNS);
@@ -283,8 +383,10 @@ impl Bench<'_> {
         watch.ran(run, [upload, start, end, download], bytes_in, bytes_out);
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
-            let sample = Sample { upload, start, end, download, batch: size };
-            self.samples.lock().unwrap_or_else(PoisonError::into_inner).runs.push(sample);
+            let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+            let shape = samples.place_of(&batch.tensors);
+            samples.runs.push(Sample { upload, start, end, download, batch: size, shape });
+            drop(samples);
             if first_pass {
                 (self.progress.outputs)(index, &batch, &host)?;
             }
@@ -324,6 +426,8 @@ impl Bench<'_> {
             batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
             cancelled: self.progress.cancel.load(Ordering::Relaxed),
             runs: samples.numbers,
+            shape_of: runs.iter().map(|run| run.shape).collect(),
+            shapes: samples.shapes,
             notes: samples.notes,
             unstable: samples.unstable,
             busy: 0.0,

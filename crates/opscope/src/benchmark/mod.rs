@@ -16,12 +16,13 @@ mod watch;
 pub use acl::{AclError, apply as apply_acl_json};
 pub use job::{DumpForm, InputWish, Instrumentation, Job, JobError, Surroundings};
 pub use latency::{Latency, median_interval};
-pub use measure::{MeasureError, Measurement, Progress, Repetition, measure};
+pub use measure::{Goal, MeasureError, Measurement, Progress, Repetition, measure};
 pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
 pub use place::{Place, PlaceError, remove_unfinished_places};
 pub use places::run_name;
 pub use report::{
-    DebuggerSummary, DumpSummary, EngineSummary, FileInfo, InputSummary, Measured, ModelSummary, ProfileSummary, Report,
+    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary,
+    ProfileSummary, Report, ShapeTimes,
 };
 pub use stage::Stage;
 pub use watch::{Capture, Watch};

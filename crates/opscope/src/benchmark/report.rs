@@ -47,6 +47,12 @@ pub struct Report {
     /// Every measurement of a table of shapes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dym_shape_range: Option<Vec<Measured>>,
+    /// The sets of shapes of a table that could not be measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_shapes: Vec<FailedShapes>,
+    /// How many sets of shapes of a table were left out, because they give a dimension of one name two sizes.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out_shapes: u64,
     /// The profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileSummary>,
@@ -114,10 +120,34 @@ pub struct Measured {
     pub batchsize: f64,
     /// Milliseconds that making the plan took.
     pub plan_ms: f64,
+    /// The same for each shape, where the input files have several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_shape: Vec<ShapeTimes>,
     /// Every inference time, in milliseconds.
     pub npu_compute_time_list: Vec<f64>,
     /// The files of the first pass.
     pub filesinfo: BTreeMap<String, FileInfo>,
+}
+
+/// A set of shapes that could not be measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct FailedShapes {
+    /// The shapes.
+    pub shapes: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The times of one of several shapes that the input files have.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShapeTimes {
+    /// The inputs.
+    pub inputs: Vec<InputSummary>,
+    /// The inference itself.
+    #[serde(rename = "NPU_compute_time")]
+    pub compute: Latency,
+    /// Samples per second, of this shape alone.
+    pub throughput: f64,
 }
 
 /// An input of a report.
@@ -194,6 +224,7 @@ impl Measured {
         // Where runs overlap, the time of one is its share of the time in which any was going on.
         let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
         Some(Self {
+            by_shape: ShapeTimes::of(measurement, &inputs, batch_size),
             inputs,
             compute,
             upload: Latency::of(&measurement.upload)?,
@@ -208,4 +239,30 @@ impl Measured {
             filesinfo,
         })
     }
+}
+
+impl ShapeTimes {
+    /// The times of each shape of the inputs; nothing where there is only one. `inputs` are those of the first run.
+    fn of(measurement: &Measurement, inputs: &[InputSummary], batch_size: Option<u64>) -> Vec<Self> {
+        if measurement.shapes.len() < 2 {
+            return Vec::new();
+        }
+        let one = |(place, shapes): (usize, &Vec<Vec<usize>>)| {
+            let times = measurement.compute.iter().zip(&measurement.shape_of);
+            let times: Vec<f64> = times.filter(|(_, of)| **of == place).map(|(time, _)| *time).collect();
+            let compute = Latency::of(&times)?;
+            let first = shapes.first().and_then(|shape| shape.first()).copied().unwrap_or(1);
+            let batch = batch_size.map_or(first as f64, |batch| batch as f64);
+            let with_shape =
+                |(input, shape): (&InputSummary, &Vec<usize>)| InputSummary { shape: shape.clone(), ..input.clone() };
+            let inputs = inputs.iter().zip(shapes).map(with_shape).collect();
+            Some(Self { inputs, throughput: 1000.0 * batch / compute.mean, compute })
+        };
+        measurement.shapes.iter().enumerate().filter_map(one).collect()
+    }
+}
+
+/// Returns whether there is nothing to say of.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }

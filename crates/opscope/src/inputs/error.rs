@@ -24,6 +24,21 @@ pub enum InputError {
         /// What was given.
         found: Vec<usize>,
     },
+    /// Shapes that contradict each other.
+    #[error(
+        "the model calls a dimension of input '{input}' '{dimension}', which is {first} elsewhere and {second} there; \
+         give both the same size"
+    )]
+    TwoSizes {
+        /// The dimension's name in the model.
+        dimension: String,
+        /// The second of the inputs.
+        input: String,
+        /// The size in the first place.
+        first: usize,
+        /// The size in this input.
+        second: usize,
+    },
     /// A made-up tensor of this type is not possible.
     #[error("input '{name}' takes {dtype}, for which no data can be made up; give it with --input")]
     NoData {

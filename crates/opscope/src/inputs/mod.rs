@@ -11,7 +11,7 @@ use opscope_tensor::Tensor;
 pub use error::InputError;
 pub use files::InputFiles;
 pub use generate::{Data, generate};
-pub use shapes::{NamedShape, ShapeWish, concrete_shapes};
+pub use shapes::{NamedShape, ShapeWish, concrete_shapes, made_up_dimensions};
 
 /// The inputs of one run after the other.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The shapes of a model's inputs when nobody gave data that says them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use opscope_onnx::{Dim, Graph, Value};
 
@@ -28,6 +29,20 @@ pub struct NamedShape {
     pub name: String,
     /// Its dimensions.
     pub dims: Vec<usize>,
+}
+
+impl fmt::Display for ShapeWish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Smallest => f.write_str("the smallest shapes"),
+            Self::Batch(batch) => write!(f, "a batch of {batch}"),
+            Self::HeightWidth(height, width) => write!(f, "height {height} and width {width}"),
+            Self::Fixed(shapes) => {
+                let shape = |shape: &NamedShape| format!("{} {:?}", shape.name, shape.dims);
+                f.write_str(&shapes.iter().map(shape).collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
 }
 
 /// The shape of every input.
@@ -75,6 +90,37 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
         .collect()
 }
 
+/// The dimensions that the file leaves open and that are 1 only because nothing says otherwise, such as `batch`, or
+/// `image[2]` where it has no name.
+pub fn made_up_dimensions(graph: &Graph, wish: &ShapeWish) -> Vec<String> {
+    let given =
+        |input: &Value| matches!(wish, ShapeWish::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
+    let inputs = || graph.inputs.iter().map(|&input| graph.value(input));
+    let dims = |input: &Value| input.shape.clone().unwrap_or_default();
+    let bound: Vec<Dim> = inputs().filter(|input| given(input)).flat_map(dims).collect();
+    let chosen = |axis: usize, rank: usize| match wish {
+        ShapeWish::Batch(_) => axis == 0,
+        ShapeWish::HeightWidth(..) => rank == 4 && axis >= 2,
+        ShapeWish::Smallest | ShapeWish::Fixed(_) => false,
+    };
+    let mut open = Vec::new();
+    for input in inputs().filter(|input| !given(input)) {
+        let dims = dims(input);
+        for (axis, dim) in dims.iter().enumerate().filter(|(axis, _)| !chosen(*axis, dims.len())) {
+            let name = match dim {
+                Dim::Fixed(_) => continue,
+                Dim::Symbol(name) if name.is_empty() => format!("{}[{axis}]", input.name),
+                named if bound.contains(named) => continue,
+                Dim::Symbol(name) => name.clone(),
+            };
+            if !open.contains(&name) {
+                open.push(name);
+            }
+        }
+    }
+    open
+}
+
 /// The first input that the file fixes to something else than a batch or a height and width that nothing else takes, with
 /// the dimensions that it would have.
 fn fixed_otherwise<'a>(graph: &'a Graph, wish: &ShapeWish) -> Option<(&'a Value, Vec<usize>)> {
@@ -111,10 +157,20 @@ fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, us
     let fits = expected.len() == dims.len()
         && expected.iter().zip(dims).all(|(expected, &found)| match expected {
             Dim::Fixed(number) => *number == found || open,
-            Dim::Symbol(name) if name.is_empty() => true,
-            Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
+            Dim::Symbol(_) => true,
         });
     if fits {
+        let named = expected.iter().zip(dims).filter_map(|(expected, &found)| match expected {
+            Dim::Symbol(name) if !name.is_empty() => Some((name, found)),
+            _ => None,
+        });
+        for (name, found) in named {
+            let first = *symbols.entry(name).or_insert(found);
+            if first != found {
+                let (dimension, input) = (name.clone(), input.name.clone());
+                return Err(InputError::TwoSizes { dimension, input, first, second: found });
+            }
+        }
         Ok(())
     } else {
         Err(InputError::Shape { name: input.name.clone(), expected: join(expected), found: dims.to_vec() })

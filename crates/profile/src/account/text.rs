@@ -1,10 +1,11 @@
 use std::fmt::Write;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table, TableComponent};
+use opscope_onnx::shown_text;
 
 use super::Account;
 use crate::recording::Direction;
+use crate::table::Column::{Beginnings, Ends, Numbers, Words};
+use crate::table::TextTable;
 
 /// From which ratio of mean to median on a few runs distort what the shares say.
 const HELD_UP: f64 = 1.25;
@@ -27,139 +28,112 @@ impl Account {
 
     fn write_account(&self, text: &mut String) {
         let counts = &self.runs;
-        let left_out = [
-            (counts.warm_up, "that warmed up"),
-            (counts.failed, "that failed"),
-            (counts.partial, "of which records are missing"),
-        ];
-        let left_out = left_out.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}"));
-        let left_out = left_out.collect::<Vec<_>>().join(", ");
-        let _ = write!(text, "Time of a run ({} runs, {})", counts.measured, self.fidelity);
-        let _ = if left_out.is_empty() { writeln!(text) } else { writeln!(text, "; left out: {left_out}") };
+        let excluded = [(counts.warm_up, "warm-up"), (counts.failed, "failed"), (counts.partial, "incomplete")];
+        let excluded = excluded.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let excluded = excluded.collect::<Vec<_>>().join(", ");
+        let runs = if counts.measured == 1 { "run" } else { "runs" };
+        let _ = write!(text, "Time of a run ({} {runs}, {})", counts.measured, shown(&self.fidelity));
+        let _ = if excluded.is_empty() { writeln!(text) } else { writeln!(text, "; excluded: {excluded}") };
         if counts.measured == 0 {
             text.push_str("There is no whole run to account for.\n");
             return;
         }
-        let mut table = table(&["", "mean", "median", "share", ""], &[1, 2, 3]);
+        let mut table = TextTable::new([Words(""), Numbers("mean"), Numbers("median"), Numbers("share"), Words("")]);
         if let Some(shares) = &self.shares {
             let rows = [
                 ("operators", shares.operators, format!("{:.0} dispatches a run", shares.dispatches_per_run)),
                 ("between operators", shares.between, format!("{:.0} ns per dispatch", shares.between_ns_per_dispatch)),
-                ("in and out", shares.in_out, "before the first operator and after the last".to_owned()),
+                ("in and out", shares.in_out, "before and after operators".to_owned()),
             ];
             for (name, share, note) in rows {
                 let percent = format!("{:.2} %", share.percent);
-                table.add_row([name.to_owned(), duration(share.mean_ns), duration(share.median_ns), percent, note]);
+                table.row([name.to_owned(), duration(share.mean_ns), duration(share.median_ns), percent, note]);
             }
         }
         let run = &self.run;
         let range = format!("{} to {}", duration(run.min_ns), duration(run.max_ns));
-        table.add_row(["run".to_owned(), duration(run.mean_ns), duration(run.median_ns), "100.00 %".to_owned(), range]);
+        table.row(["run".to_owned(), duration(run.mean_ns), duration(run.median_ns), "100.00 %".to_owned(), range]);
         for copy in &self.copies {
-            let name =
-                if copy.direction == Direction::In.name() { "inputs to the engine" } else { "outputs from the engine" };
-            let note = format!("{:.0} bytes, outside of the run's time", copy.mean_bytes);
-            table.add_row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
+            let name = if copy.direction == Direction::In.name() { "inputs" } else { "outputs" };
+            let note = format!("{:.0} bytes, beside runs", copy.mean_bytes);
+            table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
-        let _ = writeln!(text, "{table}");
+        text.push_str(&table.text());
         if run.mean_ns > HELD_UP * run.median_ns {
             let times = run.mean_ns / run.median_ns;
             let _ = writeln!(
                 text,
-                "The mean is {times:.1} times the median: a few runs were held up, so read the medians, not the shares."
+                "The mean is {times:.1} times the median: a few runs were held up, so read the medians."
             );
         }
     }
 
     fn write_types(&self, text: &mut String, top: usize) {
-        let mut table =
-            table(&["operator type", "operators", "mean", "median", "share", "engine's kernels"], &[1, 2, 3, 4]);
+        let mut table = TextTable::new([
+            Ends("operator type"),
+            Numbers("count"),
+            Numbers("mean"),
+            Numbers("median"),
+            Numbers("share"),
+            Beginnings("engine's kernels"),
+        ]);
         for row in self.op_types.iter().take(top) {
-            table.add_row([
-                printable(&row.op_type),
+            table.row([
+                shown(&row.op_type),
                 row.operators.to_string(),
                 duration(row.mean_ns),
                 duration(row.median_ns),
                 format!("{:.2} %", row.percent),
-                first(&printable(&row.kernel_ops.join(", ")), 60),
+                shown(&row.kernel_ops.join(", ")),
             ]);
         }
-        let _ = writeln!(text, "\nOperator types by time{}\n{table}", shown(top, self.op_types.len()));
+        let _ = write!(text, "\nOperator types by time{}\n{}", first_of(top, self.op_types.len()), table.text());
     }
 
     fn write_operators(&self, text: &mut String, top: usize) {
-        let mut table = table(&["operator", "type", "mean", "median", "share", "engine's kernels"], &[2, 3, 4]);
+        let mut table = TextTable::new([
+            Ends("operator"),
+            Ends("type"),
+            Numbers("mean"),
+            Numbers("median"),
+            Numbers("share"),
+            Beginnings("engine's kernels"),
+        ]);
         for row in self.operators.iter().take(top) {
             let fused = match row.fused.len() {
                 0 => String::new(),
                 count => format!(" +{count} fused"),
             };
-            table.add_row([
-                format!("{}{fused}", last(&printable(&row.operator), 60)),
-                printable(&row.op_type),
+            table.row([
+                format!("{}{fused}", shown(&row.operator)),
+                shown(&row.op_type),
                 duration(row.mean_ns),
                 duration(row.median_ns),
                 format!("{:.2} %", row.percent),
-                first(&printable(&row.kernel_ops.join(", ")), 40),
+                shown(&row.kernel_ops.join(", ")),
             ]);
         }
-        let _ = writeln!(text, "\nOperators by time{}\n{table}", shown(top, self.operators.len()));
+        let _ = write!(text, "\nOperators by time{}\n{}", first_of(top, self.operators.len()), table.text());
     }
 
     fn write_ranges(&self, text: &mut String, top: usize) {
-        let mut table = table(&["range", "count", "mean", "median", "total"], &[1, 2, 3, 4]);
+        let columns = [Ends("range"), Numbers("count"), Numbers("mean"), Numbers("median"), Numbers("total")];
+        let mut table = TextTable::new(columns);
         for row in self.ranges.iter().take(top) {
-            table.add_row([
-                last(&printable(&row.range), 60),
-                row.count.to_string(),
-                duration(row.mean_ns),
-                duration(row.median_ns),
-                duration(row.total_ns),
-            ]);
+            let times = [row.mean_ns, row.median_ns, row.total_ns].map(duration);
+            let [mean, median, total] = times;
+            table.row([shown(&row.range), row.count.to_string(), mean, median, total]);
         }
-        let _ = writeln!(text, "\nUser ranges by time{}\n{table}", shown(top, self.ranges.len()));
+        let _ = write!(text, "\nUser ranges by time{}\n{}", first_of(top, self.ranges.len()), table.text());
     }
 }
 
-fn table(columns: &[&str], numbers: &[usize]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(NOTHING)
-        .set_style(TableComponent::HeaderLines, '─')
-        .set_style(TableComponent::MiddleHeaderIntersections, '─')
-        .set_header(columns);
-    for &column in numbers {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
+/// Names come from a file.
+fn shown(name: &str) -> String {
+    shown_text(name).into_owned()
 }
 
-/// A name without what would move a terminal's cursor: names come from a file.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-/// The first characters of a text that is too long for a column.
-fn first(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-        None => text.to_owned(),
-    }
-}
-
-/// The last characters of a name that is too long for a column: the end of a path tells operators apart.
-fn last(name: &str, most: usize) -> String {
-    let length = name.chars().count();
-    if length <= most {
-        name.to_owned()
-    } else {
-        ['…'].into_iter().chain(name.chars().skip(length + 1 - most)).collect()
-    }
-}
-
-fn shown(top: usize, all: usize) -> String {
+fn first_of(top: usize, all: usize) -> String {
     if top < all { format!(" (the first {top} of {all})") } else { String::new() }
 }
 
@@ -176,12 +150,6 @@ fn duration(nanos: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_too_long_for_a_column_is_cut_and_marked() {
-        assert_eq!((first("abcd", 4), first("abcde", 4)), ("abcd".to_owned(), "abc…".to_owned()));
-        assert_eq!((last("äbcd", 4), last("xäbcd", 4)), ("äbcd".to_owned(), "…bcd".to_owned()));
-    }
 
     #[test]
     fn times_have_the_unit_that_fits() {

@@ -42,10 +42,13 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-/// A cell as it stands in the file: in quotes where it would otherwise be read as something else.
+/// A cell as it stands in the file: in quotes where it would otherwise be read as something else, and behind an apostrophe
+/// where a spreadsheet would take it for a formula. Spreadsheets show no apostrophe at the beginning of a cell.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula || text.contains([',', '"', '\n', '\r']) {
+        let apostrophe = if is_formula { "'" } else { "" };
+        Cow::Owned(format!("\"{apostrophe}{}\"", text.replace('"', "\"\"")))
     } else {
         Cow::Borrowed(text)
     }
@@ -54,6 +57,24 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula_and_numbers_stay_numbers() {
+        for (text, cell) in [
+            ("=1+1", "\"'=1+1\""),
+            ("=HYPERLINK(\"x\",\"y\")", "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\""),
+            ("+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\""),
+            ("-2+3", "\"'-2+3\""),
+            ("@SUM(A1)", "\"'@SUM(A1)\""),
+            ("\t=1", "\"'\t=1\""),
+            ("-1.5", "-1.5"),
+            ("+3e-7", "+3e-7"),
+            ("12.000\t", "12.000\t"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(quoted(text), cell);
+        }
+    }
 
     #[test]
     fn cells_with_commas_quotes_and_line_ends_are_quoted() {
