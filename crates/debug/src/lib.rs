@@ -146,8 +146,8 @@ pub use breakpoint::{
 pub use debugger::{Debugger, LoadedModelHandle};
 pub use error::DebugError;
 pub use event::{
-    Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin, OutputSummary,
-    Place, Queue, Sequence,
+    Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
+    OutputSummary, Place, Queue, Sequence,
 };
 pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
 pub use options::AttachOptions;

@@ -157,9 +157,7 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
         Request::Breakpoints => Reply::of(&json!({"breakpoints": attachment.breakpoints()?})),
         Request::Pause { run } => Reply::of(&json!({"count": attachment.pause(run.map(opscope_model::RunId))?})),
         Request::Location { event } => Reply::of(&attachment.location(event)?),
-        Request::Backtrace { event, most } => {
-            Reply::of(&json!({"frames": backtrace::of(attachment, event, saturated(most))?}))
-        }
+        Request::Backtrace { event, most } => Reply::of(&backtrace::of(attachment, event, saturated(most))?),
         Request::Tensor { at, reference, offset, count } => {
             let part = part(&reference)?;
             let (page, bytes) = tensors::page(attachment, at, part, saturated(offset), saturated(count))?;

@@ -1,6 +1,4 @@
-use opscope::debug::{
-    Event, EventKind, Exception, Location, NonFinite, NonFiniteInput, Origin, OutputSummary, Place,
-};
+use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, NonFiniteInput, Origin, OutputSummary, Place};
 
 use super::number::short;
 use super::{count, inputs_and_outputs};
@@ -134,7 +132,8 @@ fn not_finite(inputs: &[NonFiniteInput], outputs: &[NonFinite]) -> String {
         };
         has(what.to_owned(), &input.value, input.nan, input.infinite)
     };
-    let output = |output: &NonFinite| has(format!("output[{}]", output.slot), &output.value, output.nan, output.infinite);
+    let output =
+        |output: &NonFinite| has(format!("output[{}]", output.slot), &output.value, output.nan, output.infinite);
     inputs.iter().map(input).chain(outputs.iter().map(output)).collect::<Vec<_>>().join(", ")
 }
 
