@@ -103,6 +103,53 @@ fn steps_finish_and_until_go_exactly_so_far() {
 }
 
 #[test]
+fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
+    let place = Workplace::new();
+    let text = digits(
+        &place,
+        &[
+            "break /bn1/BatchNormalization",
+            "run",
+            "print shape(input[1])",
+            "save input[1] scale.npy",
+            "save input[0] x.npy",
+            "info weights",
+            "set input[0] = 0",
+            "finish",
+            "save output[0] y.npy",
+        ],
+    );
+    in_order(
+        &text,
+        &[
+            "input[0]   /conv1/Conv_output_0              float32 [8, 8, 8, 8]\n",
+            "input[1]   bn1.weight                        float32 [8]           weight\n",
+            "input[4]   bn1.running_var",
+            "output[0]  /bn1/BatchNormalization_output_0  float32 [8, 8, 8, 8]  not computed yet\n",
+            "(the engine's step here is 'Mul', the first of 2 for this operator)",
+            "shape(input[1]) = [8]",
+            "weight[0]  bn1.weight",
+            "input[0] is replaced",
+            "after #1 /bn1/BatchNormalization",
+            "output[0]  /bn1/BatchNormalization_output_0  float32 [8, 8, 8, 8]\n",
+            "the last of 2 for this operator)",
+        ],
+    );
+    let ended = batch(&place, &[&model("digits_cnn.onnx")], &["b /bn1/BatchNormalization", "run", "set input[1] = 0"]);
+    ended.says(&["input[1] cannot be replaced: the engine executes the operator in several steps", "'Mul'"]);
+    // What it gives of zeros is the same everywhere in a channel, and what it takes is what the file has.
+    let shifted = numbers(&read(place.path("y.npy")));
+    assert!(shifted.chunks(64).all(|channel| near(channel, &[channel[0]; 64])), "{shifted:?}");
+    let graph = Graph::load(model("digits_cnn.onnx").as_ref()).unwrap();
+    let weight = graph.value_named("bn1.weight").unwrap().id;
+    let mut scale = None;
+    let read_all =
+        graph.initializers(|value| value == weight, |_, tensor| Ok::<(), OnnxError>(scale = Some(tensor.clone())));
+    read_all.unwrap();
+    assert_eq!(read(place.path("scale.npy")).bytes(), scale.unwrap().bytes());
+}
+
+#[test]
 fn stepping_over_the_last_operator_ends_with_the_run() {
     let place = Workplace::new();
     let text = digits(&place, &["break Softmax", "run", "step 5"]);
@@ -343,11 +390,105 @@ fn a_run_that_was_let_go_with_all_is_not_told_as_stopped_and_its_end_is_waited_f
 #[test]
 fn each_stopped_run_can_be_chosen() {
     let place = Workplace::new();
-    let text = digits(
-        &place,
-        &["b /conv2/Conv", "run --parallel 2", "c", "tb Softmax", "c", "thread", "info runs", "c --all", "info runs"],
+    let choose = |run: &str| [format!("thread {run}"), "where".into(), "info runs".into()];
+    let begin = ["break Softmax", "run --parallel 2", "wait"].map(str::to_owned);
+    let end = ["continue", "thread", "continue", "info runs"].map(str::to_owned);
+    let commands: Vec<String> = [&begin[..], &choose("0"), &choose("1"), &end].concat();
+    let lines = in_json(&place, &commands.iter().map(String::as_str).collect::<Vec<_>>());
+    let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
+    let (chosen, wheres, listed) = (of("thread"), of("location"), of("runs"));
+    for run in [0, 1] {
+        assert_eq!(chosen[run]["event"]["place"]["run"], run, "{chosen:?}");
+        assert_eq!(wheres[run]["location"]["place"]["run"], run, "commands mean the run that was chosen: {wheres:?}");
+        assert_eq!(listed[run]["runs"].as_array().unwrap().len(), 2, "{listed:?}");
+        assert_eq!(listed[run]["current"], chosen[run]["event"]["sequence"], "{listed:?}");
+    }
+    let ended: Vec<_> = of("run_ended").iter().map(|end| end["run"].clone()).collect();
+    assert_eq!(ended, [1, 0], "the chosen one goes on, and then the one that is left");
+    assert_eq!(chosen[2]["event"]["place"]["run"], 0);
+    assert_eq!(listed[2]["runs"].as_array().unwrap().len(), 0, "{listed:?}");
+}
+
+#[test]
+fn runs_without_end_are_ended_by_abort_all_and_others_can_be_started_after_them() {
+    let place = Workplace::new();
+    let commands = ["break Softmax", "run 1000000 --parallel 2", "abort --all", "info runs", "delete", "run"];
+    let text = digits(&place, &commands);
+    in_order(&text, &["Breakpoint 1, before #15", "was ended", "No run is going on.", "is gone", " ended: "]);
+}
+
+#[test]
+fn of_a_run_that_was_ended_nothing_says_that_it_can_be_gone_back_to() {
+    let place = Workplace::new();
+    let text = digits(&place, &["break Softmax", "run 2", "abort", "continue"]);
+    in_order(&text, &["Run 0 was ended", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);
+    assert!(!text.contains("goes back"), "{text}");
+}
+
+#[test]
+fn a_pause_where_all_is_stopped_says_so() {
+    let place = Workplace::new();
+    let ended = batch(&place, &[&model("digits_cnn.onnx")], &["-pause", "break Softmax", "run", "-pause", "continue"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(&ended.stderr, &["no run is going on; `run` starts one", "what runs is stopped already; `continue` lets"]);
+}
+
+#[test]
+fn a_backtrace_that_is_cut_says_how_many_there_are() {
+    let place = Workplace::new();
+    let text = digits(&place, &["break /conv2/Conv", "run", "bt 2", "echo all", "backtrace 4"]);
+    in_order(
+        &text,
+        &["#2  /relu1/Relu", "\n... and 2 earlier ones; `backtrace 4` shows all\n", "all\n", "#0  /conv1/Conv"],
     );
-    assert!(text.contains("No run is going on."), "{text}");
+    assert_eq!(text.matches("... and").count(), 1, "{text}");
+}
+
+#[test]
+fn functions_of_a_tensor_are_printed_as_conditions_have_them() {
+    let place = Workplace::new();
+    let x = fixture("nan.input.x.npy");
+    let commands = [
+        "print max(one)",
+        "break #1 after",
+        "run",
+        "print nan(output[0])",
+        "p inf(b)",
+        "p absmax(input[0][:2])",
+        "p shape(output)",
+        "p rank(output)",
+        "p dtype(output)",
+        "p min(output[0][:2])",
+        "-p max(nothing)",
+    ];
+    let ended = batch(&place, &[&fixture("nan.onnx"), "--input", &x], &commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    in_order(
+        &ended.stdout,
+        &[
+            "max(value(\"one\")) = 1\n",
+            "nan(output[0]) = 1\n",
+            "inf(value(\"b\")) = 1\n",
+            "absmax(input[0][:2]) = 1\n",
+            "shape(output[0]) = [3]\n",
+            "rank(output[0]) = 1\n",
+            "dtype(output[0]) = float32\n",
+            "min(output[0][:2]) = none: there is no finite element\n",
+        ],
+    );
+    ended.says(&["no value of this name"]);
+}
+
+#[test]
+fn a_batch_without_commands_runs_the_lines_of_stdin_up_to_the_first_that_fails() {
+    let place = Workplace::new();
+    place.write("lines", "# stops\nbreak Softmax\n\n-nonsense\nrun\nprint nothing\necho not reached\n");
+    let mut command = place.command(&["debug", &model("digits_cnn.onnx"), "--batch"]);
+    let ended = end(command.stdin(fs::File::open(place.path("lines")).unwrap()));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    in_order(&ended.stdout, &["Breakpoint 1 before Softmax", "Breakpoint 1, before #15"]);
+    in_order(&ended.stderr, &["error: stdin:4: 'nonsense' is no command", "error: stdin:6: "]);
+    assert!(!ended.stdout.contains("not reached"), "{ended:?}");
 }
 
 #[test]
@@ -413,10 +554,18 @@ fn an_optimised_model_says_what_became_of_its_operators() {
             fused,
             fused,
             "Breakpoint 1, before #0 /conv1/Conv (Conv), run 0",
+            "      holds /bn1/BatchNormalization_output_0 in another form\n",
             "also stands for /bn1/BatchNormalization",
             "before #0 /conv1/Conv (Conv), run 0, thread",
         ],
     );
+    let commands = ["break /encoder/layer.0/attention/self/MatMul", "run"];
+    let ended = batch(&place, &[&model("tiny_transformer.onnx"), "--fidelity", "optimised"], &commands);
+    let fused = ended.stdout.split("also stands for").nth(1).unwrap_or_else(|| panic!("{ended:?}"));
+    assert!(fused.matches(',').count() > 3, "{ended:?}");
+    for line in fused.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]

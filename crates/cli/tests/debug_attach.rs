@@ -111,6 +111,19 @@ fn a_program_that_goes_away_ends_a_batch_that_has_more_to_do_with_exit_code_1() 
 }
 
 #[test]
+fn a_session_that_waits_for_a_line_of_a_pipe_ends_as_soon_as_its_program_is_killed() {
+    let place = Workplace::new();
+    let running = Running::start(&place, &["--debug-server=socket"]);
+    let mut debugger = Speaking::start(&place, false, &["info status"]);
+    debugger.until("done");
+    running.signal(rustix::process::Signal::KILL);
+    let reason = debugger.until("gone")["reason"].clone();
+    assert!(reason.as_str().unwrap().contains("the program ended"), "{reason}");
+    // Its stdin is still open.
+    assert_eq!(debugger.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_program_has_one_debugger_and_goes_on_when_it_is_killed() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);

@@ -123,7 +123,7 @@ fn every_json_object_has_the_type_and_the_fields_of_the_table() {
     let commands = "break Conv\ncatch nonfinite\ncatch error\ndelete 2\nbreak Relu if absmax(input[9]) > 1\n\
          info breakpoints\nrun\nwhere\nbacktrace\nthread\nlist\n\
          print input[0]\nstats input[0]\nhistogram input[0]\ntopk input[0]\nsave input[0] saved.npy\nset input[0] = 0\n\
-         info inputs\ninfo outputs\ninfo weights\ninfo attributes\ninfo operators\ninfo operator\ninfo runs\ninfo model\n\
+         print max(input[0])\ninfo inputs\ninfo outputs\ninfo weights\ninfo attributes\ninfo operators\ninfo operator\ninfo runs\ninfo model\n\
          info events\ninfo status\nevents\necho text\nhelp run\nnonsense\ncontinue\nabort\nquit\n";
     place.write("commands", commands);
     let mut command = place.command(&["debug", &model("digits_cnn.onnx"), "--json"]);

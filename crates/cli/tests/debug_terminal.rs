@@ -184,12 +184,52 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
 fn a_program_that_goes_away_ends_the_session() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);
-    let mut terminal = begun(&place, &["--attach", "socket"]);
+    let terminal = begun(&place, &["--attach", "socket"]);
     running.signal(Signal::KILL);
-    terminal.types("wait\r");
+    // At once, and not with the next line.
     let (status, shown) = terminal.end();
     assert!(shown.contains("Nothing is left to debug: the program ended"), "{shown}");
     assert_eq!(status.code(), Some(0), "{shown}");
+}
+
+#[test]
+fn lines_that_are_typed_ahead_are_run_one_after_the_other() {
+    let place = Workplace::new();
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+    terminal.types("break Softmax\rrun 2\recho one\rcontinue\recho two\rdelete\rcontinue\recho three\rinfo runs\r");
+    for shown in ["Breakpoint 1, before", "\none", "run 1", "\ntwo", "is gone", "Run 1 ended", "\nthree", "No run is"] {
+        terminal.until(shown);
+    }
+    terminal.until(PROMPT);
+    terminal.types(CTRL_D);
+    assert_eq!(terminal.end().0.code(), Some(0));
+}
+
+#[test]
+fn runs_that_nothing_ends_are_ended_by_ctrl_c_and_abort_all() {
+    let place = Workplace::new();
+    let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
+    terminal.types("run 1000000000\r");
+    terminal.until("Run 20 ended");
+    terminal.types(CTRL_C);
+    terminal.until("Paused before #");
+    terminal.until(PROMPT);
+    terminal.types("abort --all\r");
+    terminal.until("was ended");
+    terminal.until(PROMPT);
+    terminal.types("info runs\r");
+    terminal.until("No run is going on.");
+    terminal.until(PROMPT);
+    // A program whose runs are left alone need not come to their end.
+    terminal.types("run 1000000000\r");
+    terminal.until(" ended: ");
+    terminal.types(CTRL_C);
+    terminal.until("Paused before #");
+    terminal.until(PROMPT);
+    terminal.types("detach\r");
+    terminal.until(" ended: ");
+    terminal.types(CTRL_C);
+    assert_eq!(terminal.end().0.code(), Some(0));
 }
 
 #[test]

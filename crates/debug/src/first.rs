@@ -1,10 +1,13 @@
 //! Where NaN or infinity is met first in a run: the operator that makes it, or that takes it from outside.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use opscope_model::Dispatch;
+use opscope_onnx::{OperatorId, Producer};
 use opscope_tensor::{Asked, Depth, Findings, TensorView};
 
-use crate::entering::Entering;
-use crate::{NonFinite, NonFiniteInput, Watched};
+use crate::plan::PlanInfo;
+use crate::{Moment, NonFinite, NonFiniteInput, Watched};
 
 /// NaN or infinity around an operator, and where it comes from.
 pub(crate) struct Found {
@@ -13,6 +16,9 @@ pub(crate) struct Found {
     pub outputs: Vec<NonFinite>,
     came_in: Counts,
 }
+
+/// What was seen in the outputs of a run's operators that is not finite.
+pub(crate) type Met = BTreeMap<OperatorId, Counts>;
 
 /// How many elements are NaN and infinite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,26 +30,62 @@ pub(crate) struct Counts {
 /// Looks through what enters the run at an operator and through its outputs, and only where those are not finite through
 /// its inputs, too.
 pub(crate) fn find_non_finite(
-    entering: &Entering,
+    plan: &PlanInfo,
+    met: &mut Met,
     dispatch: &Dispatch<'_>,
     outputs: &[TensorView<'_>],
 ) -> Option<Found> {
-    let inputs = entering.at(dispatch);
-    let outputs: Vec<NonFinite> = outputs
-        .iter()
-        .enumerate()
-        .filter_map(|(slot, view)| {
-            let Counts { nan, infinite } = look(view)?;
-            let value = dispatch.kernel.outputs.get(slot).and_then(|values| values.first());
-            let value = value.map(|&id| dispatch.graph.value(id).name.clone());
-            Some(NonFinite { slot: slot as u32, value, nan, infinite })
-        })
-        .collect();
-    if inputs.is_empty() && outputs.is_empty() {
+    let inputs = plan.entering().at(dispatch);
+    let found = outputs.iter().enumerate().filter_map(|(slot, view)| {
+        let Counts { nan, infinite } = look(view)?;
+        let value = dispatch.kernel.outputs.get(slot).and_then(|values| values.first());
+        let value = value.map(|&id| dispatch.graph.value(id).name.clone());
+        Some(NonFinite { slot: slot as u32, value, nan, infinite })
+    });
+    let found: Vec<NonFinite> = found.collect();
+    if inputs.is_empty() && found.is_empty() {
         return None;
     }
-    let came_in = dispatch.inputs.iter().filter_map(|view| presence(view, Depth::Presence));
-    Some(Found { inputs, outputs, came_in: came_in.fold(entering.known(dispatch), Counts::and) })
+    let came_in = came_in(plan, met, dispatch).and(plan.entering().known(dispatch));
+    let made = found.iter().map(|output| Counts { nan: output.nan, infinite: output.infinite });
+    let made = made.fold(Counts::default(), Counts::and);
+    for part in &dispatch.kernel.operators {
+        let known = met.entry(part.operator).or_default();
+        *known = known.and(made);
+    }
+    Some(Found { inputs, outputs: found, came_in })
+}
+
+/// What there is in the inputs. Where the engine holds one in a form of its own, what was seen of the operators counts that
+/// made them, and what the run was given.
+fn came_in(plan: &PlanInfo, met: &Met, dispatch: &Dispatch<'_>) -> Counts {
+    let views = dispatch.inputs.iter();
+    let seen = views.filter_map(|view| presence(view, Depth::Presence)).fold(Counts::default(), Counts::and);
+    if dispatch.inputs.iter().all(|view| view.byte_len().is_some()) {
+        return seen;
+    }
+    let here = || dispatch.kernel.operators.iter().map(|part| part.operator);
+    let mut all = here().filter_map(|operator| met.get(&operator)).copied().fold(seen, Counts::and);
+    let mut left: Vec<OperatorId> = here().collect();
+    let mut passed = BTreeSet::new();
+    while let Some(operator) = left.pop() {
+        for &value in dispatch.graph.operator(operator).inputs.iter().flatten() {
+            match dispatch.graph.value(value).producer {
+                // One that is not executed hands on what it takes.
+                Producer::Operator(maker, _) if plan.kernel_for(maker, Moment::Before).is_none() => {
+                    if passed.insert(maker) {
+                        left.push(maker);
+                    }
+                }
+                Producer::Operator(maker, _) => all = all.and(met.get(&maker).copied().unwrap_or_default()),
+                Producer::Input | Producer::Initializer => {
+                    let view = dispatch.live.value(value);
+                    all = all.and(view.and_then(|view| presence(&view, Depth::Presence)).unwrap_or_default());
+                }
+            }
+        }
+    }
+    all
 }
 
 impl Found {

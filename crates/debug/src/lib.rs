@@ -107,6 +107,8 @@ mod attachment;
 mod breakpoint;
 #[cfg(not(loom))]
 pub mod client;
+#[cfg(not(loom))]
+mod connecting;
 mod debugger;
 mod doorbell;
 mod entering;

@@ -17,6 +17,10 @@ pub struct Location {
     pub operators: u32,
     /// See [`operators`](Self::operators).
     pub kernels: u32,
+    /// How many steps the engine executes the operator in, where the inputs and outputs here are the operator's own; none
+    /// where they are those of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
     /// The inputs by slot. After the operator, those that the engine kept.
     pub inputs: Vec<TensorInfo>,
     /// The outputs by slot.

@@ -145,7 +145,7 @@ impl Observer {
         if watching.is_empty() {
             return None;
         }
-        let found = find_non_finite(self.run.plan.entering(), dispatch, outputs)?;
+        let found = find_non_finite(&self.run.plan, &mut self.run.met(), dispatch, outputs)?;
         let hit: Vec<_> = watching
             .into_iter()
             .filter(|breakpoint| matches!(breakpoint.target(), Target::First(watched) if found.is_news_for(*watched)))

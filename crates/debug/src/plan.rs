@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId};
-use opscope_onnx::{Graph, Operator, OperatorId};
+use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId, TensorType};
+use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, ValueId};
+use opscope_tensor::Tensor;
 
 use crate::entering::Entering;
 use crate::run::Masks;
@@ -18,6 +20,8 @@ pub(crate) struct PlanInfo {
     spans: Vec<Option<Span>>,
     /// Known when a debugger first watches for NaN or infinity.
     entering: OnceLock<Entering>,
+    /// Initializers that were looked at, from the file; none for those that it does not give.
+    initializers: Mutex<BTreeMap<ValueId, Option<Arc<Tensor>>>>,
     /// Of runs that are gone, all off: a run costs no memory from the system.
     spare: Mutex<Vec<Arc<Masks>>>,
 }
@@ -26,6 +30,8 @@ pub(crate) struct PlanInfo {
 struct Span {
     first: KernelId,
     last: KernelId,
+    /// How many kernels count for it.
+    steps: u32,
 }
 
 /// How many masks are kept for runs to come: as many as run at the same time.
@@ -39,7 +45,16 @@ impl PlanInfo {
         });
         let (names, spans) = (names.collect(), spans(graph, kernels));
         let (graph, kernels) = (Arc::clone(graph), Arc::clone(kernels));
-        Self { model, graph, kernels, names, spans, entering: OnceLock::new(), spare: Mutex::default() }
+        Self {
+            model,
+            graph,
+            kernels,
+            names,
+            spans,
+            entering: OnceLock::new(),
+            initializers: Mutex::default(),
+            spare: Mutex::default(),
+        }
     }
 
     /// Whether a run that is before or after this kernel is before or after the kernel's operator.
@@ -120,6 +135,53 @@ impl PlanInfo {
         Some(&self.kernels[bound.index()])
     }
 
+    /// How many kernels count for an operator, where it is to be shown as it stands in the file: they are several, all of
+    /// them are this operator's alone, and they give its outputs.
+    pub fn steps(&self, operator: OperatorId) -> Option<u32> {
+        let steps = self.spans[operator.index()].as_ref()?.steps;
+        let kernels = || self.kernels.iter().filter(|kernel| kernel.operator() == operator);
+        let is_given =
+            |value: &ValueId| kernels().any(|kernel| kernel.outputs.iter().flatten().any(|own| own == value));
+        let outputs = &self.graph.operator(operator).outputs;
+        let is_whole =
+            steps > 1 && kernels().all(|kernel| kernel.operators.len() == 1) && outputs.iter().flatten().all(is_given);
+        is_whole.then_some(steps)
+    }
+
+    /// The type of a value where a kernel takes or gives it.
+    pub fn type_of(&self, value: ValueId) -> Option<&TensorType> {
+        self.kernels.iter().find_map(|kernel| {
+            let output = kernel.outputs.iter().position(|values| values.contains(&value));
+            let input = || kernel.inputs.iter().position(|input| input.value == Some(value));
+            output.and_then(|slot| kernel.output_types.get(slot)).or_else(|| kernel.input_types.get(input()?))
+        })
+    }
+
+    /// Whether a later kernel of the same operator takes this value, too.
+    pub fn is_taken_again(&self, kernel: &Kernel, value: ValueId) -> bool {
+        let later = self.kernels[kernel.id.index()..].iter().skip(1);
+        later
+            .filter(|later| later.operator() == kernel.operator())
+            .any(|later| later.inputs.iter().any(|input| input.value == Some(value)))
+    }
+
+    /// An initializer as the file has it.
+    pub fn initializer(&self, value: ValueId) -> Option<Arc<Tensor>> {
+        let mut known = self.initializers.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || {
+            let mut found = None;
+            let read = self.graph.initializers(
+                |id| id == value,
+                |_, tensor| {
+                    found = Some(Arc::new(tensor.clone()));
+                    Ok::<(), OnnxError>(())
+                },
+            );
+            read.ok().and(found)
+        };
+        known.entry(value).or_insert_with(read).clone()
+    }
+
     pub fn kernel_info(&self, kernel: &Kernel) -> KernelInfo {
         let operators = kernel.operators.iter().map(|part| {
             let operator = self.graph.operator(part.operator);
@@ -145,18 +207,20 @@ fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
         match &mut spans[operator.index()] {
             Some(span) => {
                 span.last = kernel.id;
+                span.steps += 1;
                 if is_first {
                     span.first = kernel.id;
                 }
             }
-            none => *none = Some(Span { first: kernel.id, last: kernel.id }),
+            none => *none = Some(Span { first: kernel.id, last: kernel.id, steps: 1 }),
         }
     }
     // Operators that no kernel counts for.
     let counted: Vec<bool> = spans.iter().map(Option::is_some).collect();
     for kernel in kernels {
         for part in kernel.operators.iter().filter(|part| !counted[part.operator.index()]) {
-            spans[part.operator.index()].get_or_insert(Span { first: kernel.id, last: kernel.id }).last = kernel.id;
+            spans[part.operator.index()].get_or_insert(Span { first: kernel.id, last: kernel.id, steps: 0 }).last =
+                kernel.id;
         }
     }
     spans

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
 use opscope_tensor::Tensor;
 
+use crate::first::Met;
 use crate::plan::PlanInfo;
 use crate::table::Table;
 use crate::{Moment, RunState, Sequence};
@@ -18,6 +19,8 @@ pub(crate) struct Run {
     over: AtomicBool,
     was_stopped: AtomicBool,
     course: Mutex<Course>,
+    /// What is not finite, where that is watched for.
+    met: Mutex<Met>,
 }
 
 /// The kernels at which an engine calls. All off while no debugger wants anything.
@@ -91,6 +94,7 @@ impl Run {
             over: AtomicBool::new(false),
             was_stopped: AtomicBool::new(false),
             course: Mutex::default(),
+            met: Mutex::default(),
             plan,
         }
     }
@@ -125,6 +129,11 @@ impl Run {
     /// What is wanted at a moment.
     pub fn course(&self) -> MutexGuard<'_, Course> {
         self.course.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was seen of this run that is not finite.
+    pub fn met(&self) -> MutexGuard<'_, Met> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn switch(&self, course: &Course) {

@@ -1,8 +1,9 @@
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opscope_model::{Dispatch, Kernel, KernelInput};
-use opscope_onnx::Graph;
+use opscope_model::{Dispatch, Kernel, KernelInput, TensorType};
+use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
 use crate::expression::{TensorRef, Tensors};
@@ -21,8 +22,24 @@ pub struct Stopped<'a> {
     /// By slot. Before the operator what it takes; after it what was kept.
     inputs: &'a [TensorView<'a>],
     outputs: &'a [TensorView<'a>],
-    /// By slot, of inputs before and of outputs after the operator.
+    /// By the engine's slot, of inputs before and of outputs after the operator.
     replaced: BTreeMap<usize, Tensor>,
+    /// How many kernels the operator has, where its own inputs and outputs are looked at and not those of the kernel.
+    steps: Option<u32>,
+    /// Initializers that the operator takes and the kernel does not.
+    initializers: OnceCell<BTreeMap<ValueId, Arc<Tensor>>>,
+}
+
+/// What a slot of the operator's, or else of the kernel's, stands for.
+struct Slot<'a> {
+    value: Option<ValueId>,
+    /// The slot of the kernel where it is.
+    slot: Option<usize>,
+    form: Option<&'a TensorType>,
+    /// Whether it is the same in every run.
+    constant: bool,
+    /// What it holds where it is no value of the file.
+    holds: Option<ValueId>,
 }
 
 impl<'a> Stopped<'a> {
@@ -32,7 +49,7 @@ impl<'a> Stopped<'a> {
         place: Place,
         inputs: &'a [TensorView<'a>],
     ) -> Self {
-        Self { plan, dispatch: *dispatch, place, event: Sequence(0), inputs, outputs: &[], replaced: BTreeMap::new() }
+        Self::new(plan, dispatch, place, inputs, &[])
     }
 
     pub(crate) fn after(
@@ -41,8 +58,21 @@ impl<'a> Stopped<'a> {
         place: Place,
         outputs: &'a [TensorView<'a>],
     ) -> Self {
-        let inputs = dispatch.inputs;
-        Self { plan, dispatch: *dispatch, place, event: Sequence(0), inputs, outputs, replaced: BTreeMap::new() }
+        Self::new(plan, dispatch, place, dispatch.inputs, outputs)
+    }
+
+    fn new(
+        plan: &'a PlanInfo,
+        dispatch: &Dispatch<'a>,
+        place: Place,
+        inputs: &'a [TensorView<'a>],
+        outputs: &'a [TensorView<'a>],
+    ) -> Self {
+        let kernel = dispatch.kernel;
+        let is_bound = plan.is_bound(kernel.id, place.moment);
+        let steps = if is_bound { plan.steps(kernel.operator()) } else { None };
+        let (replaced, initializers) = (BTreeMap::new(), OnceCell::new());
+        Self { plan, dispatch: *dispatch, place, event: Sequence(0), inputs, outputs, replaced, steps, initializers }
     }
 
     pub(crate) fn set_event(&mut self, event: Sequence) {
@@ -67,7 +97,7 @@ impl<'a> Stopped<'a> {
     pub fn location(&self) -> Location {
         let kernel = self.dispatch.kernel;
         let slots = |count: usize, reference: fn(usize) -> TensorRef| {
-            (0..count).map(|slot| self.describe(reference(slot))).collect::<Vec<_>>()
+            (0..count).filter_map(|slot| self.describe(reference(slot))).collect::<Vec<_>>()
         };
         let operator = self.dispatch.operator();
         Location {
@@ -77,9 +107,10 @@ impl<'a> Stopped<'a> {
             kernel: self.plan.kernel_info(kernel),
             operators: self.dispatch.graph.operators.len() as u32,
             kernels: self.plan.kernels.len() as u32,
-            inputs: slots(kernel.inputs.len(), TensorRef::Input),
-            outputs: slots(self.giver().outputs.len(), TensorRef::Output),
-            weights: slots(self.weights().count(), TensorRef::Weight),
+            steps: self.steps,
+            inputs: slots(self.input_count(), TensorRef::Input),
+            outputs: slots(self.output_count(), TensorRef::Output),
+            weights: slots(self.weights().len(), TensorRef::Weight),
             attributes: operator.attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
         }
     }
@@ -89,30 +120,32 @@ impl<'a> Stopped<'a> {
     /// # Errors
     /// When there is none of this name here, or not any more, or not yet.
     pub fn tensor(&self, reference: &TensorRef) -> Result<TensorView<'_>, DebugError> {
-        if let Some(slot) = self.replaceable(reference)
-            && let Some(tensor) = self.replaced.get(&slot)
-        {
-            return Ok(tensor.view());
-        }
         let missing = |reason: String| DebugError::NoSuchTensor { reference: reference.to_string(), reason };
-        let kernel = self.dispatch.kernel;
+        let left_out = || missing("the operator leaves it out".to_owned());
         match reference {
-            TensorRef::Input(slot) => match self.inputs.get(*slot) {
-                Some(view) => Ok(view.clone()),
-                None if *slot < kernel.inputs.len() => Err(missing("the engine did not keep it".to_owned())),
-                None => Err(missing(there_are("input", kernel.inputs.len()))),
-            },
-            TensorRef::Output(slot) => match self.outputs.get(*slot) {
-                Some(view) => Ok(view.clone()),
-                None if *slot < self.giver().outputs.len() => {
-                    Err(missing("the operator was not executed; use 'finish' to stop after it".to_owned()))
-                }
-                None => Err(missing(there_are("output", self.giver().outputs.len()))),
-            },
+            TensorRef::Input(slot) if *slot >= self.input_count() => {
+                Err(missing(there_are("input", self.input_count())))
+            }
+            TensorRef::Input(slot) => {
+                let input = self.input(*slot).ok_or_else(left_out)?;
+                let kept = || missing("the engine did not keep it".to_owned());
+                self.seen(&input, Moment::Before, self.inputs).ok_or_else(kept)
+            }
+            TensorRef::Output(slot) if *slot >= self.output_count() => {
+                Err(missing(there_are("output", self.output_count())))
+            }
+            TensorRef::Output(_) if self.place.moment == Moment::Before => {
+                Err(missing("the operator was not executed; use 'finish' to stop after it".to_owned()))
+            }
+            TensorRef::Output(slot) => {
+                let output = self.output(*slot).ok_or_else(left_out)?;
+                let kept = || missing("the engine did not keep it".to_owned());
+                self.seen(&output, Moment::After, self.outputs).ok_or_else(kept)
+            }
             TensorRef::Weight(number) => {
-                let (slot, _) =
-                    self.weights().nth(*number).ok_or_else(|| missing(there_are("weight", self.weights().count())))?;
-                self.tensor(&TensorRef::Input(slot))
+                let weights = self.weights();
+                let slot = weights.get(*number).ok_or_else(|| missing(there_are("weight", weights.len())))?;
+                self.tensor(&TensorRef::Input(*slot))
             }
             TensorRef::Value(name) => self.value(name).ok_or_else(|| {
                 let known = self.dispatch.graph.values.iter().any(|value| value.name == *name);
@@ -133,12 +166,21 @@ impl<'a> Stopped<'a> {
     /// When that tensor cannot be replaced at this moment, or the type or the shape differs.
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
-        let slot = self.replaceable(reference).ok_or_else(|| {
+        let replaced = self.replaceable(reference).ok_or_else(|| {
             refuse(match self.place.moment {
                 Moment::Before => "before an operator its inputs can be replaced".to_owned(),
                 Moment::After => "after an operator its outputs can be replaced".to_owned(),
             })
         })?;
+        let elsewhere = |how: &str| {
+            let step = &self.dispatch.kernel.op;
+            refuse(format!("the engine executes the operator in several steps, and {how} the one here, '{step}'"))
+        };
+        let slot = replaced.slot.ok_or_else(|| elsewhere("it is not as it stands what goes through"))?;
+        let is_taken_again = |value| self.plan.is_taken_again(self.dispatch.kernel, value);
+        if self.place.moment == Moment::Before && self.steps.is_some() && replaced.value.is_some_and(is_taken_again) {
+            return Err(elsewhere("others take it, too, behind"));
+        }
         let now = self.tensor(reference)?;
         if (now.dtype(), now.shape()) != (tensor.dtype(), tensor.shape()) {
             let (dtype, shape) = (tensor.dtype(), tensor.shape());
@@ -211,68 +253,126 @@ impl<'a> Stopped<'a> {
         }
     }
 
-    fn describe(&self, reference: TensorRef) -> TensorInfo {
-        let kernel = self.dispatch.kernel;
+    /// A tensor by its reference; none where the operator leaves the slot out.
+    fn describe(&self, reference: TensorRef) -> Option<TensorInfo> {
+        let slot = match &reference {
+            TensorRef::Input(slot) => self.input(*slot),
+            TensorRef::Output(slot) => self.output(*slot),
+            TensorRef::Weight(number) => self.input(*self.weights().get(*number)?),
+            TensorRef::Value(_) => None,
+        }?;
         let name = |id| self.dispatch.graph.value(id).name.clone();
-        let (slot, of_output) = match &reference {
-            TensorRef::Input(slot) => (*slot, false),
-            TensorRef::Output(slot) => (*slot, true),
-            TensorRef::Weight(number) => (self.weights().nth(*number).map_or(0, |(slot, _)| slot), false),
-            TensorRef::Value(_) => (0, false),
-        };
-        let (value, expected, constant) = if of_output {
-            let value = self.giver().outputs.get(slot).and_then(|values| values.first()).copied();
-            (value, self.giver().output_types.get(slot), false)
-        } else {
-            let input = kernel.inputs.get(slot);
-            let constant = input.is_some_and(|input| input.constant);
-            (input.and_then(|input| input.value), kernel.input_types.get(slot), constant)
-        };
-        let held = || self.giver().holds.get(slot).copied().flatten();
-        let holds = if of_output && value.is_none() { held() } else { None };
         let view = self.tensor(&reference).ok();
-        TensorInfo {
-            value: value.map(name),
-            holds: holds.map(name),
-            dtype: expected.and_then(|expected| expected.dtype).map(|dtype| dtype.name().to_owned()),
-            shape: view
-                .as_ref()
-                .map(|view| view.shape().to_vec())
-                .unwrap_or_else(|| expected.map(|expected| expected.shape.clone()).unwrap_or_default()),
+        let dtype = match slot.form {
+            Some(form) => form.dtype,
+            None => view.as_ref().map(TensorView::dtype),
+        };
+        let shape = view.as_ref().map(|view| view.shape().to_vec());
+        Some(TensorInfo {
+            value: slot.value.map(name),
+            holds: slot.holds.map(name),
+            dtype: dtype.map(|dtype| dtype.name().to_owned()),
+            shape: shape.or_else(|| slot.form.map(|form| form.shape.clone())).unwrap_or_default(),
             readable: view.is_some_and(|view| view.byte_len().is_some()),
-            constant,
-            replaced: self.replaceable(&reference).is_some_and(|slot| self.replaced.contains_key(&slot)),
+            constant: slot.constant,
+            replaced: self
+                .replaceable(&reference)
+                .and_then(|slot| slot.slot)
+                .is_some_and(|slot| self.replaced.contains_key(&slot)),
             reference: reference.to_string(),
-        }
+        })
     }
 
-    /// The slot of a tensor that can be replaced at this moment.
-    fn replaceable(&self, reference: &TensorRef) -> Option<usize> {
+    fn input_count(&self) -> usize {
+        if self.steps.is_some() { self.dispatch.operator().inputs.len() } else { self.dispatch.kernel.inputs.len() }
+    }
+
+    fn output_count(&self) -> usize {
+        if self.steps.is_some() { self.dispatch.operator().outputs.len() } else { self.giver().outputs.len() }
+    }
+
+    /// An input by its slot; none where the operator leaves it out.
+    fn input(&self, slot: usize) -> Option<Slot<'a>> {
+        let kernel = self.dispatch.kernel;
+        if self.steps.is_none() {
+            let KernelInput { value, constant } = *kernel.inputs.get(slot)?;
+            return Some(Slot { value, slot: Some(slot), form: kernel.input_types.get(slot), constant, holds: None });
+        }
+        let value = (*self.dispatch.operator().inputs.get(slot)?)?;
+        let here = kernel.inputs.iter().position(|input| input.value == Some(value));
+        let is_constant = here.is_some_and(|slot| kernel.inputs[slot].constant);
+        Some(Slot {
+            value: Some(value),
+            slot: here,
+            form: self.plan.type_of(value),
+            constant: is_constant || self.dispatch.graph.value(value).producer == Producer::Initializer,
+            holds: None,
+        })
+    }
+
+    /// An output by its slot; none where the operator leaves it out.
+    fn output(&self, slot: usize) -> Option<Slot<'a>> {
+        let giver = self.giver();
+        if self.steps.is_none() {
+            let value = giver.outputs.get(slot)?.first().copied();
+            let holds = giver.holds.get(slot).copied().flatten().filter(|_| value.is_none());
+            let form = giver.output_types.get(slot);
+            return Some(Slot { value, slot: Some(slot), form, constant: false, holds });
+        }
+        let value = (*self.dispatch.operator().outputs.get(slot)?)?;
+        let here = giver.outputs.iter().position(|values| values.contains(&value));
+        Some(Slot { value: Some(value), slot: here, form: self.plan.type_of(value), constant: false, holds: None })
+    }
+
+    /// The tensor of a slot, where it can be looked at: at the kernel on this side, or where the run or the file has it.
+    fn seen<'s>(&'s self, slot: &Slot<'_>, side: Moment, views: &'s [TensorView<'s>]) -> Option<TensorView<'s>> {
+        if let Some(here) = slot.slot {
+            let replaced = self.replaced.get(&here).filter(|_| self.place.moment == side);
+            if let Some(view) = replaced.map(Tensor::view).or_else(|| views.get(here).cloned()) {
+                return Some(view);
+            }
+        }
+        let value = slot.value.filter(|_| self.steps.is_some())?;
+        self.dispatch.live.value(value).or_else(|| Some(self.initializers().get(&value)?.view()))
+    }
+
+    /// The initializers that the operator takes, as the file has them.
+    fn initializers(&self) -> &BTreeMap<ValueId, Arc<Tensor>> {
+        self.initializers.get_or_init(|| {
+            let inputs = self.dispatch.operator().inputs.iter().flatten();
+            let is_initializer =
+                |value: &&ValueId| self.dispatch.graph.value(**value).producer == Producer::Initializer;
+            inputs.filter(is_initializer).filter_map(|&value| Some((value, self.plan.initializer(value)?))).collect()
+        })
+    }
+
+    /// A tensor that can be replaced at this moment.
+    fn replaceable(&self, reference: &TensorRef) -> Option<Slot<'a>> {
         match (reference, self.place.moment) {
-            (TensorRef::Input(slot), Moment::Before) | (TensorRef::Output(slot), Moment::After) => Some(*slot),
-            (TensorRef::Weight(number), Moment::Before) => self.weights().nth(*number).map(|(slot, _)| slot),
+            (TensorRef::Input(slot), Moment::Before) => self.input(*slot),
+            (TensorRef::Output(slot), Moment::After) => self.output(*slot),
+            (TensorRef::Weight(number), Moment::Before) => self.input(*self.weights().get(*number)?),
             _ => None,
         }
     }
 
-    /// The inputs that are the same in every run, with their slots.
-    fn weights(&self) -> impl Iterator<Item = (usize, &KernelInput)> {
-        self.dispatch.kernel.inputs.iter().enumerate().filter(|(_, input)| input.constant)
+    /// The slots of the inputs that are the same in every run.
+    fn weights(&self) -> Vec<usize> {
+        let is_constant = |slot: &usize| self.input(*slot).is_some_and(|input| input.constant);
+        (0..self.input_count()).filter(is_constant).collect()
     }
 
     /// A value of the file: one at this operator, or one that the engine still holds.
     fn value(&self, name: &str) -> Option<TensorView<'_>> {
-        let kernel = self.dispatch.kernel;
-        let is = |id| self.dispatch.graph.value(id).name == name;
-        let input = kernel.inputs.iter().position(|input| input.value.is_some_and(is));
-        let output = kernel.outputs.iter().position(|values| values.iter().any(|&id| is(id)));
-        let here = input.map(TensorRef::Input).into_iter().chain(output.map(TensorRef::Output));
-        if let Some(view) = here.filter_map(|reference| self.tensor(&reference).ok()).next() {
-            // Its borrow is of self, as is wanted.
-            return Some(view);
-        }
-        let value = self.dispatch.graph.values.iter().find(|value| value.name == name)?;
-        self.dispatch.live.value(value.id)
+        let value = self.dispatch.graph.value_named(name)?.id;
+        let is = |slot: Option<Slot<'_>>| slot.is_some_and(|slot| slot.value == Some(value));
+        let input = (0..self.input_count()).find(|slot| is(self.input(*slot))).map(TensorRef::Input);
+        // What the kernel gives may be several values of the file.
+        let given = self.giver().outputs.iter().position(|values| values.contains(&value));
+        let own = || (0..self.output_count()).find(|slot| is(self.output(*slot)));
+        let output = if self.steps.is_some() { own() } else { given }.map(TensorRef::Output);
+        let here = input.into_iter().chain(output).find_map(|reference| self.tensor(&reference).ok());
+        here.or_else(|| self.dispatch.live.value(value))
     }
 }
 

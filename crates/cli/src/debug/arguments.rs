@@ -26,7 +26,7 @@ pub struct DebugArguments {
     pub engine_threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub script: Script,
-    /// Run the commands of -ex and -x, then end; the first command that fails ends it with exit code 1
+    /// Run the commands of -ex and -x, or else lines of stdin, then end; the first that fails ends it with exit code 1
     #[arg(long)]
     pub batch: bool,
     /// Print one JSON object a line

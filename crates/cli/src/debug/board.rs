@@ -72,6 +72,8 @@ struct State {
     /// What is not among them any more.
     untold: Untold,
     is_drained: bool,
+    /// Whether a line is waited for.
+    is_reading: bool,
     /// Which events are to be told.
     told: EventSet,
     /// The run whose end somebody waits for.
@@ -151,6 +153,11 @@ impl Board {
         self.lock().stops.iter().find(|stop| stop.sequence == event).cloned()
     }
 
+    /// Whether a run has stopped, and nobody has taken that yet.
+    pub fn has_stop(&self) -> bool {
+        self.lock().news.iter().any(|news| matches!(news, News::Stopped(_)))
+    }
+
     /// A run is let go. That it had stopped is no news any more.
     pub fn forget(&self, event: Sequence) {
         let mut state = self.lock();
@@ -169,6 +176,26 @@ impl Board {
         let state = self.lock();
         let is_behind = |state: &mut State| state.read < Some(event);
         drop(self.changed.wait_while(state, is_behind).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether a line is waited for: what happens is told when it has come, except that the program is gone.
+    pub fn reads(&self, is_reading: bool) {
+        self.lock().is_reading = is_reading;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the program is gone while a line is waited for, and takes that out of the news: the reason.
+    pub fn gone_while_reading(&self) -> String {
+        let mut state = self.lock();
+        loop {
+            let gone = state.news.iter().position(|news| matches!(news, News::Gone(_)));
+            if state.is_reading
+                && let Some(News::Gone(reason)) = gone.and_then(|at| state.news.remove(at))
+            {
+                return reason;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Throws away what was typed before something began.

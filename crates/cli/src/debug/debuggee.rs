@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use opscope::Session;
@@ -33,7 +33,8 @@ struct Loaded {
     /// Dropping it tells that the model is gone.
     _handle: LoadedModelHandle,
     next_run: AtomicU64,
-    cancel: AtomicBool,
+    /// How often runs that were to come were called off.
+    cancelled: AtomicU64,
 }
 
 /// How a run ended.
@@ -70,8 +71,8 @@ impl Debuggee {
         let debugger = Debugger::new().map_err(Failure::failed)?;
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;
         let handle = debugger.load(session.graph(), fidelity);
-        let (next_run, cancel) = (AtomicU64::new(0), AtomicBool::new(false));
-        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancel };
+        let (next_run, cancelled) = (AtomicU64::new(0), AtomicU64::new(0));
+        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled };
         // So that places of breakpoints are known before the first run, and what is wrong with inputs is said now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
         let plan = loaded.session.model().plan(&batch.tensors).map_err(Failure::wrong_use)?;
@@ -92,11 +93,12 @@ impl Debuggee {
     /// # Errors
     /// When the system has no more threads.
     pub fn start(&self, runs: u64, threads: usize, board: &Arc<Board>) -> io::Result<()> {
+        let cancelled = self.model.cancelled.load(Ordering::Relaxed);
         for _ in 0..threads {
             let (model, board, counter) = (Arc::clone(&self.model), Arc::clone(board), Arc::clone(&self.threads));
             let work = move || {
                 for _ in 0..runs {
-                    if model.cancel.load(Ordering::Relaxed) {
+                    if model.cancelled.load(Ordering::Relaxed) != cancelled {
                         break;
                     }
                     let run = RunId(model.next_run.fetch_add(1, Ordering::Relaxed));
@@ -120,9 +122,9 @@ impl Debuggee {
         self.threads.load(Ordering::Acquire)
     }
 
-    /// Lets no further run begin.
+    /// Lets no further run begin of those that were started.
     pub fn cancel(&self) {
-        self.model.cancel.store(true, Ordering::Relaxed);
+        self.model.cancelled.fetch_add(1, Ordering::Relaxed);
     }
 }
 

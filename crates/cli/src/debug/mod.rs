@@ -13,7 +13,7 @@ mod output;
 mod prompt;
 mod show;
 
-use std::io;
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -45,8 +45,10 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// Debugs.
 pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
-    if arguments.batch && arguments.script.0.is_empty() {
-        return Err(Failure::wrong_use("--batch needs commands to run: -ex COMMAND or -x FILE"));
+    let by_stdin = arguments.batch && arguments.script.0.is_empty();
+    if by_stdin && (io::stdin().is_terminal() || io::stdin().lock().fill_buf().is_ok_and(<[u8]>::is_empty)) {
+        let reason = "--batch needs commands to run: -ex COMMAND or -x FILE, or lines on the standard input";
+        return Err(Failure::wrong_use(reason));
     }
     let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
     let (client, debuggee) = open(arguments)?;
@@ -150,16 +152,23 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         }
     }
     if arguments.batch {
+        if arguments.script.0.is_empty()
+            && let Err(error) = console.lines("stdin", io::stdin().lock().lines())
+        {
+            console.refuse(None, &error);
+            failed = true;
+        }
         console.tell_news();
         return failed;
     }
-    let mut prompt = Prompt::new(client, board);
+    leave_when_gone(board, console.output);
+    let mut prompt = Prompt::new(client);
     while !console.over {
         console.tell_news();
         if console.over {
             break;
         }
-        match prompt.read() {
+        match prompt.read(board) {
             Typed::Line(text) => typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
@@ -167,6 +176,23 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         }
     }
     failed
+}
+
+/// Ends the session as soon as the program is gone, also while a line is waited for.
+fn leave_when_gone(board: &Arc<Board>, output: Output) {
+    let (board, terminal) = (Arc::clone(board), tcgetattr(io::stdin()).ok());
+    let watch = move || {
+        let reason = board.gone_while_reading();
+        if let Some(terminal) = &terminal {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
+        }
+        // Behind the prompt.
+        output.interrupted();
+        output.gone(&reason);
+        process::exit(0);
+    };
+    // Without it that is told with the next line.
+    let _ = thread::Builder::new().name("gone".into()).spawn(watch);
 }
 
 /// Runs a line, or the lines of a text that was pasted as one.

@@ -39,6 +39,11 @@ impl Output {
         }
     }
 
+    /// The program is gone.
+    pub fn gone(&self, reason: &str) {
+        self.tell("gone", json!({ "reason": reason }), format!("Nothing is left to debug: {reason}"));
+    }
+
     /// The terminal has shown `^C`, and what comes now begins on a line of its own.
     pub fn interrupted(&self) {
         if !self.json && io::stdin().is_terminal() && io::stdout().is_terminal() {

@@ -28,8 +28,6 @@ pub enum Prompt {
         editor: Box<Editor<Completion, FileHistory>>,
         /// Where the history is kept, if there is a place.
         history: Option<PathBuf>,
-        /// Knows when someone types.
-        board: Arc<Board>,
     },
     /// A pipe or a file.
     Plain,
@@ -49,8 +47,8 @@ pub enum Typed {
 }
 
 impl Prompt {
-    /// Line editing where stdin is a terminal. The board is told when someone types.
-    pub fn new(client: &Arc<Client>, board: &Arc<Board>) -> Self {
+    /// Line editing where stdin is a terminal.
+    pub fn new(client: &Arc<Client>) -> Self {
         if !io::stdin().is_terminal() {
             return Prompt::Plain;
         }
@@ -62,12 +60,19 @@ impl Prompt {
             // There is none the first time.
             let _ = editor.load_history(path);
         }
-        Prompt::Terminal { editor: Box::new(editor), history, board: Arc::clone(board) }
+        Prompt::Terminal { editor: Box::new(editor), history }
     }
 
-    /// Reads a line.
-    pub fn read(&mut self) -> Typed {
-        let Prompt::Terminal { editor, history, board } = self else {
+    /// Reads a line. The board is told when someone types.
+    pub fn read(&mut self, board: &Board) -> Typed {
+        board.reads(true);
+        let typed = self.read_line(board);
+        board.reads(false);
+        typed
+    }
+
+    fn read_line(&mut self, board: &Board) -> Typed {
+        let Prompt::Terminal { editor, history } = self else {
             let mut line = Vec::new();
             return match io::stdin().lock().read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => Typed::End,

@@ -2,7 +2,7 @@ use opscope_model::RunId;
 use serde::Deserialize;
 
 use super::{Client, link};
-use crate::protocol::{BacktraceFrame, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText};
+use crate::protocol::{Backtrace, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText};
 use crate::recursion::Rule;
 use crate::sync::lock;
 use crate::{
@@ -28,11 +28,6 @@ struct Breakpoints {
 #[derive(Deserialize)]
 struct Models {
     models: Vec<LoadedModel>,
-}
-
-#[derive(Deserialize)]
-struct Frames {
-    frames: Vec<BacktraceFrame>,
 }
 
 /// All errors are those of the same call of an [`Attachment`](crate::Attachment), or of the connection.
@@ -120,9 +115,9 @@ impl Client {
     }
 
     /// The operators that led to where a run is stopped: the one that it is at, then again and again the one that was
-    /// executed last among those that made its inputs. At most `most` of them.
-    pub fn backtrace(&self, event: Sequence, most: usize) -> Result<Vec<BacktraceFrame>, DebugError> {
-        self.ask(&Request::Backtrace { event, most: most as u64 }).map(|Frames { frames }| frames)
+    /// executed last among those that made its inputs. At most `most` of them, and how many there are.
+    pub fn backtrace(&self, event: Sequence, most: usize) -> Result<Backtrace, DebugError> {
+        self.ask(&Request::Backtrace { event, most: most as u64 })
     }
 
     /// See [`Attachment::status`](crate::Attachment::status).

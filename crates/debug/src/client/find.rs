@@ -1,3 +1,4 @@
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,15 @@ pub(super) fn socket_of(pid: u32) -> Result<PathBuf, DebugError> {
             tried.join(" and no ")
         ))
     })
+}
+
+/// The process that listens at a socket, if it is stopped: it would accept, and answer nothing.
+pub(super) fn stopped_peer(stream: &UnixStream) -> Option<u32> {
+    let pid = socket_peercred(stream).ok()?.pid.as_raw_nonzero().get().unsigned_abs();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The state stands behind the command's name, which is in parentheses and may hold any.
+    let state = stat.rsplit_once(") ")?.1;
+    state.starts_with('T').then_some(pid)
 }
 
 /// Refuses a socket that somebody else listens at: this user's models and tensors are nobody else's.

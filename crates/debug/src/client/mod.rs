@@ -6,6 +6,7 @@ mod link;
 mod notification;
 mod tensors;
 
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::DebugError;
+use crate::connecting::connect;
 use crate::protocol::{Frame, Hello, HelloRequest, Request};
 use crate::recursion::{self, Rule};
 use link::Link;
@@ -34,19 +36,33 @@ pub struct Client {
     rule: Mutex<Rule>,
 }
 
-/// How long a program may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a program may take to say who it is. One whose processors are busy with runs is slower than one that waits.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Client {
     /// Connects to the socket at a path.
     ///
     /// # Errors
-    /// When nothing listens there, it belongs to another user, or it speaks another version of the protocol.
+    /// When nothing listens there, nothing accepts for a second, it belongs to another user, it is stopped, or it speaks another version of the protocol.
     pub fn connect(path: impl AsRef<Path>) -> Result<Self, DebugError> {
         let path = path.as_ref();
-        let stream = UnixStream::connect(path)
-            .map_err(|error| DebugError::Connection(format!("{} cannot be reached: {error}", path.display())))?;
+        let fails = |reason: &dyn std::fmt::Display| {
+            DebugError::Connection(format!("{} cannot be reached: {reason}", path.display()))
+        };
+        let stream = connect(path).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => fails(
+                &"for a second the program has accepted no connection; it may be stopped (Ctrl-Z), and `kill -CONT` with \
+                  its number lets it go on",
+            ),
+            _ => fails(&error),
+        })?;
         find::check_owner(&stream, path)?;
+        if let Some(pid) = find::stopped_peer(&stream) {
+            return Err(fails(&format_args!(
+                "process {pid}, which listens there, is stopped (Ctrl-Z, SIGSTOP); `kill -CONT {pid}` lets it go on, and \
+                 then it can be attached to"
+            )));
+        }
         Self::over(stream)
     }
 
@@ -61,7 +77,7 @@ impl Client {
     /// Speaks over a stream that is connected already.
     ///
     /// # Errors
-    /// When the other side does not say who it is within ten seconds, or speaks another version of the protocol.
+    /// When the other side does not say who it is within five seconds, or speaks another version of the protocol.
     pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
         let link = Link::open(stream)?;
         let name = concat!("opscope ", env!("CARGO_PKG_VERSION"));

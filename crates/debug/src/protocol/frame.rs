@@ -107,6 +107,11 @@ impl FrameReader {
         if self.filled == HEAD { self.lengths().map(drop) } else { Ok(()) }
     }
 
+    /// How many bytes have come of the frame that has begun.
+    pub fn received(&self) -> usize {
+        self.filled + self.frame.json.len() + self.frame.attachment.len()
+    }
+
     /// Takes what the stream has: a frame when its last byte is there. None where a stream that does not block has no
     /// more yet, and after some MiB of a long frame, so that a caller with other duties can see to them.
     ///

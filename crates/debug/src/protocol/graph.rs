@@ -107,6 +107,16 @@ pub enum ProducerInfo {
     Operator(u32),
 }
 
+/// The way that led to where a run is stopped, the newest operator first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backtrace {
+    /// As many as were asked for, or an answer has room for.
+    pub frames: Vec<BacktraceFrame>,
+    /// How many there are.
+    #[serde(default)]
+    pub total: u64,
+}
+
 /// A step of the way that led to where a run is stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BacktraceFrame {

@@ -13,7 +13,7 @@ pub use answer::{Bye, Failure, Hello, Next, Pushed};
 pub(crate) use frame::frame_head;
 pub use frame::{Frame, FrameError, FrameLimits, FrameReader};
 pub use graph::{
-    BacktraceFrame, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, ProducerInfo, SourceText, ValueInfo,
+    Backtrace, BacktraceFrame, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, ProducerInfo, SourceText, ValueInfo,
 };
 pub use request::{Continuation, HelloRequest, Request, TensorForm};
 pub use tensor::{At, HistogramInfo, PageInfo, Ranked, TensorPage};

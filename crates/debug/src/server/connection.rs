@@ -22,8 +22,10 @@ pub(super) struct Connection {
     /// answer, and a notification.
     out: Vec<u8>,
     sent: usize,
-    /// Since when it takes nothing.
-    stuck: Instant,
+    /// Since when it takes too little, and what it had been sent then.
+    stuck: (Instant, usize),
+    /// Since when too little comes of a message that has begun, and how much there was of it then.
+    begun: Option<(Instant, usize)>,
     /// Whether it has said who it is.
     pub greeted: bool,
     pub attachment: Option<Attachment>,
@@ -36,8 +38,12 @@ pub(super) struct Connection {
 /// The longest name of a debugger in the log.
 const MOST_NAME: usize = 100;
 
-/// How long a debugger may take to say who it is, and take nothing of what it is sent.
+/// How long a debugger may take to say who it is, for the next piece of a message, and for taking the next piece of what it
+/// is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A piece that counts: byte by byte, a message could take its place for ever.
+const PIECE: usize = 64 << 10;
 
 impl Connection {
     pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
@@ -50,7 +56,8 @@ impl Connection {
             reader: FrameReader::new(FrameLimits::STRANGER),
             out: Vec::new(),
             sent: 0,
-            stuck: Instant::now(),
+            stuck: (Instant::now(), 0),
+            begun: None,
             greeted: false,
             attachment: None,
             told: false,
@@ -70,9 +77,13 @@ impl Connection {
         Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
     }
 
-    /// When it has to have said who it is, or taken something.
+    /// When it has to have said who it is, taken something, or sent more of a message.
     pub fn deadline(&self) -> Option<Instant> {
-        let since = if !self.greeted { Some(self.since) } else { self.is_sending().then_some(self.stuck) };
+        let since = match (self.greeted, self.is_sending()) {
+            (false, _) => Some(self.since),
+            (true, true) => Some(self.stuck.0),
+            (true, false) => self.begun.map(|(since, _)| since),
+        };
         since.map(|since| since + PATIENCE)
     }
 
@@ -92,6 +103,9 @@ impl Connection {
         if !self.greeted && self.since.elapsed() >= PATIENCE {
             return Some(format!("did not say hello for {} s", PATIENCE.as_secs()));
         }
+        if !self.is_sending() && self.begun.is_some_and(|(since, _)| since.elapsed() >= PATIENCE) {
+            return Some(format!("sent too little of a message for {} s", PATIENCE.as_secs()));
+        }
         let is_attached = self.attachment.as_ref().is_some_and(Attachment::is_attached);
         self.reader.set_limits(if is_attached { FrameLimits::REQUEST } else { FrameLimits::STRANGER });
         // What has come of a tensor is not kept for whoever cannot do anything with it any more.
@@ -106,7 +120,14 @@ impl Connection {
         if self.is_sending() || self.closing.is_some() {
             return Ok(None);
         }
-        self.reader.read(&mut &self.stream)
+        let frame = self.reader.read(&mut &self.stream)?;
+        let received = self.reader.received();
+        self.begun = match self.begun {
+            _ if received == 0 => None,
+            Some((since, before)) if frame.is_none() && received - before < PIECE => Some((since, before)),
+            _ => Some((Instant::now(), received)),
+        };
+        Ok(frame)
     }
 
     /// Puts an answer on its way.
@@ -115,7 +136,7 @@ impl Connection {
             return self.close_after("an answer is too long");
         };
         if self.out.is_empty() {
-            self.stuck = Instant::now();
+            self.stuck = (Instant::now(), 0);
         }
         self.out.reserve(head.len() + json.len() + attachment.len());
         self.out.extend_from_slice(&head);
@@ -139,14 +160,20 @@ impl Connection {
             match send_some(&self.stream, &self.out[self.sent..]) {
                 Ok(count) => {
                     self.sent += count;
-                    self.stuck = Instant::now();
+                    if self.sent - self.stuck.1 >= PIECE {
+                        self.stuck = (Instant::now(), self.sent);
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let late = self.stuck.elapsed() >= PATIENCE;
-                    return late.then(|| format!("took nothing of what it was sent for {} s", PATIENCE.as_secs()));
+                    let late = self.stuck.0.elapsed() >= PATIENCE;
+                    return late.then(|| format!("took too little of what it was sent for {} s", PATIENCE.as_secs()));
                 }
                 Err(error) => return Some(format!("cannot be sent anything: {error}")),
             }
+        }
+        if !self.out.is_empty() {
+            // Nothing was read meanwhile.
+            self.begun = self.begun.map(|(_, received)| (Instant::now(), received));
         }
         // The memory of a page of a tensor is given back.
         (self.out, self.sent) = (Vec::new(), 0);

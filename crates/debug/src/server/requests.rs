@@ -46,6 +46,9 @@ const STRIDE: usize = 64;
 /// The shortest interval of timeout events: a debugger must not keep the program busy with them.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(10);
 
+/// The longest lease: what a debugger has forgotten that is still connected does not stay stopped for ever.
+const LONGEST_LEASE: Duration = Duration::from_secs(600);
+
 /// The longest text of a pattern. Matching takes time for each of its characters.
 const MOST_PATTERN: usize = 4096;
 
@@ -122,7 +125,8 @@ fn perform(
     }
     if let Request::Attach(options) = request {
         let timeout = options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT));
-        let attachment = debugger.attach(AttachOptions { name: plain(&options.name), timeout, ..options })?;
+        let (name, lease) = (plain(&options.name), options.lease.min(LONGEST_LEASE));
+        let attachment = debugger.attach(AttachOptions { name, lease, timeout, ..options })?;
         connection.hold(attachment);
         return Reply::done();
     }
@@ -157,9 +161,7 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
         Request::Breakpoints => Reply::of(&json!({"breakpoints": attachment.breakpoints()?})),
         Request::Pause { run } => Reply::of(&json!({"count": attachment.pause(run.map(opscope_model::RunId))?})),
         Request::Location { event } => Reply::of(&attachment.location(event)?),
-        Request::Backtrace { event, most } => {
-            Reply::of(&json!({"frames": backtrace::of(attachment, event, saturated(most))?}))
-        }
+        Request::Backtrace { event, most } => Reply::of(&backtrace::of(attachment, event, saturated(most))?),
         Request::Tensor { at, reference, offset, count } => {
             let part = part(&reference)?;
             let (page, bytes) = tensors::page(attachment, at, part, saturated(offset), saturated(count))?;

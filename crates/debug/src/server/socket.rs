@@ -2,7 +2,7 @@ use std::fs::{self, DirBuilder, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, RenameFlags, fchmod, renameat_with};
@@ -10,6 +10,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, 
 use rustix::process::geteuid;
 
 use super::ServeError;
+use crate::connecting::is_listened_at;
 use crate::socket_path;
 
 /// A socket that is listened at.
@@ -145,7 +146,7 @@ fn clear_stale(directory: &Path) {
 /// When there is nothing.
 fn is_stale(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
-    let refused = || UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+    let refused = || is_listened_at(path).is_ok_and(|is_listened_at| !is_listened_at);
     Ok(metadata.file_type().is_socket() && metadata.uid() == geteuid().as_raw() && refused())
 }
 

@@ -48,10 +48,11 @@ fn a_stopped_run_is_looked_at_from_all_sides() {
     assert_eq!((location.place.run.0, &*location.place.name), (5, "sum"));
     let references: Vec<_> = location.inputs.iter().chain(&location.outputs).map(|info| &*info.reference).collect();
     assert_eq!(references, ["input[0]", "input[1]", "output[0]"]);
-    let frames = client.backtrace(event.sequence, 10).unwrap();
+    let frames = client.backtrace(event.sequence, 10).unwrap().frames;
     let way: Vec<_> = frames.iter().map(|frame| (&*frame.name, frame.value.as_deref())).collect();
     assert_eq!(way, [("sum", None), ("log", Some("b")), ("scale", Some("a"))]);
-    assert_eq!(client.backtrace(event.sequence, 1).unwrap().len(), 1);
+    let cut = client.backtrace(event.sequence, 1).unwrap();
+    assert_eq!((cut.frames.len(), cut.total as usize), (1, frames.len()), "what is left out is counted");
 
     let output = client.whole_tensor(event.sequence, "output[0]").unwrap();
     assert_eq!((output.shape(), floats(&output)), (&[2, 2][..], Fake::expected(PLAIN)));

@@ -112,6 +112,44 @@ fn one_that_says_nothing_takes_no_place_for_ever() {
 }
 
 #[test]
+fn one_that_sends_a_message_byte_by_byte_loses_its_place() {
+    let program = Program::new();
+    let within = std::time::Duration::from_millis(200);
+    let dribbles = |mut raw: Raw, mut step: Box<dyn FnMut(&mut Raw)>| {
+        raw.0.set_read_timeout(Some(within)).unwrap();
+        loop {
+            step(&mut raw);
+            // What is read paces it; what ends it is that the other side closes.
+            match std::io::Read::read(&mut raw.0, &mut [0]) {
+                Ok(0) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+                _ => {}
+            }
+        }
+    };
+    let message = frame(&[b' '; 1000], b"");
+    let mut bytes = message.into_iter();
+    let sender = Raw::attached(program.server.connect().unwrap());
+    let mut greeted = Raw::over(program.server.connect().unwrap());
+    greeted.hello();
+    let send = Box::new(move |raw: &mut Raw| {
+        let byte = bytes.next().expect("it is closed before the end of the message");
+        // One that was closed meanwhile is found out by reading.
+        let _ = std::io::Write::write_all(&mut raw.0, &[byte]);
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut head = 200u32.to_le_bytes().into_iter();
+            let send =
+                move |raw: &mut Raw| drop(head.next().map(|byte| std::io::Write::write_all(&mut raw.0, &[byte])));
+            dribbles(greeted, Box::new(send));
+        });
+        dribbles(sender, send);
+    });
+    program.attached();
+}
+
+#[test]
 fn a_flood_of_connections_holds_up_neither_a_run_nor_its_debugger() {
     let directory = tempfile::tempdir().unwrap();
     let debugger = Debugger::with_log(|_| ()).unwrap();

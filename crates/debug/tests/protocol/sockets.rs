@@ -12,6 +12,8 @@ use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServeError, Server, ServerOptions};
 use opscope_debug::{AttachOptions, Debugger};
 use opscope_model::Fidelity;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::fake::{Fake, PLAIN};
 use crate::raw::Raw;
@@ -158,6 +160,41 @@ fn a_directory_that_others_could_have_a_hand_in_is_refused() {
 
     fs::write(&directory, "").unwrap();
     assert!(refusal().contains("it is no directory"));
+}
+
+#[test]
+fn a_program_that_is_stopped_holds_up_neither_others_nor_a_debugger() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut stopped = Running::program(runtime.path());
+    let path = PathBuf::from(stopped.says("listening: "));
+    let process = Pid::from_child(&stopped.child);
+    kill_process(process, Signal::STOP).unwrap();
+    waitpid(Some(process), WaitOptions::UNTRACED).unwrap();
+
+    let refused = Client::connect(&path).err().unwrap().to_string();
+    let pid = stopped.child.id();
+    assert!(
+        refused.contains(&format!("process {pid}")) && refused.contains(&format!("`kill -CONT {pid}`")),
+        "{refused}"
+    );
+
+    // More programs are started than connections can wait at a socket; each looks whether it is stale.
+    let address = SocketAddrUnix::new(&path).unwrap();
+    let waiting = std::iter::from_fn(|| {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        connect(&socket, &address).is_ok().then_some(socket)
+    });
+    assert!(waiting.count() >= 16);
+    let mut other = Running::program(runtime.path());
+    let other_path = PathBuf::from(other.says("listening: "));
+    Client::connect(&other_path).unwrap();
+    let refused = Client::connect(&path).err().unwrap().to_string();
+    assert!(refused.contains("accepted no connection") && refused.contains("`kill -CONT`"), "{refused}");
+
+    kill_process(process, Signal::CONT).unwrap();
+    let client = std::iter::repeat_with(|| Client::connect(&path)).find_map(Result::ok).unwrap();
+    assert_eq!(client.hello().pid, pid);
 }
 
 fn serve_at(path: &Path) -> Result<Server, ServeError> {

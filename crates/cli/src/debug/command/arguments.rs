@@ -45,6 +45,9 @@ pub fn breakpoints(text: &str) -> Result<Vec<BreakpointId>> {
 /// The number of a breakpoint and what follows it.
 pub fn breakpoint(text: &str) -> Result<(BreakpointId, &str)> {
     let (number, rest) = first(text);
+    if number.is_empty() {
+        bail!("the number of a breakpoint is missing; `info breakpoints` lists them");
+    }
     let id =
         number.parse().map_err(|_| anyhow!("'{number}' is no breakpoint's number; `info breakpoints` lists them"))?;
     Ok((BreakpointId(id), rest))

@@ -1,6 +1,7 @@
 //! What can be typed at the debugger's prompt.
 
 mod arguments;
+mod function;
 mod help;
 mod parse;
 mod verbs;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use opscope::debug::expression::TensorPart;
 use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
+pub use function::Function;
 pub use help::help;
 pub use parse::{Usage, parse};
 pub use verbs::{TOPICS, VERBS, Verb, Words, find};
@@ -35,6 +37,8 @@ pub enum Command {
     Info(Info),
     /// Show a tensor.
     Print(TensorPart),
+    /// Show what a function gives of a tensor.
+    Apply { function: Function, tensor: TensorPart },
     /// Numbers about a tensor.
     Statistics(TensorPart),
     /// How a tensor's elements are spread.
@@ -47,8 +51,10 @@ pub enum Command {
     Set { tensor: TensorPart, with: Replacement },
     /// The operators around one, or the next ones.
     List(Option<Target>),
-    /// Where the run is, and what led here.
-    Where { chain: bool },
+    /// Where the run is.
+    Where,
+    /// Where the run is, and so many of the operators that led here.
+    Backtrace(usize),
     /// Choose a stopped run.
     Thread(Option<u64>),
     /// Choose a model.
@@ -67,6 +73,8 @@ pub enum Command {
     Skip(Skip),
     /// End the run.
     Abort(String),
+    /// End all stopped runs, and start none of those that are left to start.
+    AbortAll(String),
     /// Stop what runs.
     Pause,
     /// Wait for the next stop.

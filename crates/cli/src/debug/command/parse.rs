@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use opscope::debug::{BreakpointSpec, Target, Watched};
 
 use super::arguments as read;
-use super::{Command, Info, Replacement, Skip, Verb, verbs};
+use super::{Command, Function, Info, Replacement, Skip, Verb, verbs};
 
 /// How a command is written: the context of an error about what follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         "ignore" => {
             let (breakpoint, hits) = read::breakpoint(rest)?;
             if hits.is_empty() {
-                bail!("how many hits shall pass is missing");
+                bail!("how many hits of breakpoint {breakpoint} shall pass is missing");
             }
             Command::Ignore { breakpoint, hits: read::number(hits, 0, "a number of hits")? }
         }
@@ -49,7 +49,7 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         "disable" => Command::Enable { breakpoints: read::breakpoints(rest)?, enabled: false },
         "delete" => Command::Delete(read::breakpoints(rest)?),
         "info" => Command::Info(info(rest)?),
-        "print" => Command::Print(read::part(rest)?),
+        "print" => print(rest)?,
         "stats" => Command::Statistics(read::part(rest)?),
         "histogram" => Command::Histogram(read::part(rest)?),
         "topk" => top_k(rest)?,
@@ -59,8 +59,8 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         }
         "set" => set(rest)?,
         "list" => Command::List((!rest.is_empty()).then(|| read::target(rest)).transpose()?),
-        "where" => Command::Where { chain: false },
-        "backtrace" => Command::Where { chain: true },
+        "where" => Command::Where,
+        "backtrace" => Command::Backtrace(backtrace(rest)?),
         "thread" => Command::Thread(optional(rest, "a run's number; `info runs` lists them")?),
         "model" => Command::Model(optional(rest, "a model's number; `info model` lists them")?),
         "step" => Command::Step(at_least_one(rest, "steps")?),
@@ -69,7 +69,10 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         "continue" if rest == "--all" => Command::ContinueAll,
         "continue" => Command::Continue { pass: at_least_one(rest, "hits")? - 1 },
         "skip" => skip(rest)?,
-        "abort" => Command::Abort(rest.to_owned()),
+        "abort" => match read::first(rest) {
+            ("--all", reason) => Command::AbortAll(reason.to_owned()),
+            _ => Command::Abort(rest.to_owned()),
+        },
         "pause" => Command::Pause,
         "wait" => Command::Wait,
         "events" => Command::Events((!rest.is_empty()).then(|| read::events(rest)).transpose()?),
@@ -94,6 +97,13 @@ fn at_least_one(text: &str, what: &str) -> Result<u64> {
         0 => bail!("0 {what} are none; write 1 or more"),
         number => Ok(number),
     }
+}
+
+fn backtrace(text: &str) -> Result<usize> {
+    /// As many as fit on some screens.
+    const FRAMES: u64 = 64;
+    let frames = if text.is_empty() { FRAMES } else { at_least_one(text, "frames")? };
+    Ok(usize::try_from(frames).unwrap_or(usize::MAX))
 }
 
 fn runs(text: &str) -> Result<Command> {
@@ -148,6 +158,16 @@ fn info(text: &str) -> Result<Info> {
         "status" => Info::Status,
         _ => Info::Model,
     })
+}
+
+/// A tensor, or a function of one: `max(output[0])`.
+fn print(text: &str) -> Result<Command> {
+    let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
+    let function = |name: &str| Function::ALL.into_iter().find(|function| function.name() == name.trim());
+    match call.and_then(|(name, tensor)| Some((function(name)?, tensor))) {
+        Some((function, tensor)) => Ok(Command::Apply { function, tensor: read::part(tensor)? }),
+        None => Ok(Command::Print(read::part(text)?)),
+    }
 }
 
 fn top_k(text: &str) -> Result<Command> {
@@ -240,6 +260,13 @@ mod tests {
         assert_eq!(named("p /conv1/Conv_output_0[0]").to_string(), "value(\"/conv1/Conv_output_0\")[0]");
         assert_eq!(named("p value(\"a b\")").tensor, TensorRef::Value("a b".into()));
         assert!(refusal("p input[").contains("the number of a slot"));
+        let applied = |line| match parse(line).unwrap() {
+            Command::Apply { function, tensor } => (function, tensor.to_string()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(applied("p max(output[0][0, :4])"), (Function::Max, "output[0][0, :4]".into()));
+        assert_eq!(applied("p shape(conv1.weight)"), (Function::Shape, "value(\"conv1.weight\")".into()));
+        assert_eq!(named("p maximal(x)").tensor, TensorRef::Value("maximal(x)".into()));
     }
 
     #[test]
@@ -261,10 +288,18 @@ mod tests {
         assert_eq!(parse("r --parallel=2").unwrap(), Command::Run { runs: 1, threads: 2 });
         assert_eq!(parse("c 4").unwrap(), Command::Continue { pass: 3 });
         assert_eq!(parse("delete 1 3-5").unwrap(), Command::Delete([1, 3, 4, 5].map(BreakpointId).to_vec()));
-        for line in ["run 0", "run x", "run --parallel", "run --parallel 1000", "step -1", "delete 5-1", "ignore 1"] {
+        for line in
+            ["run 0", "run x", "run --parallel", "run --parallel 1000", "step -1", "delete 5-1", "ignore 1", "bt 0"]
+        {
             assert!(!refusal(line).is_empty());
         }
         assert!(refusal("finish 3").contains("takes nothing"));
+        for line in ["ignore", "condition"] {
+            let refusal = refusal(line);
+            assert!(refusal.contains("the number of a breakpoint is missing; `info breakpoints`"), "{refusal}");
+        }
+        assert_eq!((parse("bt").unwrap(), parse("bt 3").unwrap()), (Command::Backtrace(64), Command::Backtrace(3)));
+        assert_eq!(parse("abort --all bad input").unwrap(), Command::AbortAll("bad input".into()));
         assert!(refusal("info nonsense").contains("the topics are attributes, breakpoints"));
         assert_eq!(parse("info op").unwrap(), Command::Info(Info::Operators(None)));
         assert!(refusal("events nonsense").contains("operator_finished"));

@@ -69,7 +69,7 @@ pub const VERBS: &[Verb] = &[
         "run the model, N times one after the other",
         "\
 --parallel starts P threads that each do so; one can be stopped while others go on. Inputs that come from files are taken in \
-turn. The prompt comes back when a run stops or all are over.",
+turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, and `abort --all` ends the rest.",
     ),
     verb(
         "break",
@@ -94,7 +94,8 @@ turn. The prompt comes back when a run stops or all are over.",
         Words::Catch,
         "stop at the first operator that makes NaN or infinity, or where a run fails",
         "\
-An operator counts whose outputs have such elements although its inputs have none.",
+An operator counts whose outputs have such elements although its inputs have none, and one that is the first to take some from \
+outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded.",
     ),
     verb(
         "condition",
@@ -117,7 +118,17 @@ An operator counts whose outputs have such elements although its inputs have non
         "\
 Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, outputs, weights, attributes, model, events, status.",
     ),
-    verb("print", &["p"], "TENSOR", Words::Tensors, "show a tensor", TENSORS),
+    verb(
+        "print",
+        &["p"],
+        "TENSOR | FUNCTION(TENSOR)",
+        Words::Tensors,
+        "show a tensor, or what a function gives of it",
+        "\
+A tensor is input[0], output[0], weight[0] (by slot) or value(\"name\"), or simply a value's name. A slice may follow, as in \
+numpy: output[0][0, :4], input[0][..., -1]. The functions are those of conditions: nan, inf, zeros, count, absmax, min, max, \
+mean, std, l2, shape, rank, dtype.",
+    ),
     verb("stats", &[], "TENSOR", Words::Tensors, "numbers about a tensor: range, mean, NaN, zeros", TENSORS),
     verb(
         "histogram",
@@ -155,7 +166,14 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
         "",
     ),
     verb("where", &["w", "frame", "f"], "", Words::Nothing, "where the run is", ""),
-    verb("backtrace", &["bt"], "", Words::Nothing, "where the run is, and the operators that led there", ""),
+    verb(
+        "backtrace",
+        &["bt"],
+        "[N]",
+        Words::Nothing,
+        "where the run is, and the operators that led there",
+        "At most N of them, 64 if not given.",
+    ),
     verb("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands mean", ""),
     verb("model", &[], "[N]", Words::Nothing, "choose the model that commands mean where no run is stopped", ""),
     verb("step", &["s", "next", "n"], "[N]", Words::Nothing, "go on to the next operator", ""),
@@ -187,7 +205,14 @@ the next stop.",
         "\
 Its outputs are zeros, or the tensors of the files, one for each output. The run must be stopped before the operator.",
     ),
-    verb("abort", &[], "[REASON]", Words::Nothing, "end the run here", ""),
+    verb(
+        "abort",
+        &[],
+        "[--all] [REASON]",
+        Words::Nothing,
+        "end the run here",
+        "--all: end all runs that are stopped, and start none of those that `run` was to start after them.",
+    ),
     verb("pause", &["interrupt"], "", Words::Nothing, "stop what runs at its next operator", ""),
     verb(
         "wait",

@@ -1,7 +1,7 @@
 //! What is there: places, runs, operators, models.
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::protocol::{OperatorRow, ValueInfo};
+use opscope::debug::protocol::{Backtrace, OperatorRow, ValueInfo};
 use opscope::debug::{Location, ModelId, Target};
 use serde_json::{Value, json};
 
@@ -12,8 +12,6 @@ use crate::debug::show;
 
 /// Lines of a listing at once.
 const LINES: usize = 10;
-/// Frames of a backtrace.
-const FRAMES: usize = 64;
 
 impl Console {
     pub(super) fn info(&self, info: Info) -> Result<()> {
@@ -32,22 +30,12 @@ impl Console {
         }
     }
 
-    /// Where the run is; with the operators that led there, too.
-    pub(super) fn location(&self, chain: bool) -> Result<()> {
+    /// Where the run is.
+    pub(super) fn location(&self) -> Result<()> {
         let stop = self.stop()?;
         if has_failed(&stop) {
             let text = show::stopped(&stop, None);
             self.output.tell("location", json!({ "event": stop, "location": Value::Null }), text);
-            return Ok(());
-        }
-        if chain {
-            let frames = self.client.backtrace(stop.sequence, FRAMES)?;
-            let rows = frames.iter().map(|frame| {
-                let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
-                [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
-            });
-            let text = show::table(rows);
-            self.output.tell("backtrace", json!({ "frames": frames }), text);
             return Ok(());
         }
         let location = self.client.location(stop.sequence)?;
@@ -67,6 +55,23 @@ impl Console {
             show::inputs_and_outputs(&location),
         );
         self.output.tell("location", json!({ "event": stop, "location": location }), text);
+        Ok(())
+    }
+
+    /// The operators that led to where the run is, the newest first.
+    pub(super) fn backtrace(&self, most: usize) -> Result<()> {
+        let stop = self.stop_in_run()?;
+        let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
+        let rows = frames.iter().map(|frame| {
+            let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
+            [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
+        });
+        let mut text = show::table(rows);
+        let left = total.saturating_sub(frames.len() as u64);
+        if left > 0 {
+            text.push_str(&format!("\n... and {}; `backtrace {total}` shows all", show::count(left, "earlier one")));
+        }
+        self.output.tell("backtrace", json!({ "frames": frames, "total": total }), text);
         Ok(())
     }
 

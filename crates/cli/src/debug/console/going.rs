@@ -75,35 +75,67 @@ impl Console {
 
     pub(super) fn go_on_all(&mut self) -> Result<()> {
         self.stop()?;
-        // Some may have stopped by now without that having come here.
+        for stop in self.caught_up()? {
+            self.let_go_unless_gone(&stop, Resume::Continue)?;
+        }
+        self.wait(None).map(drop)
+    }
+
+    /// All that is stopped, also what has stopped by now without that having come here.
+    fn caught_up(&self) -> Result<Vec<Event>> {
         if let Some(newest) = self.client.status()?.stopped.iter().map(|stop| stop.event).max() {
             self.board.catch_up(newest);
         }
-        for stop in self.board.stops() {
-            match self.let_go(stop.sequence, Resume::Continue) {
-                // One that has gone on by itself needs nothing; the others do.
-                Err(error) if error.downcast_ref().is_none_or(|error: &DebugError| error.code() != "gone_on") => {
-                    return Err(error);
-                }
-                _ => {}
-            }
+        Ok(self.board.stops())
+    }
+
+    /// One that has gone on by itself needs nothing.
+    fn let_go_unless_gone(&mut self, stop: &Event, resume: Resume) -> Result<()> {
+        match self.let_go(stop.sequence, resume) {
+            Err(error) if error.downcast_ref().is_none_or(|error: &DebugError| error.code() != "gone_on") => Err(error),
+            _ => Ok(()),
         }
-        self.wait(None).map(drop)
     }
 
     pub(super) fn abort(&mut self, reason: String) -> Result<()> {
         let stop = self.stop_in_run()?;
         self.aborted.extend(run_of(&stop).map(|run| run.0));
-        let reason = if reason.is_empty() { "the debugger ended it".to_owned() } else { reason };
-        self.go(&stop, Resume::Abort(reason), run_of(&stop)).map(drop)
+        self.go(&stop, Resume::Abort(reason_or(reason)), run_of(&stop)).map(drop)
+    }
+
+    /// Ends all runs where they are stopped, and starts none of those that were to come.
+    pub(super) fn abort_all(&mut self, reason: String) -> Result<()> {
+        match &self.debuggee {
+            Some(debuggee) => debuggee.cancel(),
+            None => drop(self.stop()?),
+        }
+        let reason = reason_or(reason);
+        loop {
+            for stop in self.caught_up()? {
+                let mut resume = Resume::Continue;
+                if !has_failed(&stop) {
+                    self.aborted.extend(run_of(&stop).map(|run| run.0));
+                    resume = Resume::Abort(reason.clone());
+                }
+                self.let_go_unless_gone(&stop, resume)?;
+            }
+            // Of our own runs one may have been on its way to a stop.
+            let next = self.wait(None)?;
+            if next.is_none() || self.debuggee.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     pub(super) fn pause(&mut self) -> Result<()> {
-        if !self.runs_go_on() {
-            bail!("no run is going on; `run` starts one");
+        let is_stopped = !self.board.stops().is_empty();
+        if self.runs_go_on() && (self.client.pause(None)? > 0 || !is_stopped) {
+            return self.wait(None).map(drop);
         }
-        self.client.pause(None)?;
-        self.wait(None).map(drop)
+        match is_stopped {
+            true => bail!("what runs is stopped already; `continue` lets it go on"),
+            false => bail!("no run is going on; `run` starts one"),
+        }
     }
 
     /// Waits for the next stop. One that came before anybody waited counts: it may come as soon as its breakpoint is set.
@@ -112,7 +144,7 @@ impl Console {
             self.tell_stop(&stop);
             return Ok(());
         }
-        if !self.runs_go_on() {
+        if !self.runs_go_on() && !self.board.has_stop() {
             bail!("no run is going on; `run` starts one");
         }
         self.wait(None).map(drop)
@@ -120,11 +152,9 @@ impl Console {
 
     pub(super) fn detach(&mut self) -> Result<()> {
         self.release()?;
-        if self.debuggee.is_some() {
-            self.wait(None)?;
-        }
+        let waited = if self.debuggee.is_some() { self.wait(None).map(drop) } else { Ok(()) };
         self.over = true;
-        Ok(())
+        waited
     }
 
     /// Detaches, when what is stopped was answered: then nobody has to be let go without an answer.
@@ -171,6 +201,8 @@ impl Console {
     }
 
     fn take_until_a_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
+        // The run that commands meant, as long as it is there.
+        let mut meant = only;
         loop {
             // In this order: what ends the last run is on the board before the run is counted as over.
             let nothing_runs = !self.runs_go_on();
@@ -185,8 +217,17 @@ impl Console {
             match news {
                 News::Interrupted => {
                     self.output.interrupted();
-                    if self.client.pause(None)? == 0 && self.debuggee.is_none() {
-                        self.output.note("No run is going on; the next one stops. Ctrl-C twice leaves.");
+                    match self.client.pause(None) {
+                        // Its runs are left alone, and need not be waited for.
+                        Err(error) if error.code() == "not_attached" => return Ok(None),
+                        Ok(0) if !self.board.stops().is_empty() => {
+                            self.output.note("What runs is stopped already; `continue` lets it go on.");
+                            return Ok(None);
+                        }
+                        Ok(0) if self.debuggee.is_none() => {
+                            self.output.note("No run is going on; the next one stops. Ctrl-C twice leaves.");
+                        }
+                        asked => drop(asked?),
                     }
                 }
                 News::Told(event) => {
@@ -203,7 +244,7 @@ impl Console {
                     self.current = Some(event.sequence);
                     self.listing = None;
                     self.tell_stop(&event);
-                    if let (Some(meant), Some(stopped)) = (only, run_of(&event))
+                    if let (Some(meant), Some(stopped)) = (meant, run_of(&event))
                         && meant != stopped
                     {
                         let (meant, stopped) = (meant.0, stopped.0);
@@ -211,7 +252,10 @@ impl Console {
                     }
                     return Ok(Some(event));
                 }
-                other => self.tell(other),
+                other => {
+                    meant = meant.filter(|run| !matches!(&other, News::RunEnded(end) if end.run == *run));
+                    self.tell(other);
+                }
             }
             if self.over {
                 return Ok(None);
@@ -262,7 +306,7 @@ impl Console {
             }
             News::ThreadDone | News::Interrupted => {}
             News::Gone(reason) => {
-                self.output.tell("gone", json!({ "reason": reason }), format!("Nothing is left to debug: {reason}"));
+                self.output.gone(&reason);
                 (self.over, self.gone) = (true, true);
             }
         }
@@ -302,6 +346,10 @@ impl Console {
             None => !self.over,
         }
     }
+}
+
+fn reason_or(reason: String) -> String {
+    if reason.is_empty() { "the debugger ended it".to_owned() } else { reason }
 }
 
 /// Whether a run is stopped because it failed: then nothing of it can be looked at any more.

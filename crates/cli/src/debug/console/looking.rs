@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Console;
 use crate::debug::array::{Elements, shown};
+use crate::debug::command::Function;
 use crate::debug::show;
 
 /// So many elements are taken at once, and shown as JSON.
@@ -27,6 +28,16 @@ impl Console {
         });
         let text = if self.output.json { String::new() } else { self.array(at, part, page)? };
         self.output.tell("tensor", fields, text);
+        Ok(())
+    }
+
+    /// What a function gives of a tensor.
+    pub(super) fn apply(&self, function: Function, part: &TensorPart) -> Result<()> {
+        let (_, numbers) = self.at(part, |at| self.client.statistics(at, part))?;
+        let (value, text) = function.of(&numbers);
+        let name = function.name();
+        let fields = json!({ "function": name, "reference": part.to_string(), "value": value });
+        self.output.tell("value", fields, format!("{name}({part}) = {text}"));
         Ok(())
     }
 

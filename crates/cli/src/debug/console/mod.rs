@@ -7,9 +7,9 @@ mod going;
 mod looking;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::client::Client;
@@ -131,16 +131,24 @@ impl Console {
         }
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
         self.depth += 1;
-        let outcome = self.lines(path, &text);
+        let outcome = self.lines(&path.display().to_string(), text.lines().map(|line| Ok(line.to_owned())));
         self.depth -= 1;
         outcome
     }
 
-    fn lines(&mut self, path: &Path, text: &str) -> Result<()> {
-        let lines = text.lines().map(str::trim).enumerate();
-        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
+    /// Runs lines as those of a file, as they come.
+    ///
+    /// # Errors
+    /// As [`source`](Self::source).
+    pub fn lines(&mut self, name: &str, lines: impl Iterator<Item = io::Result<String>>) -> Result<()> {
+        let is_command = |line: &io::Result<String>| {
+            line.as_ref().map_or(true, |line| !line.trim().is_empty() && !line.trim().starts_with('#'))
+        };
+        let mut lines = lines.enumerate().filter(|(_, line)| is_command(line)).peekable();
         while let Some((number, line)) = lines.next() {
-            let place = format!("{}:{}", path.display(), number + 1);
+            let place = format!("{name}:{}", number + 1);
+            let line = line.with_context(|| format!("{place}: the line cannot be read"))?;
+            let line = line.trim();
             let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
             if !self.line(line, Some(&place)) && !may_fail {
                 bail!(WasTold);
@@ -166,13 +174,15 @@ impl Console {
             Command::Delete(breakpoints) => self.delete(breakpoints),
             Command::Info(info) => self.info(info),
             Command::Print(part) => self.print(&part),
+            Command::Apply { function, tensor } => self.apply(function, &tensor),
             Command::Statistics(part) => self.statistics(&part),
             Command::Histogram(part) => self.histogram(&part),
             Command::TopK { tensor, count, by_magnitude } => self.top_k(&tensor, count, by_magnitude),
             Command::Save { tensor, path } => self.save(&tensor, &path),
             Command::Set { tensor, with } => self.set(&tensor, &with),
             Command::List(around) => self.list(around.as_ref()),
-            Command::Where { chain } => self.location(chain),
+            Command::Where => self.location(),
+            Command::Backtrace(most) => self.backtrace(most),
             Command::Thread(run) => self.thread(run),
             Command::Model(number) => self.choose_model(number),
             Command::Step(steps) => self.step(steps),
@@ -182,6 +192,7 @@ impl Console {
             Command::ContinueAll => self.go_on_all(),
             Command::Skip(skip) => self.skip(&skip),
             Command::Abort(reason) => self.abort(reason),
+            Command::AbortAll(reason) => self.abort_all(reason),
             Command::Pause => self.pause(),
             Command::Wait => self.await_stop(),
             Command::Events(events) => self.events(events),

@@ -10,7 +10,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper, Result};
 
-use crate::debug::command::{TOPICS, VERBS, Words, find};
+use crate::debug::command::{Function, TOPICS, VERBS, Words, find};
 
 /// Completes what is typed at the prompt.
 pub struct Completion {
@@ -19,10 +19,6 @@ pub struct Completion {
     /// The names of the models that are loaded.
     names: Mutex<Names>,
 }
-
-/// What a condition can ask of tensors.
-const FUNCTIONS: [&str; 13] =
-    ["nan", "inf", "zeros", "count", "absmax", "min", "max", "mean", "std", "l2", "shape", "rank", "dtype"];
 
 #[derive(Default)]
 struct Names {
@@ -84,7 +80,7 @@ impl Completion {
             [_, .., "run"] => Vec::new(),
             _ if said.contains(&"if") => {
                 let words = ["input[0]", "output[0]", "weight[0]", "value(\"", "and", "or", "not"];
-                owned(&[&FUNCTIONS[..], &words].concat())
+                Function::ALL.map(Function::name).into_iter().chain(words).map(str::to_owned).collect()
             }
             _ => owned(&["before", "after", "run", "if"]),
         }

@@ -71,7 +71,7 @@ pub fn element_json(element: Element) -> Value {
 }
 
 /// A number with at most six digits that matter.
-pub(super) fn short(number: f64) -> String {
+pub fn short(number: f64) -> String {
     let size = number.abs();
     if number != 0.0 && !(1e-4..1e7).contains(&size) {
         return format!("{number:.4e}");

@@ -11,9 +11,10 @@ pub fn tensor_form(dtype: Option<&str>, shape: &[usize]) -> String {
     }
 }
 
-/// Tensors of a stop, a line for each.
+/// Tensors of a stop, a line for each, and one more for what it holds.
 pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Moment) -> String {
-    table(tensors.into_iter().map(|tensor| {
+    let tensors: Vec<&TensorInfo> = tensors.into_iter().collect();
+    let rows = tensors.iter().map(|tensor| {
         let ahead = moment == Moment::Before && tensor.reference.starts_with("output");
         let notes = [
             (tensor.constant, "weight"),
@@ -21,26 +22,39 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
             (ahead, "not computed yet"),
             (!tensor.readable && !ahead, "cannot be looked at"),
         ];
-        let holds = tensor.holds.as_ref().map(|value| format!("holds {value} in another form"));
-        let notes = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note.to_owned());
-        let notes: Vec<String> = holds.into_iter().chain(notes).collect();
+        let notes: Vec<&str> = notes.into_iter().filter(|(applies, _)| *applies).map(|(_, note)| note).collect();
         [
             format!("  {}", tensor.reference),
             tensor.value.clone().unwrap_or_else(|| "-".to_owned()),
             tensor_form(tensor.dtype.as_deref(), &tensor.shape),
             notes.join(", "),
         ]
-    }))
+    });
+    let text = table(rows);
+    let lines = text.lines().zip(&tensors).flat_map(|(line, tensor)| {
+        let holds = tensor.holds.as_ref().map(|value| format!("      holds {value} in another form"));
+        std::iter::once(line.to_owned()).chain(holds)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What a stopped run is about to work on, or has made.
 pub fn inputs_and_outputs(location: &Location) -> String {
     let mut text = tensors(location.inputs.iter().chain(&location.outputs), location.place.moment);
     let kernel = &location.kernel;
+    if let Some(steps) = location.steps {
+        let here = match location.place.moment {
+            Moment::Before => "the first of",
+            Moment::After => "the last of",
+        };
+        text.push_str(&format!("\n  (the engine's step here is '{}', {here} {steps} for this operator)", kernel.op));
+        return text;
+    }
     let others: Vec<&str> = kernel.operators.iter().skip(1).map(|operator| operator.name.as_str()).collect();
     match others.is_empty() {
         false => {
-            text.push_str(&format!("\n  the engine's step '{}' also stands for {}", kernel.op, others.join(", ")));
+            text.push_str(&format!("\n  the engine's step '{}' also stands for", kernel.op));
+            wrapped(&mut text, &others);
         }
         // It may be a part of the operator, and need not take what the operator takes.
         true if *kernel.op != *location.place.op_type => {
@@ -49,6 +63,22 @@ pub fn inputs_and_outputs(location: &Location) -> String {
         true => {}
     }
     text
+}
+
+/// Adds names with commas between them, on as many lines as it takes.
+fn wrapped(text: &mut String, names: &[&str]) {
+    const WIDTH: usize = 80;
+    let mut column = text.lines().last().map_or(0, |line| line.chars().count());
+    for (index, name) in names.iter().enumerate() {
+        let comma = if index + 1 < names.len() { "," } else { "" };
+        let length = name.chars().count() + comma.len();
+        if column + 1 + length > WIDTH {
+            text.push_str("\n     ");
+            column = 5;
+        }
+        text.push_str(&format!(" {name}{comma}"));
+        column += 1 + length;
+    }
 }
 
 /// What became of an operator.
