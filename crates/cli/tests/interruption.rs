@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
+use process::disk::SmallDisk;
 use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
@@ -136,6 +137,39 @@ fn a_full_disk_leaves_a_recording_that_says_what_is_missing() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let timeline = place.json("again/timeline.json");
     assert!(timeline.as_array().unwrap().iter().any(|event| event["cat"] == "run"), "what found room is there");
+}
+
+#[test]
+fn a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missing() {
+    let place = Workplace::new();
+    let (disk, model) = (place.path("disk"), model("digits_cnn.onnx"));
+    let watched = ["--profiler", "--profiler-watermark", "4K", "--loop", "300"];
+    let arguments = [&[model.as_str(), "--output", "disk/out", "--output-dirname", "run", "--json"], &watched[..]];
+    let (mut refused, mut ended_full) = (0, 0);
+    for kibibytes in [4, 8, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072] {
+        let Some(_mounted) = SmallDisk::mount(&disk, kibibytes) else { return };
+        let ended = place.benchmark(&arguments.concat());
+        if ended.code == Some(1) {
+            // There was not even room for an empty recording, so nothing ran.
+            ended.refused(1, &["No space left on device"]);
+            assert_eq!(place.tree("disk"), [""; 0], "{kibibytes} KiB");
+            refused += 1;
+            continue;
+        }
+        assert_eq!(ended.code, Some(3), "{kibibytes} KiB: {ended:?}");
+        let report = ended.json();
+        assert!(report["NPU_compute_time"]["count"].as_u64().unwrap() >= 1, "{kibibytes} KiB: {report}");
+        assert!(report["complete"] == false && !reasons(&report).contains("[]"), "{kibibytes} KiB: {report}");
+        let manifest = place.json("disk/out/profiler/run/manifest.json");
+        let records = &manifest["records"];
+        assert!(records.is_object(), "{kibibytes} KiB: the recording is closed: {manifest}");
+        let is_whole =
+            records["delivered"] == records["emitted"] && !reasons(&manifest).contains("could not be written");
+        assert_eq!(manifest["complete"], is_whole, "{kibibytes} KiB: {manifest}");
+        assert!(!place.tree("disk").iter().any(|path| path.ends_with(".part") || path.ends_with(".reserve")));
+        ended_full += u32::from(!is_whole);
+    }
+    assert!(refused < 8 && ended_full > 5, "{refused} refused, {ended_full} with records that are missing");
 }
 
 #[test]

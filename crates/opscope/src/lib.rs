@@ -38,6 +38,7 @@ pub mod benchmark;
 mod chain;
 pub mod compare;
 pub mod inputs;
+mod local_time;
 pub mod machine;
 mod session;
 pub mod spelling;

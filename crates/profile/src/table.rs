@@ -58,13 +58,19 @@ impl TextTable {
             cells.chain([length(column.title())]).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(widest).collect();
-        while let Some(excess) = total(&widths).checked_sub(WIDTH).filter(|excess| *excess > 0) {
-            let cuttable = (0..widths.len()).filter(|&at| self.columns[at].can_be_cut() && widths[at] > LEAST);
-            let Some(at) = cuttable.max_by_key(|&at| widths[at]) else { break };
-            // Down to the next widest one, so that no column is cut more than others.
-            let next = (0..widths.len()).filter(|&other| other != at && self.columns[other].can_be_cut());
-            let next = next.map(|other| widths[other]).filter(|&width| width < widths[at]).max().unwrap_or(LEAST);
-            widths[at] = widths[at].saturating_sub(excess).max(next.max(LEAST).min(widths[at] - 1));
+        // Lists give way to names.
+        for is_cut in [Column::is_list, Column::is_name] {
+            let cuttable: Vec<usize> = (0..widths.len()).filter(|&at| is_cut(self.columns[at])).collect();
+            while let Some(excess) = total(&widths).checked_sub(WIDTH).filter(|excess| *excess > 0) {
+                let Some(&widest) = cuttable.iter().filter(|&&at| widths[at] > LEAST).max_by_key(|&&at| widths[at])
+                else {
+                    break;
+                };
+                // Down to the next one, so that none is cut more than others.
+                let others = cuttable.iter().map(|&at| widths[at]).filter(|&width| width < widths[widest]);
+                let least = others.max().unwrap_or(LEAST).max(LEAST).min(widths[widest] - 1);
+                widths[widest] = widths[widest].saturating_sub(excess).max(least);
+            }
         }
         widths
     }
@@ -76,8 +82,12 @@ impl Column {
         title
     }
 
-    fn can_be_cut(self) -> bool {
-        matches!(self, Self::Ends(_) | Self::Beginnings(_))
+    fn is_list(self) -> bool {
+        matches!(self, Self::Beginnings(_))
+    }
+
+    fn is_name(self) -> bool {
+        matches!(self, Self::Ends(_))
     }
 
     fn cell(self, text: &str, width: usize) -> String {

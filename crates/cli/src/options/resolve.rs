@@ -232,7 +232,7 @@ fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mu
     if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
         notes.note(
             "--profiler with --input",
-            "the model is warmed up as always; warm-up runs are marked and not counted",
+            "the model is warmed up as always; warm-up runs are marked in the recording, and its account leaves them out",
         );
     }
     let raw_only = environment.raw_recording_only();

@@ -358,7 +358,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
 fn a_profile_of_given_inputs_keeps_its_warm_up_and_says_so() {
     let line = "m.onnx -o o -pf -i a.npy -wcount 3";
     assert_eq!(request(line).repetition.warmups, 3);
-    assert!(notes(line)[0].contains("warm-up runs are marked and not counted"));
+    assert!(notes(line)[0].contains("its account leaves them out"));
 }
 
 #[test]

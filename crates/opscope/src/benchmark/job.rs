@@ -415,6 +415,7 @@ impl Job {
             pid: std::process::id(),
             model: ModelSummary {
                 path: self.model.clone(),
+                bytes: graph.source.bytes.len() as u64,
                 xxh3: format!("{:016x}", graph.source.xxh3),
                 graph: graph.name.clone(),
                 operators: graph.operators.len(),

@@ -1,11 +1,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use chrono::{DateTime, Local};
 
 use super::job::{Instrumentation, Job};
 use super::place::{Place, PlaceError};
+use crate::local_time::local_time;
 
 /// Where the results of a run go.
 pub(super) struct Places {
@@ -76,33 +74,5 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 
 /// The name of a run that was given none: the local date and time, as in `2026_01_31-14_05_59`.
 pub fn run_name() -> String {
-    name_at(SystemTime::now())
-}
-
-/// The name of a run at a moment; that of 1970 for a clock that shows what no calendar has.
-fn name_at(time: SystemTime) -> String {
-    let seconds = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |seconds| -seconds),
-    };
-    let time = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-    time.with_timezone(&Local).format("%Y_%m_%d-%H_%M_%S").to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn any_clock_gives_a_name() {
-        for distance in [0, 1, 86_400 * 400, 1 << 33, 1 << 40, i64::MAX as u64] {
-            let distance = Duration::from_secs(distance);
-            for time in [UNIX_EPOCH.checked_add(distance), UNIX_EPOCH.checked_sub(distance)].into_iter().flatten() {
-                let name = name_at(time);
-                assert!(!name.is_empty() && !name.contains(['/', ' ', ':']), "{name}");
-            }
-        }
-    }
+    local_time().format("%Y_%m_%d-%H_%M_%S").to_string()
 }

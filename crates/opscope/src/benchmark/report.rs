@@ -69,6 +69,8 @@ pub struct Report {
 pub struct ModelSummary {
     /// The file, as it was given.
     pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: u64,
     /// XXH3 (64 bit) of the file, as 16 hexadecimal digits.
     pub xxh3: String,
     /// The graph's name.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Verification;
+use crate::local_time::local_time;
 use crate::{Session, machine};
 
 /// The file that keeps what was found for a model and shapes.
@@ -64,7 +65,7 @@ impl Kept {
             let file = File {
                 schema: SCHEMA.to_owned(),
                 key: self.key.clone(),
-                verified: chrono::Local::now().format("%Y-%m-%d").to_string(),
+                verified: local_time().format("%Y-%m-%d").to_string(),
                 verification: verification.clone(),
             };
             let part = path.with_extension(format!("{}.part", std::process::id()));

@@ -75,7 +75,7 @@ impl Account {
             Numbers("mean"),
             Numbers("median"),
             Numbers("share"),
-            Beginnings("engine's kernels"),
+            Beginnings("kernels"),
         ]);
         for row in self.op_types.iter().take(top) {
             table.row([
@@ -97,7 +97,7 @@ impl Account {
             Numbers("mean"),
             Numbers("median"),
             Numbers("share"),
-            Beginnings("engine's kernels"),
+            Beginnings("kernels"),
         ]);
         for row in self.operators.iter().take(top) {
             let fused = match row.fused.len() {

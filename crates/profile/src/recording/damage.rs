@@ -113,6 +113,58 @@ proptest! {
     }
 }
 
+/// How often a reader reads each byte of a file, on average, and the frames that it finds.
+fn effort(bytes: &[u8]) -> (f64, usize) {
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(bytes).expect("the disk has room");
+    let mut frames = FrameReader::new(file).expect("a file");
+    let mut found = 0;
+    while frames.next().expect("a file").is_some() {
+        found += 1;
+    }
+    (frames.read() as f64 / bytes.len() as f64, found)
+}
+
+#[test]
+fn a_file_is_read_a_few_times_over_whatever_its_damage_is() {
+    // Everywhere the beginning of a frame that could be there, and of the longest one.
+    let beginnings = [&b"OBAT"[..], &(128u32 << 10).to_le_bytes()].concat().repeat((2 << 20) / 8);
+    let (times, _) = effort(&beginnings);
+    assert!(times < 20.0, "{times}");
+    // A foreign byte in front of every small frame.
+    let (whole, ends) = written(&vec![vec![7; 100]; 5_000]);
+    let mut damaged = whole[..8].to_vec();
+    for range in [8].iter().chain(&ends).zip(&ends) {
+        damaged.push(b'x');
+        damaged.extend_from_slice(&whole[*range.0..*range.1]);
+    }
+    let (times, found) = effort(&damaged);
+    assert!(times < 6.0 && found == 5_000, "{times}, {found} frames");
+    let (times, found) = effort(&whole);
+    assert!(times < 1.01 && found == 5_000, "{times}, {found} frames");
+}
+
+#[test]
+fn a_recording_whose_clocks_show_anything_is_read_and_exported() {
+    let directory = tempfile::tempdir().expect("a directory");
+    sample::write(directory.path());
+    let path = directory.path().join("manifest.json");
+    let whole: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("JSON");
+    let fields = ["/start_unix_ns", "/start/ticks", "/start/boottime_ns", "/end/ticks", "/end/boottime_ns"];
+    for (field, number) in fields.into_iter().flat_map(|field| [0, 1, 1 << 62, 1 << 63, u64::MAX].map(|at| (field, at)))
+    {
+        let mut manifest = whole.clone();
+        *manifest.pointer_mut(&format!("/clock{field}")).expect("a field") = number.into();
+        std::fs::write(&path, manifest.to_string()).expect("the disk has room");
+        let recording = Recording::open(directory.path()).expect("a recording");
+        assert!(!recording.account().expect("an account").to_text(5).is_empty(), "{field} {number}");
+        let into = tempfile::tempdir().expect("a directory");
+        for format in crate::Format::ALL {
+            recording.export(format, into.path()).unwrap_or_else(|error| panic!("{field} {number}: {error}"));
+        }
+    }
+}
+
 #[test]
 fn a_recording_with_frames_cut_off_says_so() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -29,6 +29,10 @@ pub(crate) struct Frame {
     pub payload: Vec<u8>,
 }
 
+/// How often a reader reads a damaged file's bytes at most, on average. Bytes that look like the beginning of one frame after
+/// the other could otherwise make it read 128 KiB for each of them.
+const MOST_READINGS: u64 = 16;
+
 /// Writes frames, each with one call.
 pub(crate) struct FrameWriter<W> {
     into: W,
@@ -43,6 +47,8 @@ pub(crate) struct FrameReader {
     length: u64,
     position: u64,
     damage: Damage,
+    /// Bytes that were read so far, those that were read again among them.
+    read: u64,
 }
 
 /// What a reader had to leave out.
@@ -94,7 +100,7 @@ impl FrameReader {
     /// Reads from the start. A file without the right header is damaged from its first byte; frames are still found.
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        let mut reader = Self { file, length, position: 0, damage: Damage::default() };
+        let mut reader = Self { file, length, position: 0, damage: Damage::default(), read: 0 };
         if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC) {
             reader.position = FILE_HEADER;
         }
@@ -131,33 +137,47 @@ impl FrameReader {
         self.length
     }
 
+    /// The bytes that were read so far, each as often as it was read.
+    #[cfg(test)]
+    pub(crate) fn read(&self) -> u64 {
+        self.read
+    }
+
     /// What was left out so far.
     pub(crate) fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// The first whole frame from a position on.
-    fn search(&self, from: u64) -> io::Result<Option<(u64, Frame)>> {
-        const WINDOW: usize = 256 << 10;
+    /// The first whole frame from a position on; none where the search takes too long for what the file can hold.
+    fn search(&mut self, from: u64) -> io::Result<Option<(u64, Frame)>> {
+        const SMALLEST_WINDOW: u64 = 256;
+        const LARGEST_WINDOW: u64 = 256 << 10;
+        let most = MOST_READINGS.saturating_mul(self.length + FRAME_MAX as u64);
         let mut position = from;
+        // The next frame is mostly near.
+        let mut window = SMALLEST_WINDOW;
         while position < self.length {
-            let window = (self.length - position).min(WINDOW as u64) as usize;
-            let Some(bytes) = self.bytes(position, window)? else { return Ok(None) };
+            let length = window.min(self.length - position) as usize;
+            window = (window * 2).min(LARGEST_WINDOW);
+            let Some(bytes) = self.bytes(position, length)? else { return Ok(None) };
             for offset in 0..bytes.len() {
                 if bytes[offset..].starts_with(&FRAME_MAGIC) {
                     let candidate = position + offset as u64;
                     if let Some(frame) = self.frame_at(candidate)? {
                         return Ok(Some((candidate, frame)));
                     }
+                    if self.read > most {
+                        return Ok(None);
+                    }
                 }
             }
             // The magic may lie across the border of two windows.
-            position += (window.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
+            position += (length.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
         }
         Ok(None)
     }
 
-    fn frame_at(&self, position: u64) -> io::Result<Option<Frame>> {
+    fn frame_at(&mut self, position: u64) -> io::Result<Option<Frame>> {
         let Some(header) = self.bytes(position, FRAME_HEADER)? else { return Ok(None) };
         let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
         let length = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
@@ -173,10 +193,11 @@ impl FrameReader {
     }
 
     /// These bytes; none where the file ends before.
-    fn bytes(&self, position: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
+    fn bytes(&mut self, position: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
         if position + length as u64 > self.length {
             return Ok(None);
         }
+        self.read += length as u64;
         let mut bytes = vec![0; length];
         match self.file.read_exact_at(&mut bytes, position) {
             Ok(()) => Ok(Some(bytes)),

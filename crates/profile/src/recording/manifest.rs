@@ -189,7 +189,12 @@ impl ClockInfo {
             TickSource::TimeStampCounter => "tsc",
             TickSource::SystemClock => "boottime",
         };
-        Self { ticks: ticks.to_owned(), start: start.into(), end: None, start_unix_ns: unix.as_nanos() as u64 }
+        Self {
+            ticks: ticks.to_owned(),
+            start: start.into(),
+            end: None,
+            start_unix_ns: u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX),
+        }
     }
 }
 

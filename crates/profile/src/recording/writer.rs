@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,10 @@ use crate::ProfileError;
 
 /// The file of records.
 pub(crate) const RECORDS: &str = "records.bin";
+
+/// Space that is kept free for the last manifest, so that a recording can say that the disk was full.
+const RESERVE: &str = ".reserve";
+const RESERVED_BYTES: usize = 16 << 10;
 
 /// Why a recording that is still open is not complete.
 const STILL_OPEN: &str = "it was not closed: the process was killed, or still writes";
@@ -60,6 +64,8 @@ impl RecordingWriter {
 
     fn begin(directory: &Path, manifest: Manifest) -> Result<(Self, Records), ProfileError> {
         manifest.write(directory)?;
+        let reserve = directory.join(RESERVE);
+        new_file(&reserve)?.write_all(&[0; RESERVED_BYTES]).map_err(ProfileError::io("write", &reserve))?;
         let names = Arc::new(NamesFile::create(directory)?);
         let records_path = directory.join(RECORDS);
         let frames = FrameWriter::new(new_file(&records_path)?).map_err(ProfileError::io("write", &records_path))?;
@@ -106,6 +112,8 @@ impl RecordingWriter {
             stalls: statistics.stalls,
             longest_stall_ns: statistics.longest_stall.as_nanos() as u64,
         });
+        // Nothing depends on it where the disk has room.
+        let _ = fs::remove_file(self.directory.join(RESERVE));
         self.manifest.write(&self.directory)?;
         Ok(self.manifest)
     }
