@@ -559,7 +559,7 @@ fn an_optimised_model_says_what_became_of_its_operators() {
             "before #0 /conv1/Conv (Conv), run 0, thread",
         ],
     );
-    let commands = ["break /encoder/layer.0/attention/self/MatMul", "run"];
+    let commands = ["break /encoder/layer.0/attention/self/MatMul after", "run"];
     let ended = batch(&place, &[&model("tiny_transformer.onnx"), "--fidelity", "optimised"], &commands);
     let fused = ended.stdout.split("also stands for").nth(1).unwrap_or_else(|| panic!("{ended:?}"));
     assert!(fused.matches(',').count() > 3, "{ended:?}");
