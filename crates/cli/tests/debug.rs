@@ -663,6 +663,8 @@ fn wrong_use_is_told_before_anything_runs() {
     refused(&[&digits, "--input", "nowhere.npy"], &["nowhere.npy"]);
     refused(&[&digits, "--dym-shape-range", "image:1~3,1,8,8"], &["--dym-shape"]);
     end(&mut place.command(&["debug", "--attach", "4194304"])).refused(1, &["4194304"]);
+    let help = end(&mut place.command(&["debug", "--help"]));
+    assert!(help.stdout.contains("--dym-shape ") && !help.stdout.contains("--dym-shape-range"), "{help:?}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn subscribed(told: EventSet, own: bool) -> EventSet {
 
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
     if let Some(program) = &arguments.attach {
-        if arguments.fed != FeedArguments::default() || arguments.engine_threads.is_some() {
+        if arguments.fed.0 != FeedArguments::default() || arguments.engine_threads.is_some() {
             return Err(Failure::wrong_use("--attach takes no inputs, shapes or threads: the program has its own"));
         }
         let client = match program.parse() {
@@ -102,7 +102,7 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
         return Ok((client.map_err(said)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
-    let (inputs, choice) = (arguments.fed.inputs(), arguments.fed.shapes());
+    let (inputs, choice) = (arguments.fed.0.inputs(), arguments.fed.0.shapes());
     let (inputs, choice) = (inputs.map_err(Failure::wrong_use)?, choice.map_err(Failure::wrong_use)?);
     let shapes = match &choice.wishes()[..] {
         [one] => one.clone(),
