@@ -559,7 +559,7 @@ fn an_optimised_model_says_what_became_of_its_operators() {
             "before #0 /conv1/Conv (Conv), run 0, thread",
         ],
     );
-    let commands = ["break /encoder/layer.0/attention/self/MatMul", "run"];
+    let commands = ["break /encoder/layer.0/attention/self/MatMul after", "run"];
     let ended = batch(&place, &[&model("tiny_transformer.onnx"), "--fidelity", "optimised"], &commands);
     let fused = ended.stdout.split("also stands for").nth(1).unwrap_or_else(|| panic!("{ended:?}"));
     assert!(fused.matches(',').count() > 3, "{ended:?}");
@@ -663,6 +663,8 @@ fn wrong_use_is_told_before_anything_runs() {
     refused(&[&digits, "--input", "nowhere.npy"], &["nowhere.npy"]);
     refused(&[&digits, "--dym-shape-range", "image:1~3,1,8,8"], &["--dym-shape"]);
     end(&mut place.command(&["debug", "--attach", "4194304"])).refused(1, &["4194304"]);
+    let help = end(&mut place.command(&["debug", "--help"]));
+    assert!(help.stdout.contains("--dym-shape ") && !help.stdout.contains("--dym-shape-range"), "{help:?}");
 }
 
 #[test]

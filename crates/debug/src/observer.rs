@@ -13,8 +13,7 @@ use crate::stopped::Stopped;
 use crate::table::Table;
 use crate::thread::thread;
 use crate::{
-    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Place, Resume, Sequence, StatisticsSummary,
-    Target,
+    BreakpointId, EventKind, EventName, Exception, Moment, OutputSummary, Resume, Sequence, StatisticsSummary, Target,
 };
 
 /// The debugger's part of a run.
@@ -37,20 +36,20 @@ impl Observer {
 
     #[cold]
     fn stop_before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
-        if let Some(promised) = self.promised(dispatch.kernel.id) {
-            return promised;
-        }
-        let Some(mut table) = self.table() else { return Action::Continue };
-        let place = self.run.plan.place(self.run.id, dispatch, Moment::Before);
-        let mut stopped = Stopped::before(&self.run.plan, dispatch, place.clone(), inputs);
+        let mut table = match self.promised(dispatch.kernel.id) {
+            Ok(table) => table,
+            Err(promised) => return promised,
+        };
+        let mut stopped = Stopped::before(&self.run.plan, dispatch, inputs);
         let mut resume = Resume::Continue;
-        if table.ready && self.is_bound(&stopped) {
-            resume = self.stop(&mut table, EventKind::OperatorReady { place: place.clone() }, &mut stopped);
+        if table.ready && self.is_bound(dispatch, Moment::Before) {
+            let place = stopped.place().clone();
+            resume = self.stop(&mut table, EventKind::OperatorReady { place }, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
-            && let Some(reason) = self.reason(&table, &stopped)
+            && let Some(reason) = self.reason(&table, &stopped, Moment::Before)
         {
-            resume = self.stop_for(&mut table, reason, place, &mut stopped);
+            resume = self.stop_for(&mut table, reason, &mut stopped);
         }
         match self.go_on(&table, resume) {
             Next::GoOn => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
@@ -65,35 +64,37 @@ impl Observer {
         }
     }
 
-    /// What was decided for this place when the run was stopped at an earlier one, whether or not that debugger is still
-    /// there.
-    fn promised(&self, kernel: KernelId) -> Option<Action> {
+    /// What the debugger wants of this run now; or else what was decided for this place when the run was stopped at an
+    /// earlier one, whether or not that debugger is still there.
+    fn promised(&self, kernel: KernelId) -> Result<Arc<Table>, Action> {
         let mut course = self.run.course();
         if let Some(reason) = course.abort.take() {
-            return Some(Action::Stop(reason));
+            return Err(Action::Stop(reason));
         }
-        course.skip.take_if(|(skipped, _)| *skipped == kernel).map(|(_, outputs)| Action::Skip(outputs))
+        if let Some((_, outputs)) = course.skip.take_if(|(skipped, _)| *skipped == kernel) {
+            return Err(Action::Skip(outputs));
+        }
+        course.table.clone().ok_or(Action::Continue)
     }
 
     #[cold]
     fn stop_after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
         let Some(mut table) = self.table() else { return Action::Continue };
-        let place = self.run.plan.place(self.run.id, dispatch, Moment::After);
-        let mut stopped = Stopped::after(&self.run.plan, dispatch, place.clone(), outputs);
-        if table.finished && self.is_bound(&stopped) {
+        let mut stopped = Stopped::after(&self.run.plan, dispatch, outputs);
+        if table.finished && self.is_bound(dispatch, Moment::After) {
             let outputs = if table.statistics { summaries(outputs) } else { Vec::new() };
-            let kind = EventKind::OperatorFinished { place: place.clone(), outputs };
+            let kind = EventKind::OperatorFinished { place: stopped.place().clone(), outputs };
             self.shared.queues.raise(table.debugger, kind, thread());
         }
         let mut resume = Resume::Continue;
         if let Some(exception) = self.non_finite(&table, dispatch, outputs) {
-            let kind = EventKind::Exception { run: self.run.id, place: Some(place.clone()), exception };
+            let kind = EventKind::Exception { run: self.run.id, place: Some(stopped.place().clone()), exception };
             resume = self.stop(&mut table, kind, &mut stopped);
         }
         if matches!(resume, Resume::Continue)
-            && let Some(reason) = self.reason(&table, &stopped)
+            && let Some(reason) = self.reason(&table, &stopped, Moment::After)
         {
-            resume = self.stop_for(&mut table, reason, place, &mut stopped);
+            resume = self.stop_for(&mut table, reason, &mut stopped);
         }
         match self.go_on(&table, resume) {
             Next::GoOn | Next::Skip(_) => stopped.into_replacements().map_or(Action::Continue, Action::Replace),
@@ -107,24 +108,26 @@ impl Observer {
     }
 
     /// Whether an operator begins or ends here: the engine may have made several kernels of it.
-    fn is_bound(&self, stopped: &Stopped<'_>) -> bool {
-        self.run.plan.is_bound(stopped.dispatch().kernel.id, stopped.place().moment)
+    fn is_bound(&self, dispatch: &Dispatch<'_>, moment: Moment) -> bool {
+        self.run.plan.is_bound(dispatch.kernel.id, moment)
     }
 
     /// Whether the run stops at this place, and why: breakpoints come before steps.
-    fn reason(&self, table: &Table, stopped: &Stopped<'_>) -> Option<Reason> {
-        let (kernel, moment) = (stopped.dispatch().kernel.id, stopped.place().moment);
+    fn reason(&self, table: &Table, stopped: &Stopped<'_>, moment: Moment) -> Option<Reason> {
+        let kernel = stopped.dispatch().kernel.id;
         let here = table.at(kernel, moment).iter().filter(|breakpoint| breakpoint.stops(self.run.id, stopped));
         let hit: Vec<_> = here.collect();
         if !hit.is_empty() {
             return Some(Reason::Breakpoint(self.count(&hit)));
         }
         let course = self.run.course();
-        if course.pause.is_some() && moment == Moment::Before && self.is_bound(stopped) {
+        if course.pause.is_some() && moment == Moment::Before && self.is_bound(stopped.dispatch(), moment) {
             return Some(Reason::Pause);
         }
         let arrived = match (&course.step, moment) {
-            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => self.is_bound(stopped),
+            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => {
+                self.is_bound(stopped.dispatch(), moment)
+            }
             (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
             _ => false,
         };
@@ -159,7 +162,8 @@ impl Observer {
         })
     }
 
-    fn stop_for(&self, table: &mut Arc<Table>, reason: Reason, place: Place, stopped: &mut Stopped<'_>) -> Resume {
+    fn stop_for(&self, table: &mut Arc<Table>, reason: Reason, stopped: &mut Stopped<'_>) -> Resume {
+        let place = stopped.place().clone();
         let kind = match reason {
             Reason::Breakpoint(breakpoints) => EventKind::Breakpoint { place, breakpoints },
             Reason::Step => EventKind::StepComplete { place },

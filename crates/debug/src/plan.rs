@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use opscope_model::{Dispatch, EngineError, Kernel, KernelId, RunId, TensorType};
+use opscope_model::{EngineError, Kernel, KernelId, RunId, TensorType};
 use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, ValueId};
 use opscope_tensor::Tensor;
 
@@ -32,6 +32,8 @@ struct Span {
     last: KernelId,
     /// How many kernels count for it.
     steps: u32,
+    /// Whether several kernels are this operator's alone, and give its outputs.
+    is_split: bool,
 }
 
 /// How many masks are kept for runs to come: as many as run at the same time.
@@ -87,8 +89,7 @@ impl PlanInfo {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn place(&self, run: RunId, dispatch: &Dispatch<'_>, moment: Moment) -> Place {
-        let kernel = dispatch.kernel;
+    pub fn place(&self, run: RunId, kernel: &Kernel, moment: Moment) -> Place {
         let (name, op_type) = &self.names[kernel.id.index()];
         Place {
             run,
@@ -138,14 +139,8 @@ impl PlanInfo {
     /// How many kernels count for an operator, where it is to be shown as it stands in the file: they are several, all of
     /// them are this operator's alone, and they give its outputs.
     pub fn steps(&self, operator: OperatorId) -> Option<u32> {
-        let steps = self.spans[operator.index()].as_ref()?.steps;
-        let kernels = || self.kernels.iter().filter(|kernel| kernel.operator() == operator);
-        let is_given =
-            |value: &ValueId| kernels().any(|kernel| kernel.outputs.iter().flatten().any(|own| own == value));
-        let outputs = &self.graph.operator(operator).outputs;
-        let is_whole =
-            steps > 1 && kernels().all(|kernel| kernel.operators.len() == 1) && outputs.iter().flatten().all(is_given);
-        is_whole.then_some(steps)
+        let span = self.spans[operator.index()].as_ref()?;
+        span.is_split.then_some(span.steps)
     }
 
     /// The type of a value where a kernel takes or gives it.
@@ -212,15 +207,23 @@ fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
                     span.first = kernel.id;
                 }
             }
-            none => *none = Some(Span { first: kernel.id, last: kernel.id, steps: 1 }),
+            none => *none = Some(Span { first: kernel.id, last: kernel.id, steps: 1, is_split: false }),
         }
+    }
+    for (span, operator) in spans.iter_mut().zip(&graph.operators) {
+        let Some(span) = span.as_mut().filter(|span| span.steps > 1) else { continue };
+        let own = || kernels.iter().filter(|kernel| kernel.operator() == operator.id);
+        let is_given = |value: &ValueId| own().any(|kernel| kernel.outputs.iter().any(|values| values.contains(value)));
+        span.is_split =
+            own().all(|kernel| kernel.operators.len() == 1) && operator.outputs.iter().flatten().all(is_given);
     }
     // Operators that no kernel counts for.
     let counted: Vec<bool> = spans.iter().map(Option::is_some).collect();
     for kernel in kernels {
         for part in kernel.operators.iter().filter(|part| !counted[part.operator.index()]) {
-            spans[part.operator.index()].get_or_insert(Span { first: kernel.id, last: kernel.id, steps: 0 }).last =
-                kernel.id;
+            spans[part.operator.index()]
+                .get_or_insert(Span { first: kernel.id, last: kernel.id, steps: 0, is_split: false })
+                .last = kernel.id;
         }
     }
     spans

@@ -17,7 +17,9 @@ pub(crate) type Job = Box<dyn FnOnce(&mut Stopped<'_>) + Send>;
 pub struct Stopped<'a> {
     plan: &'a PlanInfo,
     dispatch: Dispatch<'a>,
-    place: Place,
+    moment: Moment,
+    /// Known when it is asked for: most runs that are looked at here go on.
+    place: OnceCell<Place>,
     event: Sequence,
     /// By slot. Before the operator what it takes; after it what was kept.
     inputs: &'a [TensorView<'a>],
@@ -43,36 +45,36 @@ struct Slot<'a> {
 }
 
 impl<'a> Stopped<'a> {
-    pub(crate) fn before(
-        plan: &'a PlanInfo,
-        dispatch: &Dispatch<'a>,
-        place: Place,
-        inputs: &'a [TensorView<'a>],
-    ) -> Self {
-        Self::new(plan, dispatch, place, inputs, &[])
+    pub(crate) fn before(plan: &'a PlanInfo, dispatch: &Dispatch<'a>, inputs: &'a [TensorView<'a>]) -> Self {
+        Self::new(plan, dispatch, Moment::Before, inputs, &[])
     }
 
-    pub(crate) fn after(
-        plan: &'a PlanInfo,
-        dispatch: &Dispatch<'a>,
-        place: Place,
-        outputs: &'a [TensorView<'a>],
-    ) -> Self {
-        Self::new(plan, dispatch, place, dispatch.inputs, outputs)
+    pub(crate) fn after(plan: &'a PlanInfo, dispatch: &Dispatch<'a>, outputs: &'a [TensorView<'a>]) -> Self {
+        Self::new(plan, dispatch, Moment::After, dispatch.inputs, outputs)
     }
 
     fn new(
         plan: &'a PlanInfo,
         dispatch: &Dispatch<'a>,
-        place: Place,
+        moment: Moment,
         inputs: &'a [TensorView<'a>],
         outputs: &'a [TensorView<'a>],
     ) -> Self {
         let kernel = dispatch.kernel;
-        let is_bound = plan.is_bound(kernel.id, place.moment);
+        let is_bound = plan.is_bound(kernel.id, moment);
         let steps = if is_bound { plan.steps(kernel.operator()) } else { None };
-        let (replaced, initializers) = (BTreeMap::new(), OnceCell::new());
-        Self { plan, dispatch: *dispatch, place, event: Sequence(0), inputs, outputs, replaced, steps, initializers }
+        Self {
+            plan,
+            dispatch: *dispatch,
+            moment,
+            place: OnceCell::new(),
+            event: Sequence(0),
+            inputs,
+            outputs,
+            replaced: BTreeMap::new(),
+            steps,
+            initializers: OnceCell::new(),
+        }
     }
 
     pub(crate) fn set_event(&mut self, event: Sequence) {
@@ -90,7 +92,7 @@ impl<'a> Stopped<'a> {
 
     /// Where it is.
     pub fn place(&self) -> &Place {
-        &self.place
+        self.place.get_or_init(|| self.plan.place(self.dispatch.run, self.dispatch.kernel, self.moment))
     }
 
     /// Where it is, and what can be looked at.
@@ -103,7 +105,7 @@ impl<'a> Stopped<'a> {
         Location {
             event: self.event,
             model: self.plan.model,
-            place: self.place.clone(),
+            place: self.place().clone(),
             kernel: self.plan.kernel_info(kernel),
             operators: self.dispatch.graph.operators.len() as u32,
             kernels: self.plan.kernels.len() as u32,
@@ -134,7 +136,7 @@ impl<'a> Stopped<'a> {
             TensorRef::Output(slot) if *slot >= self.output_count() => {
                 Err(missing(there_are("output", self.output_count())))
             }
-            TensorRef::Output(_) if self.place.moment == Moment::Before => {
+            TensorRef::Output(_) if self.moment == Moment::Before => {
                 Err(missing("the operator was not executed; use 'finish' to stop after it".to_owned()))
             }
             TensorRef::Output(slot) => {
@@ -167,7 +169,7 @@ impl<'a> Stopped<'a> {
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
         let replaced = self.replaceable(reference).ok_or_else(|| {
-            refuse(match self.place.moment {
+            refuse(match self.moment {
                 Moment::Before => "before an operator its inputs can be replaced".to_owned(),
                 Moment::After => "after an operator its outputs can be replaced".to_owned(),
             })
@@ -178,7 +180,7 @@ impl<'a> Stopped<'a> {
         };
         let slot = replaced.slot.ok_or_else(|| elsewhere("it is not as it stands what goes through"))?;
         let is_taken_again = |value| self.plan.is_taken_again(self.dispatch.kernel, value);
-        if self.place.moment == Moment::Before && self.steps.is_some() && replaced.value.is_some_and(is_taken_again) {
+        if self.moment == Moment::Before && self.steps.is_some() && replaced.value.is_some_and(is_taken_again) {
             return Err(elsewhere("others take it, too, behind"));
         }
         let now = self.tensor(reference)?;
@@ -199,7 +201,7 @@ impl<'a> Stopped<'a> {
     /// What does not fit.
     pub fn check_outputs(&self, tensors: &[Tensor]) -> Result<(), DebugError> {
         let kernel = self.giver();
-        if self.place.moment == Moment::After {
+        if self.moment == Moment::After {
             return Err(DebugError::Resume("the operator was executed already; it can be skipped before that".into()));
         }
         if tensors.len() != kernel.outputs.len() {
@@ -239,7 +241,7 @@ impl<'a> Stopped<'a> {
     /// The kernel whose outputs are the operator's: before an operator that the engine executes in several steps, the last.
     pub(crate) fn giver(&self) -> &'a Kernel {
         let kernel = self.dispatch.kernel;
-        if self.plan.is_bound(kernel.id, self.place.moment) {
+        if self.plan.is_bound(kernel.id, self.moment) {
             return self.plan.kernel_for(kernel.operator(), Moment::After).unwrap_or(kernel);
         }
         kernel
@@ -247,7 +249,7 @@ impl<'a> Stopped<'a> {
 
     /// The tensors that can be replaced at this moment.
     fn side(&self) -> &'a [TensorView<'a>] {
-        match self.place.moment {
+        match self.moment {
             Moment::Before => self.inputs,
             Moment::After => self.outputs,
         }
@@ -327,7 +329,7 @@ impl<'a> Stopped<'a> {
     /// The tensor of a slot, where it can be looked at: at the kernel on this side, or where the run or the file has it.
     fn seen<'s>(&'s self, slot: &Slot<'_>, side: Moment, views: &'s [TensorView<'s>]) -> Option<TensorView<'s>> {
         if let Some(here) = slot.slot {
-            let replaced = self.replaced.get(&here).filter(|_| self.place.moment == side);
+            let replaced = self.replaced.get(&here).filter(|_| self.moment == side);
             if let Some(view) = replaced.map(Tensor::view).or_else(|| views.get(here).cloned()) {
                 return Some(view);
             }
@@ -348,7 +350,7 @@ impl<'a> Stopped<'a> {
 
     /// A tensor that can be replaced at this moment.
     fn replaceable(&self, reference: &TensorRef) -> Option<Slot<'a>> {
-        match (reference, self.place.moment) {
+        match (reference, self.moment) {
             (TensorRef::Input(slot), Moment::Before) => self.input(*slot),
             (TensorRef::Output(slot), Moment::After) => self.output(*slot),
             (TensorRef::Weight(number), Moment::Before) => self.input(*self.weights().get(*number)?),

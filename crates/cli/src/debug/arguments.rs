@@ -14,7 +14,7 @@ pub struct DebugArguments {
     #[arg(value_name = "MODEL", required_unless_present = "attach")]
     pub model: Option<PathBuf>,
     #[command(flatten)]
-    pub fed: FeedArguments,
+    pub fed: Fed,
     /// Debug a program that runs with --debug-server, by its process number or the path of its socket
     #[arg(long, value_name = "PID|PATH", conflicts_with = "model")]
     pub attach: Option<String>,
@@ -37,6 +37,10 @@ pub struct DebugArguments {
     pub quiet: Option<bool>,
 }
 
+/// What the model is fed with.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fed(pub FeedArguments);
+
 /// How a model is run, as it is written on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FidelityName {
@@ -57,6 +61,27 @@ pub enum Part {
     Command(String),
     /// Those of a file.
     File(PathBuf),
+}
+
+impl Args for Fed {
+    fn augment_args(command: Command) -> Command {
+        // Many shapes are refused here, with what to write instead: a session has one.
+        FeedArguments::augment_args(command).mut_arg("dym_shape_range", |arg| arg.hide(true))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Fed {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        FeedArguments::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
 }
 
 impl Args for Script {

@@ -9,6 +9,7 @@ mod board;
 mod command;
 mod console;
 mod debuggee;
+mod foreign;
 mod output;
 mod prompt;
 mod show;
@@ -22,8 +23,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope::debug::client::Client;
-use opscope::debug::{AttachOptions, EventName, EventSet};
+use opscope::debug::{AttachOptions, DebugError, EventName, EventSet};
 use opscope::model::Fidelity;
+use opscope::onnx::shown_text;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -37,6 +39,7 @@ use attendant::Attendant;
 use board::{Board, News};
 use console::Console;
 use debuggee::Debuggee;
+use foreign::first_line;
 use output::Output;
 use prompt::{Prompt, Typed};
 
@@ -65,7 +68,7 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
         statistics: true,
         ..AttachOptions::default()
     };
-    client.attach(options).map_err(Failure::failed)?;
+    client.attach(options).map_err(said)?;
     let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
     let mut console = Console::new(Arc::clone(&client), Arc::clone(&board), debuggee, output);
@@ -89,17 +92,17 @@ fn subscribed(told: EventSet, own: bool) -> EventSet {
 
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
     if let Some(program) = &arguments.attach {
-        if arguments.fed != FeedArguments::default() || arguments.engine_threads.is_some() {
+        if arguments.fed.0 != FeedArguments::default() || arguments.engine_threads.is_some() {
             return Err(Failure::wrong_use("--attach takes no inputs, shapes or threads: the program has its own"));
         }
         let client = match program.parse() {
             Ok(pid) => Client::connect_pid(pid),
             Err(_) => Client::connect(Path::new(program)),
         };
-        return Ok((client.map_err(Failure::failed)?, None));
+        return Ok((client.map_err(said)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
-    let (inputs, choice) = (arguments.fed.inputs(), arguments.fed.shapes());
+    let (inputs, choice) = (arguments.fed.0.inputs(), arguments.fed.0.shapes());
     let (inputs, choice) = (inputs.map_err(Failure::wrong_use)?, choice.map_err(Failure::wrong_use)?);
     let shapes = match &choice.wishes()[..] {
         [one] => one.clone(),
@@ -116,12 +119,17 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }
 
+/// What the program said, or what is wrong with the connection to it.
+fn said(error: DebugError) -> Failure {
+    Failure::failed(first_line(&error.to_string()))
+}
+
 fn greet(client: &Client, output: Output) {
     let hello = client.hello();
     if output.json {
         output.tell("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
     } else if hello.pid != process::id() {
-        output.note(format!("Attached to process {}: {}", hello.pid, hello.program.join(" ")));
+        output.note(format!("Attached to process {}: {}", hello.pid, shown_text(&hello.program.join(" "))));
     }
 }
 

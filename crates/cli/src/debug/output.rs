@@ -6,9 +6,11 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process;
 
 use opscope::debug::DebugError;
+use opscope::onnx::shown_text;
 use serde_json::{Map, Value, json};
 
 use super::command::Usage;
+use super::foreign::first_line;
 
 /// Where results and events go.
 #[derive(Debug, Clone, Copy)]
@@ -23,25 +25,26 @@ impl Output {
     /// A result or an event: its JSON fields, which are those of an object, and its text.
     pub fn tell(&self, kind: &str, fields: Value, text: impl Display) {
         if !self.json {
-            return line(&tame(&text.to_string()));
+            return line(&each_line(&text.to_string()));
         }
         let mut object = Map::from_iter([("type".to_owned(), kind.into())]);
         if let Value::Object(fields) = fields {
             object.extend(fields);
         }
-        line(&Value::Object(object).to_string());
+        line(&escaped(&Value::Object(object).to_string()));
     }
 
     /// Something that is good to know.
     pub fn note(&self, text: impl Display) {
         if !self.quiet && !self.json {
-            line(&tame(&text.to_string()));
+            line(&each_line(&text.to_string()));
         }
     }
 
     /// The program is gone.
     pub fn gone(&self, reason: &str) {
-        self.tell("gone", json!({ "reason": reason }), format!("Nothing is left to debug: {reason}"));
+        let text = format!("Nothing is left to debug: {}", first_line(reason));
+        self.tell("gone", json!({ "reason": reason }), text);
     }
 
     /// The terminal has shown `^C`, and what comes now begins on a line of its own.
@@ -60,7 +63,7 @@ impl Output {
         }
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         // A closed stderr is no reason to stop working.
-        let _ = writeln!(io::stderr(), "error: {place}{}", tame(&message));
+        let _ = writeln!(io::stderr(), "error: {place}{}", shown_text(&message));
     }
 }
 
@@ -78,14 +81,29 @@ fn message(error: &anyhow::Error) -> String {
     }
 }
 
-/// Names of a model may hold anything: what would move a terminal's cursor, or do worse, is shown as an escape.
-fn tame(text: &str) -> Cow<'_, str> {
-    let is_wild = |c: char| c.is_control() && c != '\n';
-    if !text.contains(is_wild) {
-        return text.into();
+/// A text of several lines, each as it can be shown. What is put into a line is made so before, or it could begin one.
+fn each_line(text: &str) -> String {
+    text.split('\n').map(shown_text).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON with its own escapes in the place of what is not seen, which only its strings have.
+fn escaped(json: &str) -> Cow<'_, str> {
+    if let Cow::Borrowed(_) = shown_text(json) {
+        return json.into();
     }
-    let letter = |c: char| if is_wild(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(letter).collect()
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let is_seen = matches!(shown_text(letter.encode_utf8(&mut [0; 4])), Cow::Borrowed(_));
+        match is_seen {
+            true => text.push(letter),
+            false => {
+                let units =
+                    letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+                text.push_str(&units);
+            }
+        }
+    }
+    text.into()
 }
 
 /// Whoever reads stdout may have seen enough and closed it: that is no failure, but there is nobody left to debug for.
@@ -106,8 +124,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_of_a_name_do_not_reach_the_terminal() {
-        assert_eq!(tame("two\nlines, \u{1b}[2J, \u{9b}1m, \0"), "two\nlines, \\u{1b}[2J, \\u{9b}1m, \\u{0}");
-        assert!(matches!(tame("plain, ünïcode"), Cow::Borrowed(_)));
+    fn what_is_not_seen_is_escaped_in_json_so_that_it_reads_the_same() {
+        let value = json!({ "name": "two\nlines, \u{9b}1m, \u{202e}, \u{e0041}, ünïcode" });
+        let text = escaped(&value.to_string()).into_owned();
+        assert_eq!(text, r#"{"name":"two\nlines, \u009b1m, \u202e, \udb40\udc41, ünïcode"}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

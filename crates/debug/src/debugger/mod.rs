@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, io};
 
 use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
-use opscope_onnx::Graph;
+use opscope_onnx::{Graph, shown_text};
 
 use crate::attachment::Attachment;
 use crate::doorbell::Doorbell;
@@ -221,6 +221,6 @@ impl Shared {
 
     /// Logs. What the program does with it must not end the thread that serves debuggers, nor a run.
     pub fn log(&self, message: &str) {
-        let _ = catch_unwind(AssertUnwindSafe(|| (self.log)(message)));
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.log)(&shown_text(message))));
     }
 }

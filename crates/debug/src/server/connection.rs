@@ -2,6 +2,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use opscope_onnx::shown_text;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
 
@@ -187,7 +188,7 @@ impl Connection {
 
 /// A name as it can stand in a line of a log.
 pub(super) fn plain(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect()
+    shown_text(name).chars().take(MOST_NAME).collect()
 }
 
 /// A message as it is sent.

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use opscope_onnx::{Graph, OperatorId, ValueId};
+use opscope_onnx::{Graph, OperatorId, ValueId, shown_text};
 
 /// What a line has at most: slots, attributes, characters of a name, and of an attribute's value.
 const MOST_SLOTS: usize = 64;
@@ -56,15 +56,9 @@ fn more(line: &mut String, before: &str, all: usize, most: usize) {
 
 /// Text of the file, on one line.
 fn push(line: &mut String, text: &str, most: usize) {
-    for (count, character) in text.chars().enumerate() {
-        if count == most {
-            return line.push_str("...");
-        }
-        match character {
-            // Some editors end lines there, too.
-            '\u{2028}' | '\u{2029}' => line.extend(character.escape_unicode()),
-            control if control.is_control() => line.extend(control.escape_unicode()),
-            other => line.push(other),
-        }
+    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
+    line.push_str(&shown_text(&text[..end]));
+    if end < text.len() {
+        line.push_str("...");
     }
 }

@@ -124,9 +124,7 @@ fn perform(
         return Err(refused("hello_first", message));
     }
     if let Request::Attach(options) = request {
-        let timeout = options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT));
-        let (name, lease) = (plain(&options.name), options.lease.min(LONGEST_LEASE));
-        let attachment = debugger.attach(AttachOptions { name, lease, timeout, ..options })?;
+        let attachment = debugger.attach(within_limits(options))?;
         connection.hold(attachment);
         return Reply::done();
     }
@@ -137,6 +135,16 @@ fn perform(
         connection.told = false;
     }
     reply
+}
+
+/// What a debugger of another process may ask for.
+fn within_limits(options: AttachOptions) -> AttachOptions {
+    AttachOptions {
+        name: plain(&options.name),
+        lease: options.lease.min(LONGEST_LEASE),
+        timeout: options.timeout.map(|timeout| timeout.max(SHORTEST_TIMEOUT)),
+        ..options
+    }
 }
 
 fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<Reply, DebugError> {
@@ -299,5 +307,25 @@ impl Reply {
 
     fn after(done: Result<(), DebugError>) -> Result<Self, DebugError> {
         done.and_then(|()| Self::done())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_debugger_asks_for_has_limits() {
+        let options = AttachOptions {
+            name: "two\nlines".into(),
+            lease: Duration::MAX,
+            timeout: Some(Duration::ZERO),
+            ..AttachOptions::default()
+        };
+        let limited = within_limits(options);
+        assert_eq!((limited.lease, limited.timeout), (LONGEST_LEASE, Some(SHORTEST_TIMEOUT)));
+        assert_eq!(limited.name, "two\\u{a}lines");
+        let small = AttachOptions { lease: Duration::from_millis(20), ..AttachOptions::default() };
+        assert_eq!(within_limits(small).lease, Duration::from_millis(20));
     }
 }

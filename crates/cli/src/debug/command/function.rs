@@ -1,4 +1,5 @@
 use opscope::debug::StatisticsSummary;
+use opscope::onnx::shown_text;
 use serde_json::{Value, json};
 
 use crate::debug::show::{element_json, short};
@@ -79,7 +80,7 @@ impl Function {
             Function::L2 => number(numbers.l2),
             Function::Shape => (json!(numbers.shape), format!("{:?}", numbers.shape)),
             Function::Rank => whole(numbers.shape.len() as u64),
-            Function::Dtype => (json!(numbers.dtype), numbers.dtype.clone()),
+            Function::Dtype => (json!(numbers.dtype), shown_text(&numbers.dtype).into_owned()),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What is there: places, runs, operators, models.
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::protocol::{Backtrace, OperatorRow, ValueInfo};
+use opscope::debug::protocol::{Backtrace, BacktraceFrame, OperatorRow, ValueInfo};
 use opscope::debug::{Location, ModelId, Target};
+use opscope::onnx::shown_text;
 use serde_json::{Value, json};
 
 use super::Console;
 use super::going::{has_failed, run_of};
 use crate::debug::command::Info;
+use crate::debug::foreign::shown;
 use crate::debug::show;
 
 /// Lines of a listing at once.
@@ -39,7 +41,8 @@ impl Console {
             return Ok(());
         }
         let location = self.client.location(stop.sequence)?;
-        let place = &location.place;
+        let seen = shown(&location);
+        let place = &seen.place;
         let text = format!(
             "{} #{} {} ({}), run {}, thread {}\nstep {} of {}: {} '{}'\n{}",
             place.moment,
@@ -49,10 +52,10 @@ impl Console {
             place.run.0,
             stop.thread,
             place.kernel,
-            location.kernels,
-            location.kernel.op,
-            location.kernel.name,
-            show::inputs_and_outputs(&location),
+            seen.kernels,
+            seen.kernel.op,
+            seen.kernel.name,
+            show::inputs_and_outputs(&seen),
         );
         self.output.tell("location", json!({ "event": stop, "location": location }), text);
         Ok(())
@@ -62,7 +65,7 @@ impl Console {
     pub(super) fn backtrace(&self, most: usize) -> Result<()> {
         let stop = self.stop_in_run()?;
         let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
-        let rows = frames.iter().map(|frame| {
+        let rows = frames.iter().map(shown).map(|frame: BacktraceFrame| {
             let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
             [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
         });
@@ -97,7 +100,7 @@ impl Console {
         let here = here.filter(|_| self.model().is_ok_and(|here| here == model));
         let lines = source.text.lines().enumerate().map(|(number, line)| {
             let mark = if here == Some(first - 1 + number) { "=>" } else { "  " };
-            format!("{mark} #{:<4} {line}", first - 1 + number)
+            format!("{mark} #{:<4} {}", first - 1 + number, shown_text(line))
         });
         let text = lines.collect::<Vec<_>>().join("\n");
         let lines: Vec<&str> = source.text.lines().collect();
@@ -146,7 +149,7 @@ impl Console {
         let tensors = side(&location);
         let text = match tensors.is_empty() {
             true => format!("The operator has no {kind}."),
-            false => show::tensors(&tensors, location.place.moment),
+            false => show::tensors(&shown(&tensors), location.place.moment),
         };
         self.output.tell(kind, json!({ "tensors": tensors }), text);
         Ok(())
@@ -156,7 +159,9 @@ impl Console {
         let location = self.client.location(self.stop_in_run()?.sequence)?;
         let text = match location.attributes.is_empty() {
             true => "The operator has no attributes.".to_owned(),
-            false => show::table(location.attributes.iter().map(|(name, value)| [format!("  {name}"), value.clone()])),
+            false => {
+                show::table(shown(&location.attributes).into_iter().map(|(name, value)| [format!("  {name}"), value]))
+            }
         };
         self.output.tell("attributes", json!({ "attributes": location.attributes }), text);
         Ok(())
@@ -166,7 +171,7 @@ impl Console {
         let status = self.client.status()?;
         let current = self.stop().ok().map(|stop| stop.sequence);
         let rows = status.runs.iter().map(|run| {
-            let stop = run.stopped.and_then(|event| self.board.stop(event));
+            let stop = run.stopped.and_then(|event| self.board.stop(event)).as_ref().map(shown);
             let place = match (&stop, run.stopped) {
                 (Some(stop), _) => stop.kind.place().map_or("stopped".to_owned(), |place| {
                     let moment = if has_failed(stop) { "failed at".to_owned() } else { place.moment.to_string() };
@@ -204,9 +209,9 @@ impl Console {
             let target: Target = pattern.parse()?;
             return Err(self.with_nearest(&target, anyhow::anyhow!("no operator is called '{pattern}'")));
         }
-        let lines = rows
-            .iter()
-            .map(|row| [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]);
+        let lines = rows.iter().map(shown).map(|row: OperatorRow| {
+            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]
+        });
         let text = show::table(lines);
         self.output.tell("operators", json!({ "model": model, "operators": rows }), text);
         Ok(())
@@ -225,7 +230,8 @@ impl Console {
                 (place.operator, 0)
             }
         };
-        let operator = self.client.operator(model, index)?;
+        let info = self.client.operator(model, index)?;
+        let operator = shown(&info);
         let mut text =
             format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
         if others > 0 {
@@ -240,7 +246,7 @@ impl Console {
         for (name, value) in &operator.attributes {
             text.push_str(&format!("\n  {name} = {value}"));
         }
-        self.output.tell("operator", json!({ "model": model, "operator": operator }), text);
+        self.output.tell("operator", json!({ "model": model, "operator": info }), text);
         Ok(())
     }
 
@@ -259,7 +265,8 @@ impl Console {
         let mut infos = Vec::new();
         let mut text = Vec::new();
         for model in &models {
-            let info = self.client.model(model.model)?;
+            let whole = self.client.model(model.model)?;
+            let info = shown(&whole);
             let mark = if current == Some(model.model) && models.len() > 1 { "* " } else { "" };
             text.push(format!(
                 "{mark}Model {}: {} ({}), {}, {}",
@@ -267,12 +274,12 @@ impl Console {
                 info.name,
                 info.path,
                 show::count(u64::from(info.operators), "operator"),
-                model.fidelity
+                shown_text(&model.fidelity)
             ));
             for (kind, values) in [("input", &info.inputs), ("output", &info.outputs)] {
                 text.extend(values.iter().map(|value| format!("  {kind:<6}  {}", of_the_file(value))));
             }
-            infos.push(info);
+            infos.push(whole);
         }
         if models.is_empty() {
             text.push("The program has no model loaded.".to_owned());
@@ -310,7 +317,7 @@ impl Console {
         let text = format!(
             "process {}: {}\n{}, {}, {} stopped",
             hello.pid,
-            hello.program.join(" "),
+            shown_text(&hello.program.join(" ")),
             show::count(status.models.len() as u64, "model"),
             show::count(status.runs.len() as u64, "run"),
             show::count(status.stopped.len() as u64, "thread"),

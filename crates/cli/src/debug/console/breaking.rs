@@ -9,6 +9,7 @@ use opscope::spelling::did_you_mean;
 use serde_json::json;
 
 use super::Console;
+use crate::debug::foreign::first_line;
 use crate::debug::show;
 
 impl Console {
@@ -85,7 +86,7 @@ impl Console {
                 (true, true) => "once",
                 (true, false) => "on",
             };
-            let trouble = info.trouble.as_ref().map(|trouble| format!("! {trouble}")).unwrap_or_default();
+            let trouble = info.trouble.as_ref().map(|trouble| format!("! {}", first_line(trouble))).unwrap_or_default();
             [info.id.to_string(), state.to_owned(), show::breakpoint(info), hits, trouble]
         });
         let text = match breakpoints.is_empty() {
@@ -131,7 +132,7 @@ impl Console {
                 && self.conditional.remove(&info.id)
             {
                 let fields = json!({ "breakpoint": info.id, "reason": trouble });
-                let reason = trouble.lines().next().unwrap_or_default();
+                let reason = first_line(trouble);
                 let text = format!("note: breakpoint {} cannot be evaluated: {reason}", info.id);
                 self.output.tell("trouble", fields, text);
             }

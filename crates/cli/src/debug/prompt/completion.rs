@@ -1,9 +1,11 @@
 //! What Tab completes: commands, operators, types, values, tensors, files.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope::debug::client::Client;
 use opscope::debug::{EventName, ModelId};
+use opscope::onnx::shown_text;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -118,6 +120,8 @@ impl Names {
             }
         }
         for list in [&mut names.operators, &mut names.types, &mut names.values] {
+            // What cannot be shown cannot be typed.
+            list.retain(|name| matches!(shown_text(name), Cow::Borrowed(_)));
             list.sort();
             list.dedup();
         }

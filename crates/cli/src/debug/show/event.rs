@@ -1,12 +1,16 @@
 use opscope::debug::{Event, EventKind, Exception, Location, NonFinite, NonFiniteInput, Origin, OutputSummary, Place};
 
+use opscope::onnx::shown_text;
+
 use super::number::short;
 use super::{count, inputs_and_outputs};
 use crate::debug::board::Untold;
 use crate::debug::debuggee::RunEnd;
+use crate::debug::foreign::shown;
 
 /// A run that stopped: why and where, and what can be looked at.
 pub fn stopped(event: &Event, location: Option<&Location>) -> String {
+    let event = &shown(event);
     let mut text = match &event.kind {
         EventKind::Breakpoint { place, breakpoints } => {
             let numbers: Vec<String> = breakpoints.iter().map(ToString::to_string).collect();
@@ -26,7 +30,7 @@ pub fn stopped(event: &Event, location: Option<&Location>) -> String {
         _ => told(event),
     };
     if let Some(location) = location {
-        let tensors = inputs_and_outputs(location);
+        let tensors = inputs_and_outputs(&shown(location));
         if !tensors.is_empty() {
             text.push('\n');
             text.push_str(&tensors);
@@ -37,6 +41,7 @@ pub fn stopped(event: &Event, location: Option<&Location>) -> String {
 
 /// Something that happened.
 pub fn told(event: &Event) -> String {
+    let event = &shown(event);
     let more = match event.coalesced {
         0 => String::new(),
         count => format!(" (and {count} more of this kind)"),
@@ -78,14 +83,15 @@ pub fn told(event: &Event) -> String {
 /// How a run of our own ended.
 pub fn ended(end: &RunEnd, aborted: bool) -> String {
     let run = end.run.0;
-    match &end.outcome {
+    let text = match &end.outcome {
         Ok(outputs) => {
             let outputs: Vec<String> = outputs.iter().map(ToString::to_string).collect();
             format!("Run {run} ended: {}", outputs.join(", "))
         }
         Err(_) if aborted => format!("Run {run} was ended"),
         Err(error) => format!("Run {run} failed: {error}"),
-    }
+    };
+    shown_text(&text).into_owned()
 }
 
 /// What happened that nobody looked at for too long.

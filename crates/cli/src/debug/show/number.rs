@@ -1,9 +1,11 @@
 use opscope::debug::StatisticsSummary;
 use opscope::debug::protocol::{HistogramInfo, Ranked};
+use opscope::onnx::shown_text;
 use opscope::tensor::Element;
 use serde_json::{Value, json};
 
 use super::{table, tensor_form};
+use crate::debug::foreign::shown;
 
 /// A number of things.
 pub fn count(number: u64, what: &str) -> String {
@@ -12,6 +14,7 @@ pub fn count(number: u64, what: &str) -> String {
 
 /// Statistics, in a few lines.
 pub fn statistics(reference: &str, numbers: &StatisticsSummary) -> String {
+    let numbers = &shown(numbers);
     let number = |number: Option<f64>| number.map_or("none".to_owned(), short);
     let finite = numbers.count - numbers.nan - numbers.positive_infinite - numbers.negative_infinite;
     let rows = [
@@ -49,7 +52,7 @@ pub fn histogram(reference: &str, histogram: &HistogramInfo) -> String {
 
 /// The largest elements and where they are.
 pub fn top(elements: &[Ranked]) -> String {
-    table(elements.iter().map(|element| [format!("  {}", element.value), format!("{:?}", element.index)]))
+    table(elements.iter().map(|element| [format!("  {}", shown_text(&element.value)), format!("{:?}", element.index)]))
 }
 
 /// An element as JSON. What JSON has no number for is a text: `nan`, `inf`, `-inf`.

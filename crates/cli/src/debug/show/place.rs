@@ -1,5 +1,7 @@
 use opscope::debug::{BreakpointInfo, Fate, Location, Moment, Target, TensorInfo};
 
+use opscope::onnx::shown_text;
+
 use super::table;
 
 /// A tensor's type and shape, as in `float32 [8, 10]`.
@@ -93,6 +95,10 @@ pub fn fate(fate: &Fate) -> String {
 
 /// A breakpoint in a line: where it is, and when it stops.
 pub fn breakpoint(info: &BreakpointInfo) -> String {
+    shown_text(&described(info)).into_owned()
+}
+
+fn described(info: &BreakpointInfo) -> String {
     let spec = &info.spec;
     let mut text = format!("{} {}", info.moment, spec.target);
     if let Some(run) = spec.run {
@@ -132,11 +138,13 @@ pub fn fates(info: &BreakpointInfo) -> Vec<String> {
         info.locations.iter().filter(|location| matches!(location.fate, Fate::Fused { .. } | Fate::Removed));
     let mut lines: Vec<String> = elsewhere
         .map(|location| format!("     #{} {}, {}", location.operator, location.name, fate(&location.fate)))
+        .map(|line| shown_text(&line).into_owned())
         .collect();
     if lines.len() > MOST {
         let more = lines.len() - MOST;
         lines.truncate(MOST);
-        lines.push(format!("     and {more} more; `info operators {}` lists them all", info.spec.target));
+        let target = info.spec.target.to_string();
+        lines.push(format!("     and {more} more; `info operators {}` lists them all", shown_text(&target)));
     }
     lines
 }
