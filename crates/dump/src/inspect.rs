@@ -1,6 +1,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use opscope_onnx::shown_text;
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ impl Inspection {
     }
 
     fn problems(&self) -> String {
-        self.dump.problems.iter().map(|problem| format!("problem: {problem}\n")).collect()
+        self.dump.problems.iter().map(|problem| format!("problem: {}\n", shown_text(problem))).collect()
     }
 
     /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
@@ -116,16 +117,23 @@ impl Inspection {
 
     fn heading(&self) -> String {
         let size: u64 = self.dump.tensors.iter().map(|tensor| tensor.bytes).sum();
-        let mut text = format!("{}: {} tensors, {}", self.dump.path.display(), self.dump.tensors.len(), bytes(size));
+        let mut text = format!(
+            "{}: {} tensors, {}",
+            shown_text(&self.dump.path.to_string_lossy()),
+            self.dump.tensors.len(),
+            bytes(size)
+        );
         if let Some(manifest) = &self.dump.manifest {
             let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
             let (model, engine) = (&manifest.model, &manifest.engine);
-            text += &format!(", {state}\nmodel {} ({}), ", model.path, model.xxh3);
-            text += &format!("{} {}, {} fidelity\n", engine.name, engine.version, manifest.fidelity);
+            text += &format!(", {state}\nmodel {} ({}), ", shown_text(&model.path), shown_text(&model.xxh3));
+            let said = [&engine.name, &engine.version, &manifest.fidelity].map(|said| shown_text(said));
+            let [name, version, fidelity] = said;
+            text += &format!("{name} {version}, {fidelity} fidelity\n");
             if manifest.missing_count > 0 {
                 text += &format!("{} tensors are missing; the manifest names them\n", manifest.missing_count);
             }
-            manifest.errors.iter().for_each(|error| text += &format!("error: {error}\n"));
+            manifest.errors.iter().for_each(|error| text += &format!("error: {}\n", shown_text(error)));
         } else {
             text.push('\n');
         }

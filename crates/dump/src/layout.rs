@@ -1,5 +1,7 @@
 //! Text for terminals.
 
+use opscope_onnx::shown_text;
+
 /// The widest column, in characters; what is longer loses its middle.
 const WIDEST: usize = 48;
 
@@ -59,7 +61,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 fn clipped(cell: &str) -> String {
-    let printable: Vec<char> = cell.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let printable: Vec<char> = shown_text(cell).chars().collect();
     if printable.len() <= WIDEST {
         return printable.iter().collect();
     }

@@ -3,7 +3,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-pub mod onnx;
+pub mod made_models;
 pub mod running;
 pub mod tensors;
 
