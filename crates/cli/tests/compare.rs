@@ -489,3 +489,32 @@ fn names_that_would_move_the_cursor_or_forge_a_line_are_escapes_in_the_verdict()
         assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
     }
 }
+
+#[test]
+fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
+    let place = Workplace::new();
+    for (name, input) in [
+        ("digits_cnn.onnx", "digits_cnn.input.image.npy"),
+        ("tiny_transformer.onnx", "tiny_transformer.input.hidden_states.npy"),
+    ] {
+        let (model, input, all, outputs) =
+            (model(name), model(input), format!("{name}-all"), format!("{name}-outputs"));
+        for (run, io) in [(&all, "all"), (&outputs, "outputs")] {
+            place.benchmark_well(&[&model, "--input", &input, "--dump", "--dump-io", io, "-o", ".", "-od", run]);
+        }
+        let (all, outputs) = (format!("dump/{all}"), format!("dump/{outputs}"));
+        for arguments in [&[&*all, &all][..], &[&outputs, &outputs], &[&model, &all, "--input", &input]] {
+            let ended = compare(&place, &[arguments, &["--json"]].concat());
+            assert_eq!(
+                (ended.code, &ended.json()["complete"]),
+                (Some(0), &true.into()),
+                "{arguments:?}: {}",
+                ended.stderr
+            );
+        }
+    }
+    // An input of the model that differs is found where the dump has it.
+    let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
+    let ended = compare(&place, &[&[&*model("digits_cnn.onnx")], &other[..]].concat());
+    assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));
+}
