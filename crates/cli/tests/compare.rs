@@ -4,7 +4,7 @@ mod process;
 
 use std::fs;
 
-use process::onnx::{FLOAT16, FLOAT32, chain, renamed, with_changed_initializer};
+use process::made_models::{FLOAT16, FLOAT32, chain, renamed, with_changed_initializer};
 use process::{Ended, Workplace, csv, end, model};
 use serde_json::Value;
 
@@ -461,4 +461,60 @@ fn a_dump_that_points_outside_of_itself_is_not_followed() {
             assert!(!ended.stderr.contains("root:"), "{ended:?}");
         }
     }
+}
+
+#[test]
+fn names_that_would_move_the_cursor_or_forge_a_line_are_escapes_in_the_verdict() {
+    let place = Workplace::new();
+    // The input gets a name of the same length that would turn the text around it or begin a line of its own.
+    let (sum, product) = (chain(3, "Add", FLOAT32), chain(3, "Mul", FLOAT32));
+    for (name, model) in [("sum.onnx", sum), ("product.onnx", product)] {
+        place.write(name, renamed(&model, &[("v0", "\n\r"), ("v2", "\u{1b}\u{7}")]));
+    }
+    let ended = compare(&place, &["product.onnx", "sum.onnx"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stdout.contains("its input 0 '\\u{a}\\u{d}'") && ended.stdout.contains("\\u{1b}\\u{7}"), "{ended:?}");
+    let wild: Vec<char> = ended.stdout.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert!(wild.is_empty(), "{ended:?}");
+    // A manifest and an index can hold anything, too.
+    let dumps = Dumps::new();
+    let copy = dumps.changed("copy", |_| ());
+    let manifest = dumps.place.text("copy/manifest.json").replace("\"complete\": true", "\"complete\": false");
+    let hostile = "\"errors\": [\"\\u001b[2J\\u202e\\nFORGED\"]";
+    dumps.place.write("copy/manifest.json", manifest.replace("\"errors\": []", hostile));
+    let inspected = end(&mut dumps.place.command(&["inspect", copy]));
+    for ended in [dumps.compare(&[copy, EXAMPLE]), inspected] {
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        assert!(ended.stdout.contains("\\u{1b}[2J\\u{202e}\\u{a}FORGED"), "{ended:?}");
+        assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{ended:?}");
+    }
+}
+
+#[test]
+fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
+    let place = Workplace::new();
+    for (name, input) in [
+        ("digits_cnn.onnx", "digits_cnn.input.image.npy"),
+        ("tiny_transformer.onnx", "tiny_transformer.input.hidden_states.npy"),
+    ] {
+        let (model, input, all, outputs) =
+            (model(name), model(input), format!("{name}-all"), format!("{name}-outputs"));
+        for (run, io) in [(&all, "all"), (&outputs, "outputs")] {
+            place.benchmark_well(&[&model, "--input", &input, "--dump", "--dump-io", io, "-o", ".", "-od", run]);
+        }
+        let (all, outputs) = (format!("dump/{all}"), format!("dump/{outputs}"));
+        for arguments in [&[&*all, &all][..], &[&outputs, &outputs], &[&model, &all, "--input", &input]] {
+            let ended = compare(&place, &[arguments, &["--json"]].concat());
+            assert_eq!(
+                (ended.code, &ended.json()["complete"]),
+                (Some(0), &true.into()),
+                "{arguments:?}: {}",
+                ended.stderr
+            );
+        }
+    }
+    // An input of the model that differs is found where the dump has it.
+    let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
+    let ended = compare(&place, &[&[&*model("digits_cnn.onnx")], &other[..]].concat());
+    assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));
 }

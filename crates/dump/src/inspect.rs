@@ -100,7 +100,7 @@ impl Inspection {
     }
 
     fn problems(&self) -> String {
-        self.dump.problems.iter().map(|problem| format!("problem: {problem}\n")).collect()
+        self.dump.problems.iter().map(|problem| format!("problem: {}\n", shown_text(problem))).collect()
     }
 
     /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_dump::{
-    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, KeepSink, Place, Position, Request,
-    Selection, Sink, StoredDump,
+    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, IoSelection, KeepSink, Place,
+    Position, Request, Selection, Sink, StoredDump,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -65,11 +65,18 @@ pub fn compare_run(
     inputs: &[Tensor],
     mut options: CompareOptions,
 ) -> Result<Comparison, CompareError> {
+    let mut io = IoSelection::Outputs;
     let (kept, hidden, problems) = match reference {
-        Reference::Dump(dump) => (Arc::clone(dump), HashSet::new(), Vec::new()),
+        Reference::Dump(dump) => {
+            // What an operator takes is looked at where the dump has it, too.
+            if way.fidelity == Fidelity::Exact && dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input)) {
+                io = IoSelection::All;
+            }
+            (Arc::clone(dump), HashSet::new(), Vec::new())
+        }
         Reference::Run(reference) => {
             let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
-            let ran = reference.run(inputs, Box::new(sink))?;
+            let ran = reference.run(inputs, Box::new(sink), io)?;
             options.same_inputs = true;
             (Arc::new(StoredDump { path: reference.label().into(), ..keeper.dump() }), ran.hidden, ran.missing)
         }
@@ -78,7 +85,7 @@ pub fn compare_run(
         options.graph = Some(Arc::new(Graph::load(&way.model).map_err(SessionError::from)?));
     }
     let (sink, comparer) = CompareSink::new(kept, options);
-    let ran = way.run(inputs, Box::new(sink))?;
+    let ran = way.run(inputs, Box::new(sink), io)?;
     let mut comparison = comparer.comparison(&way.label());
     comparison.problems.extend(problems);
     let is_in =
@@ -105,7 +112,7 @@ impl Way {
     }
 
     /// Runs once and brings every value that can be seen to a sink.
-    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>) -> Result<Ran, CompareError> {
+    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Ran, CompareError> {
         let mut session = Session::load(&self.model, self.fidelity, self.threads)?;
         let inputs = fitted(inputs, session.graph());
         if self.fidelity == Fidelity::Optimised
@@ -121,7 +128,7 @@ impl Way {
             Fidelity::Optimised => hidden(graph, &*plan),
         };
         let dumper = Dumper::new();
-        let selection = Selection { name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
+        let selection = Selection { io, name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
         dumper.subscribe(sink, Request { selection, ..Request::default() })?;
         dumper.add_plan(&**session.model(), &*plan)?;
         let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };

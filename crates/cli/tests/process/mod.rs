@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod disk;
+pub mod made_models;
 pub mod onnx;
 pub mod running;
 pub mod tensors;

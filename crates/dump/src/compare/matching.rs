@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use std::str::FromStr;
 
@@ -100,10 +100,6 @@ impl Matcher {
         Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by }
     }
 
-    pub fn places(&self) -> &[Place] {
-        &self.places
-    }
-
     /// What belongs to a tensor.
     pub fn find(&self, place: &Place) -> Option<(usize, MatchedBy)> {
         let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
@@ -127,8 +123,8 @@ impl Matcher {
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
     }
 
-    /// Of several places the one of the same run; where one side does not tell runs apart, the first. Outputs before
-    /// inputs, unless an input is looked for.
+    /// Of several places the one of the same run, best of the same operator; where one side does not tell runs apart, the
+    /// first. Outputs before inputs, unless an input is looked for.
     fn nearest(&self, place: &Place, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
             let run = self.places[**index].run;
@@ -136,10 +132,30 @@ impl Matcher {
         };
         let likeness = |index: &&usize| {
             let other = &self.places[**index];
-            (other.run != place.run, other.io != place.io, other.slot != place.slot, **index)
+            (
+                other.run != place.run,
+                other.operator != place.operator,
+                other.io != place.io,
+                other.slot != place.slot,
+                **index,
+            )
         };
         found.iter().filter(fits).min_by_key(likeness).copied()
     }
+}
+
+/// The places that were not used, and whose values were not used in another place of the same run either: what an operator
+/// takes is what another one gave.
+pub(super) fn unused<'p>(places: impl Iterator<Item = &'p Place> + Clone, used: &[bool]) -> Vec<Place> {
+    let both = places.zip(used);
+    let compared: HashSet<_> =
+        both.clone().filter(|(_, used)| **used).filter_map(|(place, _)| value_key(place)).collect();
+    let is_left = |place: &Place| value_key(place).is_none_or(|value| !compared.contains(&value));
+    both.filter(|(place, used)| !**used && is_left(place)).map(|(place, _)| place.clone()).collect()
+}
+
+fn value_key(place: &Place) -> Option<(Option<u64>, &str)> {
+    Some((place.run, place.value.as_deref()?))
 }
 
 fn operator_key(place: &Place) -> Option<(String, Io, usize)> {

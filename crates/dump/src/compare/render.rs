@@ -1,6 +1,6 @@
-use serde_json::{Value, json};
-
+use opscope_onnx::shown_text;
 use opscope_tensor::Difference;
+use serde_json::{Value, json};
 
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
 use crate::Place;
@@ -49,17 +49,18 @@ impl Comparison {
         }
         for (places, side) in [(&self.only_in_tensors, &self.tensors), (&self.only_in_reference, &self.reference)] {
             if let Some(first) = places.first() {
-                text += &format!("{} only in {side}, the first is {}\n", tensors(places.len()), first.label());
+                let (side, first) = (shown_text(side), first.label());
+                text += &format!("{} only in {side}, the first is {}\n", tensors(places.len()), shown_text(&first));
             }
         }
         if !self.only_in_tensors.is_empty() && !self.only_in_reference.is_empty() {
             text += "these were not matched; if they were renamed, --match position or --mapping says what belongs together\n";
         }
         if let Some(first) = self.fused.first() {
-            let fused = tensors(self.fused.len());
+            let (fused, first) = (tensors(self.fused.len()), first.label());
             text += &format!(
                 "{fused} only on one side, because the other one's plan is fused; the first is {}\n",
-                first.label()
+                shown_text(&first)
             );
         }
         if self.rows.iter().any(|row| matches!(row.outcome, Outcome::Summarised(_))) {
@@ -67,7 +68,7 @@ impl Comparison {
                      agree do not\n";
         }
         for problem in &self.problems {
-            text += &format!("problem: {problem}\n");
+            text += &format!("problem: {}\n", shown_text(problem));
         }
         let within = self.rows.iter().filter(|row| row.is_within()).count();
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
@@ -86,20 +87,24 @@ impl Comparison {
             (Some(operator), None) => format!("operator '{operator}'"),
             _ => format!("tensor '{}'", row.place.label()),
         };
-        let mut text = format!("first to diverge: {operator}, {}\n", outcome(row));
+        let mut text = format!("first to diverge: {}, {}\n", shown_text(&operator), shown_text(&outcome(row)));
         for input in &divergence.inputs {
             let compared = match input.row {
                 Some(row) => outcome(&self.rows[row]),
                 None if input.given => "the same, as it was given to both sides".into(),
                 None => "not captured".into(),
             };
-            text += &format!("  its input {} '{}': {compared}\n", input.slot, input.value);
+            let (value, compared) = (shown_text(&input.value), shown_text(&compared));
+            text += &format!("  its input {} '{value}': {compared}\n", input.slot);
         }
         text += &match &divergence.blame {
             Blame::Operator => "  its inputs are right: it is this operator\n".into(),
             Blame::Inputs => "  what it takes was different already\n".into(),
             Blame::Initializers(names) => {
-                format!("  its inputs are right, but initializers that it takes differ: {}\n", names.join(", "))
+                format!(
+                    "  its inputs are right, but initializers that it takes differ: {}\n",
+                    shown_text(&names.join(", "))
+                )
             }
             Blame::Unknown => {
                 "  whether it is this operator cannot be told: its inputs were not all captured\n".to_owned()

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
 
-use super::matching::Matcher;
+use super::matching::{Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::outcome::Ending;
 use crate::{Answer, Closed, Noted, Piece, Place, Sink, StoredDump, Stream};
@@ -172,13 +172,12 @@ impl Comparer {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let reference = &self.reference;
         let incomplete = reference.incomplete().map(|reason| format!("the reference is not complete: {reason}"));
-        let unused = reference.tensors.iter().zip(&state.used).filter(|(_, used)| !**used);
         let comparison = Comparison {
             tensors: tensors.into(),
             reference: reference.path.display().to_string(),
             rows: state.rows.clone(),
             only_in_tensors: state.only_in_tensors.clone(),
-            only_in_reference: unused.map(|(tensor, _)| tensor.place.clone()).collect(),
+            only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &state.used),
             fused: Vec::new(),
             initializers: Vec::new(),
             divergence: None,

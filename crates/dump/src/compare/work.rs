@@ -6,7 +6,7 @@ use std::thread;
 
 use opscope_tensor::DifferenceAccumulator;
 
-use super::matching::{MatchedBy, Matcher};
+use super::matching::{MatchedBy, Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::{DumpKind, StoredDump, StoredTensor};
 
@@ -28,7 +28,6 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     }
     let mut used = vec![false; reference.tensors.len()];
     pairs.iter().for_each(|pair| used[pair.2] = true);
-    let unused = matcher.places().iter().zip(&used).filter(|(_, used)| !**used);
     let problems = [tensors, reference].into_iter().flat_map(|dump| {
         let place = dump.path.display().to_string();
         let incomplete = dump.incomplete().map(|reason| format!("the dump is not complete: {reason}"));
@@ -40,7 +39,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             reference: reference.path.display().to_string(),
             rows: rows(&pairs, options),
             only_in_tensors,
-            only_in_reference: unused.map(|(place, _)| place.clone()).collect(),
+            only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &used),
             fused: Vec::new(),
             initializers: Vec::new(),
             divergence: None,

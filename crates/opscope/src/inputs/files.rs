@@ -112,9 +112,10 @@ impl Piece {
         let unreadable = |reason: String| InputError::Read { path: path.to_owned(), reason };
         let name = || input.name.clone();
         let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-        let (file, dtype, shape, size) = if is_npy {
+        let (header, file, dtype, shape, size) = if is_npy {
             let (header, file) = npy::open(path).map_err(|error| unreadable(error.to_string()))?;
-            (file, header.dtype, header.shape, header.data_bytes)
+            let (dtype, shape, size) = (header.dtype, header.shape.clone(), header.data_bytes);
+            (Some(header), file, dtype, shape, size)
         } else {
             let opened = open_regular(path).and_then(|file| Ok((file.metadata()?.len() as usize, file)));
             let (length, file) = opened.map_err(|error| unreadable(error.to_string()))?;
@@ -140,7 +141,7 @@ impl Piece {
             if let Some(batch) = part.first_mut() {
                 *batch /= parts;
             }
-            (file, dtype, part, length)
+            (None, file, dtype, part, length)
         };
         if let Some(expected) = input.dtype.filter(|&expected| expected != dtype) {
             return Err(InputError::Type { path: path.to_owned(), name: name(), expected, found: dtype });
@@ -159,13 +160,13 @@ impl Piece {
         if size as u64 > available_memory() {
             return Err(InputError::TooLarge { name: name(), shape });
         }
-        let tensor = if is_npy {
-            drop(file);
-            npy::read_file(path).map_err(|error| unreadable(error.to_string()))?
-        } else {
-            let mut bytes = Vec::with_capacity(size);
-            file.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-            Tensor::new(dtype, shape, bytes).map_err(|error| unreadable(error.to_string()))?
+        let tensor = match header {
+            Some(header) => npy::read_opened(header, file).map_err(|error| unreadable(error.to_string()))?,
+            None => {
+                let mut bytes = Vec::with_capacity(size);
+                file.take(size as u64).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+                Tensor::new(dtype, shape, bytes).map_err(|error| unreadable(error.to_string()))?
+            }
         };
         let tensor = tensor.reshaped(fitting).map_err(|error| unreadable(error.to_string()))?;
         Ok(Self { path: path.to_owned(), tensor })

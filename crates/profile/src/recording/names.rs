@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use opscope_model::{Fidelity, Kernel, TensorType};
 use opscope_onnx::{Dim, Graph, Value, ValueId};
@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const SCHEMA: &str = "opscope.names/1";
 /// The file's name.
 pub(crate) const NAMES: &str = "names.jsonl";
+
+/// The longest line that is read. The operators of the largest graphs take some megabytes.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// A line of `names.jsonl`. Lines are added while the recording grows; a line that was cut off is left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -192,12 +195,22 @@ impl NamesLine {
 
 impl Names {
     /// Reads the lines, as far as they are whole.
-    pub(crate) fn read(from: impl BufRead) -> io::Result<Self> {
+    pub(crate) fn read(mut from: impl BufRead) -> io::Result<Self> {
         let mut names = Self::default();
         let mut graphs: HashMap<usize, Vec<NamedOperator>> = HashMap::new();
-        for line in from.split(b'\n') {
-            let line = line?;
-            if line.is_empty() {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                break;
+            }
+            if read as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
+                // Nothing that follows can be a line of ours.
+                names.damaged_lines += 1;
+                break;
+            }
+            if line == b"\n" {
                 continue;
             }
             match serde_json::from_slice(&line) {
@@ -308,6 +321,15 @@ impl TensorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_line_ends_is_not_read_to_its_end() {
+        let header = b"{\"line\":\"header\",\"schema\":\"opscope.names/1\"}\n\n";
+        let marker = b"{\"line\":\"marker\",\"marker\":1,\"name\":\"one\"}\n";
+        let mut endless = io::BufReader::new(header.chain(&marker[..]).chain(io::repeat(b'x')));
+        let names = Names::read(&mut endless).expect("it can be read");
+        assert_eq!((names.damaged_lines, names.markers.len()), (1, 1));
+    }
 
     #[test]
     fn the_unit_of_a_counter_stands_in_brackets_at_the_end_of_its_text() {

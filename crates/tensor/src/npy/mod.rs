@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use header::{ByteOrder, Header};
-pub use read::{data, open, read, read_file};
+pub use read::{data, open, read, read_file, read_opened};
 pub use write::{header, write};
 
 /// Why an `.npy` file could not be read or written.

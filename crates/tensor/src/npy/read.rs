@@ -40,7 +40,15 @@ pub fn open(path: &Path) -> Result<(Header, File), NpyError> {
 /// # Errors
 /// As [`read`], and when the file cannot be read or there is no memory for it.
 pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
-    let (header, mut file) = open(path)?;
+    let (header, file) = open(path)?;
+    read_opened(header, file)
+}
+
+/// Reads the rest of a file that was [opened](open).
+///
+/// # Errors
+/// When it cannot be read, or there is no memory for it.
+pub fn read_opened(header: Header, mut file: File) -> Result<Tensor, NpyError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(header.data_bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     bytes.resize(header.data_bytes, 0);
@@ -62,7 +70,7 @@ pub fn data(path: &Path) -> Result<Box<dyn Read + Send>, NpyError> {
     }
     match header.data_bytes {
         bytes if bytes > LARGEST_COLUMN_MAJOR => Err(NpyError::ColumnMajor { bytes }),
-        _ => Ok(Box::new(Cursor::new(read_file(path)?.bytes().to_vec()))),
+        _ => Ok(Box::new(Cursor::new(read_opened(header, file)?.bytes().to_vec()))),
     }
 }
 
