@@ -74,7 +74,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
                 print(if request.reporting.json { json.to_string() } else { fits })?;
                 return Ok(Exit::Done);
             }
-            Session::with_graph(Arc::new(graph), job.fidelity(), job.engine_threads)
+            Session::with_graph(Arc::new(graph), &job.load_options())
                 .map_err(JobError::from)
                 .and_then(|session| job.run_in(&session, &surroundings))
         }

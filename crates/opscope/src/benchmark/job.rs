@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use opscope_clock::{Calibration, ClockPair};
 use opscope_debug::Debugger;
 use opscope_dump::{DumpError, Estimate, Request};
-use opscope_model::Fidelity;
+use opscope_model::{Fidelity, LoadBudget, LoadOptions};
 use opscope_onnx::Graph;
 use opscope_profile::{Format, ProfileError, ProfilerOptions};
 use opscope_tensor::Tensor;
@@ -38,6 +38,8 @@ pub struct Job {
     pub repetition: Repetition,
     /// Threads within an operator.
     pub engine_threads: NonZeroUsize,
+    /// What loading the model may take.
+    pub load_budget: LoadBudget,
     /// Samples in a run, for the throughput; from the first input if none.
     pub batch_size: Option<u64>,
     /// Where the outputs and the summary go, and how outputs are written; nowhere if none.
@@ -202,6 +204,7 @@ impl Job {
             shapes: vec![ShapeWish::Smallest],
             repetition: Repetition { loops: 1, warmups: 1, until_stable: None, concurrent: NonZeroUsize::MIN },
             engine_threads: NonZeroUsize::MIN,
+            load_budget: LoadBudget::default(),
             batch_size: None,
             output: None,
             output_batch_axis: 0,
@@ -221,13 +224,18 @@ impl Job {
         }
     }
 
+    /// How the model is loaded.
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions { budget: self.load_budget, ..LoadOptions::new(self.fidelity(), self.engine_threads) }
+    }
+
     /// Loads the model and does everything.
     ///
     /// # Errors
     /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
     pub fn run(&self, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
         (surroundings.stage)(Stage::Loading);
-        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        let session = Session::open(&self.model, &self.load_options())?;
         self.run_in(&session, surroundings)
     }
 
@@ -277,7 +285,7 @@ impl Job {
     /// As [`run`](Self::run), as far as nothing runs.
     pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
         let Instrumentation::Dump { request, .. } = &self.instrumentation else { return Ok(Vec::new()) };
-        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        let session = Session::open(&self.model, &self.load_options())?;
         request.selection.check(session.graph()).map_err(JobError::Selection)?;
         let estimate = |shapes: &ShapeWish| {
             let inputs = self.inputs(&session, shapes)?;
