@@ -65,6 +65,10 @@ impl<'a> Search<'a> {
 
     /// Compares form after form, until one is right. Returns `None` where the exact plan does not run either.
     pub fn run(self) -> Option<Verification> {
+        // The exact plan would be over it, too.
+        if matches!(self.own, Err(EngineError::OverBudget { .. })) {
+            return None;
+        }
         let skipped = |because| Some(Verification::of(Outcome::Skipped { because }, Vec::new()));
         if let Some(because) = self.skipped {
             return skipped(because);
