@@ -25,7 +25,8 @@ fn refused_in(place: &Workplace, arguments: &[&str], code: i32, says: &[&str]) {
 #[test]
 fn a_missing_empty_cut_or_foreign_model_file() {
     refused(&["nowhere.onnx"], 2, &["nowhere.onnx", "cannot be read"]);
-    refused(&["/"], 2, &["is not a regular file"]);
+    refused(&["/"], 2, &["is not a regular file but a directory"]);
+    refused(&["/dev/zero"], 2, &["is not a regular file but a device"]);
     refused(&[&fixture("empty.onnx")], 2, &["empty.onnx", "is empty"]);
     refused(&[&fixture("truncated.onnx")], 2, &["truncated.onnx", "is not an ONNX model, or is cut short or damaged"]);
     refused(&[&fixture("text.onnx")], 2, &["text.onnx", "is not an ONNX model"]);

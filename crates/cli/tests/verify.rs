@@ -2,7 +2,8 @@
 
 mod process;
 
-use process::{Workplace, end, fixture, model};
+use opscope::tensor::{Tensor, npy};
+use process::{Workplace, end, fixture, model, tensors};
 use serde_json::Value;
 
 #[test]
@@ -46,4 +47,23 @@ fn what_is_computed_in_another_type_is_said() {
     let notes = &ended.json()["notes"];
     assert!(notes[0].as_str().unwrap().contains("float16 in float32"), "{notes}");
     assert_eq!(place.benchmark_well(&[&model("digits_cnn.onnx"), "--json"]).json()["notes"], Value::Null);
+}
+
+/// The engine's kernels drop a NaN where the exact plan hands it on.
+#[test]
+fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
+    let place = Workplace::new();
+    let image = tensors::read(model("digits_cnn.input.image.npy"));
+    let mut bytes = image.bytes().to_vec();
+    bytes[400..404].copy_from_slice(&f32::NAN.to_le_bytes());
+    let with_nan = Tensor::new(image.dtype(), image.shape().to_vec(), bytes).unwrap();
+    let mut file = Vec::new();
+    npy::write(&with_nan.view(), &mut file).unwrap();
+    place.write("nan.npy", file);
+    let digits = model("digits_cnn.onnx");
+    let ended = place.benchmark_well(&[&digits, "--input", "nan.npy", "--verify", "on"]);
+    let said = "gives other outputs";
+    let is_named = |line: &str| line.contains(said) && line.contains("NaN or infinite in one of the two only");
+    assert!(ended.stdout.lines().any(is_named), "{}", ended.stdout);
+    assert!(ended.stdout.contains("it runs with the exact plan"), "{}", ended.stdout);
 }

@@ -4,6 +4,7 @@
 //! is read out of a tensor that has none.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use tract_onnx::pb::NodeProto;
 use tract_onnx::prelude::{DatumType, InferenceFact, Tensor};
@@ -38,7 +39,7 @@ enum Rule {
     Window(usize),
     /// The number of leading axes that both inputs have, fewer than either has.
     BatchAxes(&'static str),
-    /// The lists of a tree's nodes belong together, and every one leads on to a later one.
+    /// The lists of nodes are trees.
     Trees,
 }
 
@@ -108,7 +109,9 @@ fn rules(op_type: &str) -> &'static [Rule] {
         "GridSample" => &[AtLeast(0, 3), AtLeast(1, 3)],
         "GroupNormalization" => &[AtLeast(0, 2), Between(Attribute("num_groups"), 1, i32::MAX as i64)],
         "Hardmax" | "LogSoftmax" | "Softmax" => &[AtLeast(0, 1), Axes(AXIS)],
+        "If" => &[Number(0)],
         "InstanceNormalization" => &[AtLeast(0, 3), Exactly(1, 1), Exactly(2, 1)],
+        "Loop" => &[Number(0), Number(1)],
         "LRN" => &[AtLeast(0, 2), Between(Attribute("size"), 1, i32::MAX as i64)],
         "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => &[AtLeast(0, 1), Axes(AXIS)],
         "LinearClassifier" | "LinearRegressor" | "Normalizer" => &[AtLeast(0, 1)],
@@ -339,33 +342,43 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// A tree's nodes are read without a look at what they refer to.
+    /// The engine follows a tree's nodes without a look at where they lead to, and takes their ids as their places.
     fn check_trees(&self) -> Result<(), String> {
         let list = |name: &'static str| self.numbers(Attribute(name)).unwrap_or_default();
-        let (trees, nodes) = (list("nodes_treeids"), list("nodes_nodeids"));
+        let (trees, nodes, features) = (list("nodes_treeids"), list("nodes_nodeids"), list("nodes_featureids"));
         let next = ["nodes_truenodeids", "nodes_falsenodeids"].map(list);
-        let features = list("nodes_featureids");
-        let count = nodes.len();
-        let modes = self.node.attribute.iter().find(|attribute| attribute.name == "nodes_modes");
-        let is_leaf = |node: usize| {
-            modes.and_then(|modes| modes.strings.get(node)).is_some_and(|mode| mode.as_slice() == b"LEAF")
-        };
-        if [&trees, &features, &next[0], &next[1]].iter().any(|list| list.len() != count) {
-            return Err(format!("its lists of nodes have different lengths; nodes_nodeids has {count}"));
+        if [&trees, &features, &next[0], &next[1]].iter().any(|list| list.len() != nodes.len()) {
+            return Err(format!("its lists of nodes have different lengths; nodes_nodeids has {}", nodes.len()));
         }
+        let modes = self.node.attribute.iter().find(|attribute| attribute.name == "nodes_modes");
+        let is_leaf = |place: usize| {
+            modes.and_then(|modes| modes.strings.get(place)).is_some_and(|mode| mode.as_slice() == b"LEAF")
+        };
+        let all: HashSet<(i64, i64)> = trees.iter().copied().zip(nodes.iter().copied()).collect();
+        let mut sizes: HashMap<i64, i64> = HashMap::new();
+        trees.iter().for_each(|tree| *sizes.entry(*tree).or_default() += 1);
         let width = self.dims(0).and_then(|dims| dims.last().copied().flatten()).unwrap_or(i64::MAX);
-        for node in (0..count).filter(|node| !is_leaf(*node)) {
-            if !(0..width).contains(&features[node]) {
-                return Err(format!("node {node} of its trees takes feature {} of {width}", features[node]));
+        let mut reached = HashSet::new();
+        for (place, (&tree, &node)) in trees.iter().zip(nodes.iter()).enumerate() {
+            if all.len() != nodes.len() || !(0..sizes[&tree]).contains(&node) {
+                return Err(format!("the nodes of tree {tree} are not numbered from 0 to {}", sizes[&tree] - 1));
             }
-            for next in &next {
-                // The engine follows the nodes as they are numbered in a tree, which begins with 0.
-                if next[node] <= nodes[node] {
-                    return Err(format!("node {node} of its trees leads back to node {}", next[node]));
+            if is_leaf(place) {
+                continue;
+            }
+            if !(0..width).contains(&features[place]) {
+                return Err(format!("node {node} of tree {tree} asks for feature {} of {width}", features[place]));
+            }
+            for next in next.iter().map(|next| next[place]) {
+                // What is reached once at most, and not from below, is no circle.
+                if next == 0 || !all.contains(&(tree, next)) || !reached.insert((tree, next)) {
+                    return Err(format!("node {node} of tree {tree} leads to {next}, which makes no tree"));
                 }
             }
         }
-        Ok(())
+        let labels = self.node.attribute.iter().filter(|attribute| attribute.name.starts_with("classlabels_"));
+        let labels = labels.map(|labels| labels.ints.len() + labels.strings.len()).sum::<usize>();
+        self.check_between(Attribute("class_ids"), 0, (labels as i64 - 1).max(0))
     }
 
     /// What is known of an input.

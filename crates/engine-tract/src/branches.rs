@@ -29,7 +29,9 @@ pub(crate) fn decided_at(model: &InferenceModel, node: usize) -> Option<bool> {
 }
 
 fn condition(model: &InferenceModel, outlet: OutletId) -> Option<bool> {
-    model.outlet_fact(outlet).ok()?.value.concretize()?.cast_to_scalar::<bool>().ok()
+    let value = model.outlet_fact(outlet).ok()?.value.concretize()?;
+    // tract reads a number even where there is none.
+    if value.len() == 1 { value.cast_to_scalar::<bool>().ok() } else { None }
 }
 
 /// Puts the branches that are taken in the place of their nodes.

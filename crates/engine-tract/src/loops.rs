@@ -63,7 +63,7 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
         name.map(|name| {
             let outlet = parsed.outlets_by_name.get(name)?;
             let value = parsed.model.outlet_fact(*outlet).ok()?.value.concretize()?;
-            value.cast_to_scalar::<i64>().ok()
+            if value.len() == 1 { value.cast_to_scalar::<i64>().ok() } else { None }
         })
     };
     // Without a limit it is the condition that ends it.

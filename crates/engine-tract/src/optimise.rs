@@ -323,3 +323,25 @@ fn negates_too_little(model: &TypedModel, node: &TypedNode, patch: &TypedModelPa
     let is_drawn_in = || patch.context.iter().any(|step| step == "declutter_channel_arithmetic_succ");
     next.slot == 1 && is_asymmetric && is_drawn_in()
 }
+
+#[cfg(test)]
+mod tests {
+    use tract_onnx::prelude::TypedFact;
+    use tract_onnx::tract_core::internal::tvec;
+    use tract_onnx::tract_core::ops::identity::Identity;
+
+    use super::*;
+
+    #[test]
+    fn a_model_of_many_operators_is_not_rewritten_and_that_is_said() {
+        let mut model = TypedModel::default();
+        for index in 0..MOST_REWRITTEN {
+            model.add_node(format!("{index}"), Identity, tvec!(TypedFact::dt_scalar(f32::datum_type()))).unwrap();
+        }
+        assert_eq!(Form::Full.too_many_operators(&model), None);
+        model.add_node("last", Identity, tvec!(TypedFact::dt_scalar(f32::datum_type()))).unwrap();
+        let said = Form::Full.too_many_operators(&model).unwrap();
+        assert!(said.contains("20001") && said.contains("no rewrites"), "{said}");
+        assert_eq!(Form::Plain.too_many_operators(&model), None, "it has no rewrites anyway");
+    }
+}

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use opscope_onnx::Graph;
+use opscope_tensor::DType;
 use tract_onnx::Onnx;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, tensor_shape_proto, type_proto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
+    tensor_shape_proto, type_proto,
 };
 use tract_onnx::prelude::Framework;
 use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
@@ -49,10 +51,12 @@ struct Writer {
 impl Writer {
     fn write_out(&mut self, graph: &mut GraphProto) {
         graph.input.iter_mut().for_each(forget_names_of_dimensions);
+        graph.initializer.iter_mut().for_each(give_length);
         for node in &mut graph.node {
             self.name_outputs(node);
             give_default(node);
             for attribute in &mut node.attribute {
+                attribute.t.iter_mut().chain(&mut attribute.tensors).for_each(give_length);
                 for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
                     self.write_out_body(inner);
                 }
@@ -132,6 +136,20 @@ fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
         if let Some(tensor_shape_proto::dimension::Value::DimParam(_)) = dim.value {
             dim.value = None;
         }
+    }
+}
+
+/// Data beside the file without a length is as long as its shape needs; tract takes the file to its end.
+fn give_length(tensor: &mut TensorProto) {
+    let elements = tensor.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(usize::try_from(*dim).ok()?));
+    let bytes = DType::from_onnx(tensor.data_type).zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));
+    tensor.external_data.retain(|entry| !entry.value.is_empty());
+    if tensor.external_data.iter().all(|entry| entry.key != "length")
+        && !tensor.external_data.is_empty()
+        && let Some(bytes) = bytes
+    {
+        let entry = StringStringEntryProto { key: "length".to_owned(), value: bytes.to_string() };
+        tensor.external_data.push(entry);
     }
 }
 

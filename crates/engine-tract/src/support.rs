@@ -6,7 +6,7 @@ use opscope_tensor::DType;
 use tract_onnx::Onnx;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
-use crate::{loops, names, tensors};
+use crate::{attributes, loops, names, tensors};
 
 /// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
 /// vendor's `Relu` would be executed as if it were ONNX's.
@@ -81,6 +81,10 @@ fn check_node(node: &NodeProto, name: &str, framework: &Onnx) -> Result<(), Engi
                 domain => format!("{domain}.{}", node.op_type),
             },
         });
+    }
+    // What is known without the inputs; the rest is checked when they are.
+    if let Err(reason) = attributes::check(node, &[]) {
+        return Err(EngineError::Load { node: Some(name.to_owned()), reason });
     }
     if node.op_type == "If" { Ok(()) } else { check_bodies(node, name, framework) }
 }

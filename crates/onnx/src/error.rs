@@ -14,8 +14,13 @@ pub enum OnnxError {
         source: io::Error,
     },
     /// Something other than a regular file.
-    #[error("the model {0:?} is not a regular file")]
-    NotAFile(PathBuf),
+    #[error("the model {path:?} is not a regular file but {kind}")]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there: `a directory`.
+        kind: &'static str,
+    },
     /// Nothing in it.
     #[error("the model {0:?} is empty; an .onnx file was expected")]
     Empty(PathBuf),

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use crate::load::other_than_a_file;
 use crate::proto::TensorProto;
 
 /// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the
@@ -33,8 +34,8 @@ pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<
         return Err(format!("'{location}' is a link that leads out of the model's directory"));
     }
     let metadata = fs::metadata(&file).map_err(|error| format!("'{location}': {error}"))?;
-    if !metadata.is_file() {
-        return Err(format!("'{location}' is not a regular file"));
+    if let Some(kind) = other_than_a_file(&metadata.file_type()) {
+        return Err(format!("'{location}' is not a regular file but {kind}"));
     }
     if let Some(length) = length.filter(|&length| length != needed) {
         return Err(format!("its length is given as {length} bytes, its shape needs {needed}"));

@@ -1,7 +1,8 @@
 //! From a path to a [`Graph`].
 
-use std::fs::File;
+use std::fs::{self, File, FileType};
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use prost::Message;
@@ -63,16 +64,29 @@ fn damage(error: &prost::DecodeError) -> String {
 
 fn read(path: &Path) -> Result<Bytes, OnnxError> {
     let failed = |source| OnnxError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(OnnxError::NotAFile(path.to_owned()));
+    // Before it is opened: a pipe without a writer would keep this waiting.
+    if let Some(kind) = other_than_a_file(&fs::metadata(path).map_err(failed)?.file_type()) {
+        return Err(OnnxError::NotAFile { path: path.to_owned(), kind });
     }
+    let mut file = File::open(path).map_err(failed)?;
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om")) {
         return Err(OnnxError::OfflineModel(path.to_owned()));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;
     Ok(Bytes::from(bytes))
+}
+
+/// What something is that is not a regular file.
+pub(crate) fn other_than_a_file(found: &FileType) -> Option<&'static str> {
+    let kinds = [
+        (found.is_file(), None),
+        (found.is_dir(), Some("a directory")),
+        (found.is_fifo(), Some("a named pipe")),
+        (found.is_socket(), Some("a socket")),
+        (found.is_char_device() || found.is_block_device(), Some("a device")),
+    ];
+    kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind)).unwrap_or(Some("something else"))
 }
 
 /// `ai.onnx` is another way to write the empty domain.

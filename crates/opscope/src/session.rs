@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
-use opscope_model::{Engine, EngineError, Fidelity, Instrument, LoadOptions, Model, PlanForm, RunId, RunInfo};
+use opscope_model::{
+    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, PlanForm, RunId, RunInfo,
+};
 use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
@@ -16,6 +18,7 @@ pub struct Session {
     engine: Arc<dyn Engine>,
     model: Arc<dyn Model>,
     threads: NonZeroUsize,
+    budget: LoadBudget,
     loading: (Ticks, Ticks),
     /// The number of the next run.
     next_run: AtomicU64,
@@ -39,9 +42,17 @@ impl Session {
     /// # Errors
     /// When the file is not a model that can run, or the engine lacks something that it needs.
     pub fn load(path: &Path, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
+        Self::open(path, &LoadOptions::new(fidelity, threads))
+    }
+
+    /// Reads a model and loads it into the embedded engine, with any options.
+    ///
+    /// # Errors
+    /// When the file is not a model that can run, or the engine lacks something that it needs.
+    pub fn open(path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
-        let mut session = Self::with_graph(graph, fidelity, threads)?;
+        let mut session = Self::with_graph(graph, options)?;
         session.loading.0 = start;
         Ok(session)
     }
@@ -50,8 +61,8 @@ impl Session {
     ///
     /// # Errors
     /// When the engine lacks something that it needs.
-    pub fn with_graph(graph: Arc<Graph>, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
-        Ok(Self::with_engine(Arc::new(TractEngine), graph, &LoadOptions::new(fidelity, threads))?)
+    pub fn with_graph(graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, SessionError> {
+        Ok(Self::with_engine(Arc::new(TractEngine), graph, options)?)
     }
 
     /// Loads a graph into an engine.
@@ -62,7 +73,8 @@ impl Session {
         let start = Ticks::now();
         let model = engine.load(graph, options)?;
         let loading = (start, Ticks::now());
-        Ok(Self { engine, model, threads: options.threads, loading, next_run: AtomicU64::new(0) })
+        let LoadOptions { threads, budget, .. } = *options;
+        Ok(Self { engine, model, threads, budget, loading, next_run: AtomicU64::new(0) })
     }
 
     /// The same model with the same engine, loaded in another way.
@@ -80,7 +92,12 @@ impl Session {
     /// When the engine has no such form.
     pub fn in_form(&self, form: PlanForm) -> Result<Self, EngineError> {
         let form = Some(form);
-        self.with_options(&LoadOptions { form, ..LoadOptions::new(Fidelity::Optimised, self.threads) })
+        self.with_options(&LoadOptions { form, ..self.options(Fidelity::Optimised) })
+    }
+
+    /// The options to load the same model at this fidelity, with the same threads and budget.
+    pub fn options(&self, fidelity: Fidelity) -> LoadOptions {
+        LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) }
     }
 
     /// Runs once, on the calling thread, and gives copies of the outputs. The instruments watch in this order: what the

@@ -33,6 +33,7 @@ pub fn from_request(request: &BenchmarkRequest) -> Result<Job, Failure> {
             concurrent: repetition.concurrent_runs,
         },
         engine_threads: repetition.engine_threads.unwrap_or(NonZeroUsize::MIN),
+        load_budget: request.load_budget,
         batch_size: request.batch_size.map(Into::into),
         verify: VerifyOptions { when: request.verify, kept_in: cache_directory() },
         output_batch_axis: request.output_batch_axis,

@@ -81,7 +81,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
                 let printed = if request.reporting.json { print_json(json) } else { print(shown_text(&fits)) };
                 return printed.map(|()| Exit::Done);
             }
-            Session::with_graph(Arc::new(graph), job.fidelity(), job.engine_threads)
+            Session::with_graph(Arc::new(graph), &job.load_options())
                 .map_err(JobError::from)
                 .and_then(|session| job.run_in(&session, &surroundings))
         }

@@ -2,6 +2,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use opscope::model::LoadBudget;
 use opscope::verify::Verify;
 
 use super::dump::DumpArguments;
@@ -32,6 +33,9 @@ pub struct BenchmarkArguments {
     pub model: Option<PathBuf>,
     #[command(flatten)]
     pub fed: FeedArguments,
+    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    #[arg(long, value_name = "N", help_heading = MODEL)]
+    pub load_budget: Option<LoadBudget>,
     /// Measured runs per set of inputs; 1 if not given
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,

@@ -3,6 +3,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use opscope::model::LoadBudget;
 use opscope::verify::Verify;
 
 use super::dump::DumpArguments;
@@ -24,6 +25,8 @@ pub struct BenchmarkRequest {
     pub output_batch_axis: usize,
     /// How often.
     pub repetition: Repetition,
+    /// What loading the model may take.
+    pub load_budget: LoadBudget,
     /// Whether the optimised plan is compared with the exact one.
     pub verify: Verify,
     /// Where results go; they are only printed when there is none.

@@ -36,6 +36,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
             concurrent_runs: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
             engine_threads: threads("--engine-threads", arguments.engine_threads)?,
         },
+        load_budget: arguments.load_budget.unwrap_or_default(),
         verify: arguments.verify.unwrap_or_default(),
         output,
         instrument,

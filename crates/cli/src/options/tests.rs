@@ -84,6 +84,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("until-stable", "2.5%", "m.onnx", Works(|r| r.repetition.until_stable == Some(Percent(2.5)))),
     ("duration", "2.5", "m.onnx", Works(|r| r.repetition.duration == Some(Duration::from_millis(2500)))),
     ("verify", "off", "m.onnx", Works(|r| r.verify == Verify::Off)),
+    ("load-budget", "4", "m.onnx", Works(|r| r.load_budget.factor() == 4)),
     ("threads", "4", "m.onnx", Works(|r| r.repetition.concurrent_runs.get() == 4)),
     ("engine-threads", "2", "m.onnx", Works(|r| r.repetition.engine_threads == NonZeroUsize::new(2))),
     ("batch-size", "8", "m.onnx", Works(|r| r.batch_size == NonZeroU64::new(8))),

@@ -125,6 +125,67 @@ fn what_onnx_does_not_allow_is_refused_before_the_engines_rules_see_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A tree of a root and two leaves, whose lists may be changed.
+fn tree(changed: Option<(&str, [i64; 3])>) -> Arc<Graph> {
+    let texts = |name: &str, values: &[&str]| AttributeProto {
+        r#type: AttributeType::Strings as i32,
+        strings: values.iter().map(|text| text.as_bytes().to_vec()).collect(),
+        ..attribute(name)
+    };
+    let reals = |name: &str, values: &[f32]| AttributeProto {
+        r#type: AttributeType::Floats as i32,
+        floats: values.to_vec(),
+        ..attribute(name)
+    };
+    let mut attributes = vec![
+        list("nodes_treeids", &[0, 0, 0]),
+        list("nodes_nodeids", &[0, 1, 2]),
+        list("nodes_featureids", &[0, 0, 0]),
+        list("nodes_truenodeids", &[1, 0, 0]),
+        list("nodes_falsenodeids", &[2, 0, 0]),
+        texts("nodes_modes", &["BRANCH_LEQ", "LEAF", "LEAF"]),
+        reals("nodes_values", &[0.5, 0.0, 0.0]),
+        list("class_treeids", &[0, 0]),
+        list("class_nodeids", &[1, 2]),
+        list("class_ids", &[0, 1]),
+        reals("class_weights", &[1.0, 1.0]),
+        list("classlabels_int64s", &[10, 20]),
+    ];
+    if let Some((name, numbers)) = changed {
+        let place = attributes.iter_mut().find(|attribute| attribute.name == name).unwrap();
+        place.ints = numbers[..place.ints.len()].to_vec();
+    }
+    Builder::default()
+        .input("x", DataType::Float, &[D::N(1), D::N(2)])
+        .node_with("bad", "ai.onnx.ml::TreeEnsembleClassifier", &["x"], &["label", "scores"], attributes)
+        .output("label")
+        .output("scores")
+        .graph()
+}
+
+#[test]
+fn nodes_that_are_no_tree_are_refused() {
+    let x = [Tensor::from_f32(vec![1, 2], &[0.7, 0.0]).unwrap()];
+    let plan = |graph: &Arc<Graph>| load(graph, Fidelity::Exact)?.plan(&x);
+    let good = plan(&tree(None)).unwrap();
+    assert_eq!(run(&*good, &x).unwrap()[0].bytes(), 20i64.to_le_bytes());
+    for (name, numbers) in [
+        ("nodes_truenodeids", [0, 0, 0]),
+        ("nodes_truenodeids", [2, 0, 0]),
+        ("nodes_falsenodeids", [1 << 40, 0, 0]),
+        ("nodes_featureids", [2, 0, 0]),
+        ("nodes_featureids", [-1, 0, 0]),
+        ("nodes_nodeids", [0, 1, 1 << 40]),
+        ("nodes_nodeids", [0, 1, 1]),
+        ("class_ids", [0, 9, 0]),
+    ] {
+        match plan(&tree(Some((name, numbers)))).map(drop) {
+            Err(EngineError::Load { node: Some(node), .. }) if node == "bad" => {}
+            other => panic!("{name} {numbers:?}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn shapes_that_do_not_belong_together_are_refused_when_the_plan_is_made() {
     let node = |shape: &[D], other: &[i64], op_type: &str, attributes: Vec<AttributeProto>| {

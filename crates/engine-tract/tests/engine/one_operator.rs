@@ -54,6 +54,12 @@ const WHOLE: &[i64] = &[
     i64::MIN,
 ];
 
+const FLOATS: &[DataType] =
+    &[DataType::Float, DataType::Float, DataType::Float, DataType::Float, DataType::Float16, DataType::Double];
+
+const INTEGERS: &[DataType] =
+    &[DataType::Int64, DataType::Int64, DataType::Int32, DataType::Uint8, DataType::Int8, DataType::Bool];
+
 const REAL: &[f32] = &[0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 1e30, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
 
 /// Attributes of any operator, with what they hold.
@@ -187,6 +193,8 @@ pub fn draw(draw: &mut impl Draw, operators: &[&str]) -> Vec<u8> {
         name => ("", name),
     };
     let mut node = NodeProto { op_type: op_type.to_owned(), domain: domain.to_owned(), ..NodeProto::default() };
+    // Most inputs have one shape and type, so that more than the first check is reached.
+    let common = (shape(draw), draw.one_of(FLOATS));
     for index in 0..1 + draw.below(4) {
         let name = format!("x{index}");
         node.input.push(if draw.below(12) == 0 { String::new() } else { name.clone() });
@@ -195,7 +203,11 @@ pub fn draw(draw: &mut impl Draw, operators: &[&str]) -> Vec<u8> {
         if index > 0 && draw.below(2) == 0 {
             graph.initializer.push(constant(draw, name, is_whole));
         } else {
-            graph.input.push(input(draw, name, is_whole));
+            let (dims, dtype) = match draw.below(4) {
+                0 => (shape(draw), draw.one_of(if is_whole { INTEGERS } else { FLOATS })),
+                _ => (common.0.clone(), if is_whole { DataType::Int64 } else { common.1 }),
+            };
+            graph.input.push(input(name, dims, dtype));
         }
     }
     for index in 0..1 + draw.below(3) / 2 {
@@ -218,24 +230,12 @@ fn shape(draw: &mut impl Draw) -> Vec<i64> {
     (0..draw.below(6)).map(|_| draw.one_of(&[1, 2, 3, 4, 5, 0])).collect()
 }
 
-fn input(draw: &mut impl Draw, name: String, is_whole: bool) -> ValueInfoProto {
+fn input(name: String, dims: Vec<i64>, dtype: DataType) -> ValueInfoProto {
     let dim = |number| tensor_shape_proto::Dimension {
         value: Some(tensor_shape_proto::dimension::Value::DimValue(number)),
         ..tensor_shape_proto::Dimension::default()
     };
-    let dtype = if is_whole {
-        draw.one_of(&[
-            DataType::Int64,
-            DataType::Int64,
-            DataType::Int32,
-            DataType::Uint8,
-            DataType::Int8,
-            DataType::Bool,
-        ])
-    } else {
-        draw.one_of(&[DataType::Float, DataType::Float, DataType::Float, DataType::Float16, DataType::Double])
-    };
-    let shape = TensorShapeProto { dim: shape(draw).into_iter().map(dim).collect() };
+    let shape = TensorShapeProto { dim: dims.into_iter().map(dim).collect() };
     let tensor = type_proto::Tensor { elem_type: dtype as i32, shape: Some(shape) };
     let r#type = TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() };
     ValueInfoProto { name, r#type: Some(r#type), ..ValueInfoProto::default() }

@@ -100,6 +100,14 @@ fn at_exact_fidelity_operators_that_compare_hand_nan_on() {
     assert_unary("Tanh", &[], &x, &[NAN, 1.0, -1.0, -0.964_027_6, 0.995_054_8], &exact);
     assert_unary("Exp", &[], &x, &[NAN, INF, 0.0, 0.135_335_28, 20.085_537], &exact);
     assert_unary("Erf", &[], &x, &[NAN, 1.0, -1.0, -0.995_322_3, 0.999_977_9], &exact);
+    let bounds =
+        |graph: Builder| graph.initializer(floats("low", &[], &[-1.0])).initializer(floats("high", &[], &[2.0]));
+    let clip = bounds(Builder::default().input("x", DataType::Float, &dims(&[5])))
+        .node("node", "Clip", &["x", "low", "high"], &["y"])
+        .output("y")
+        .graph();
+    let input = [Tensor::from_f32(vec![5], &x).unwrap()];
+    assert_close(&values(&outputs(&clip, &input, Fidelity::Exact)[0]), &[NAN, 2.0, -1.0, -1.0, 2.0], "Clip");
     // This one compares with an ordinary `Where`, so that NaN is not above the threshold.
     assert_unary("ThresholdedRelu", &[], &x, &[0.0, INF, 0.0, 0.0, 3.0], &exact);
     for (op_type, expected) in [("Max", [NAN, NAN, 1.0]), ("Min", [NAN, NAN, -4.0])] {
@@ -164,6 +172,8 @@ fn extremes_know_infinity_and_nothing() {
     let graph = unary("ReduceMax", vec![numbers("axes", &[0]), int("keepdims", 0)], &[2, 2]);
     let input = [Tensor::from_f32(vec![2, 2], &[1.0, 2.0, NAN, -1.0]).unwrap()];
     assert_close(&values(&outputs(&graph, &input, Fidelity::Exact)[0]), &[NAN, 2.0], "ReduceMax");
+    let graph = unary("ReduceMin", vec![numbers("axes", &[0]), int("keepdims", 0)], &[2, 2]);
+    assert_close(&values(&outputs(&graph, &input, Fidelity::Exact)[0]), &[NAN, -1.0], "ReduceMin");
 }
 
 #[test]

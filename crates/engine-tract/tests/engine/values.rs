@@ -1,13 +1,16 @@
 //! What each operator computed, against what another implementation computed.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use opscope_model::{Action, Dispatch, Fidelity, Interest, RunId, RunObserver, Which};
-use opscope_onnx::{Producer, ValueId};
+use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::pb::{StringStringEntryProto, TensorProto};
 
-use crate::files::{FIDELITIES, MODELS, json, members, mismatch, planned, run, tensor};
+use crate::builder::{Builder, D, floats};
+use crate::files::{FIDELITIES, MODELS, json, load, members, mismatch, planned, run, tensor};
 
 /// Keeps a copy of every value of the file that a run computes.
 #[derive(Default)]
@@ -73,6 +76,35 @@ fn outputs_are_the_same_at_both_fidelities() {
                 let expected = tensor(&format!("{model}.output.{name}.npy"));
                 assert_eq!(mismatch(found, &expected), None, "{model}, '{name}', {fidelity}");
             }
+        }
+    }
+}
+
+#[test]
+fn data_beside_the_file_is_as_long_as_its_shape_where_no_length_is_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let beside: Vec<u8> = (0..8).flat_map(|number| (number as f32).to_le_bytes()).collect();
+    std::fs::write(directory.path().join("w.bin"), beside).unwrap();
+    let entry = |key: &str, value: &str| StringStringEntryProto { key: key.to_owned(), value: value.to_owned() };
+    for (entries, expected) in [
+        (vec![entry("location", "w.bin")], [0.0, 1.0]),
+        (vec![entry("location", "w.bin"), entry("offset", "8"), entry("length", "")], [2.0, 3.0]),
+        (vec![entry("location", "w.bin"), entry("offset", "")], [0.0, 1.0]),
+    ] {
+        let weight = TensorProto {
+            float_data: vec![],
+            data_location: Some(1),
+            external_data: entries,
+            ..floats("w", &[2], &[])
+        };
+        let model = Builder::default().input("x", DataType::Float, &[D::N(2)]).initializer(weight);
+        let path = directory.path().join("model.onnx");
+        std::fs::write(&path, model.node("add", "Add", &["x", "w"], &["y"]).output("y").bytes()).unwrap();
+        let graph = Arc::new(Graph::load(&path).unwrap());
+        let x = [Tensor::from_f32(vec![2], &[0.0; 2]).unwrap()];
+        for fidelity in FIDELITIES {
+            let plan = load(&graph, fidelity).unwrap().plan(&x).unwrap();
+            assert_eq!(run(&*plan, &x).unwrap()[0], Tensor::from_f32(vec![2], &expected).unwrap());
         }
     }
 }

@@ -90,6 +90,20 @@ fn what_is_outside_missing_short_or_not_a_file_is_named() {
 }
 
 #[test]
+fn a_pipe_or_a_device_is_refused_with_what_it_is_and_not_waited_for() {
+    let outer = directory();
+    let pipe = outer.path().join("model/pipe.bin");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let error = load(outer.path(), &file(&[("location", "pipe.bin")])).unwrap_err();
+    assert!(error.contains("'pipe.bin' is not a regular file but a named pipe"), "{error}");
+    for (path, kind) in [(pipe.as_path(), "a named pipe"), (Path::new("/dev/zero"), "a device")] {
+        let error = Graph::load(path).unwrap_err().to_string();
+        assert!(error.contains(kind), "{error}");
+    }
+}
+
+#[test]
 fn data_of_attributes_and_inner_graphs_is_checked_as_well() {
     let outer = directory();
     let stolen = || tensor(&[("location", "../secret.bin")]);

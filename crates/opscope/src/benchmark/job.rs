@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use opscope_clock::{Calibration, ClockPair};
 use opscope_debug::Debugger;
 use opscope_dump::{DumpError, Estimate, Request};
-use opscope_model::Fidelity;
+use opscope_model::{Fidelity, LoadBudget, LoadOptions};
 use opscope_onnx::Graph;
 use opscope_profile::{Format, ProfileError, ProfilerOptions, write_whole};
 use opscope_tensor::Tensor;
@@ -40,6 +40,8 @@ pub struct Job {
     pub repetition: Repetition,
     /// Threads within an operator.
     pub engine_threads: NonZeroUsize,
+    /// What loading the model may take.
+    pub load_budget: LoadBudget,
     /// Samples in a run, for the throughput; from the first input if none.
     pub batch_size: Option<u64>,
     /// Where the outputs and the summary go, and how outputs are written; nowhere if none.
@@ -210,6 +212,7 @@ impl Job {
                 concurrent: NonZeroUsize::MIN,
             },
             engine_threads: NonZeroUsize::MIN,
+            load_budget: LoadBudget::default(),
             batch_size: None,
             output: None,
             output_batch_axis: 0,
@@ -229,13 +232,18 @@ impl Job {
         }
     }
 
+    /// How the model is loaded.
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions { budget: self.load_budget, ..LoadOptions::new(self.fidelity(), self.engine_threads) }
+    }
+
     /// Loads the model and does everything.
     ///
     /// # Errors
     /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
     pub fn run(&self, surroundings: &Surroundings<'_>) -> Result<Report, JobError> {
         (surroundings.stage)(Stage::Loading);
-        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        let session = Session::open(&self.model, &self.load_options())?;
         self.run_in(&session, surroundings)
     }
 
@@ -299,7 +307,7 @@ impl Job {
     /// As [`run`](Self::run), as far as nothing runs.
     pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
         let Instrumentation::Dump { request, .. } = &self.instrumentation else { return Ok(Vec::new()) };
-        let session = Session::load(&self.model, self.fidelity(), self.engine_threads)?;
+        let session = Session::open(&self.model, &self.load_options())?;
         request.selection.check(session.graph(), u64::MAX).map_err(JobError::Selection)?;
         let estimate = |(_, inputs): &(&ShapeWish, Inputs)| {
             let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);

@@ -1,6 +1,6 @@
 //! Made-up inputs.
 
-use opscope_onnx::Graph;
+use opscope_onnx::{Attribute, Dim, Graph, Operator, Value};
 use opscope_tensor::{DType, Tensor};
 
 use super::InputError;
@@ -12,8 +12,8 @@ pub enum Data {
     /// Zeros.
     Zero,
     /// Valid for the element type, and the same for the same seed: floating-point numbers from 0 to 1 (a half-precision
-    /// one with all of its digits), `bool` and wide integers 0 or 1 (so that they are valid as indices), 8-bit integers of
-    /// their whole range.
+    /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that the
+    /// graph takes as indices into tables of the file, as token ids are, are places in the smallest of these.
     Random(u64),
 }
 
@@ -41,14 +41,36 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
             dtype.bytes_of(elements).filter(|&bytes| bytes as u64 <= machine::memory()).ok_or_else(too_large)?;
         let bytes = match &mut random {
             None => vec![0; bytes],
-            Some(random) => fill(dtype, elements, random).ok_or_else(no_data)?,
+            Some(random) => fill(dtype, elements, indices(graph, value), random).ok_or_else(no_data)?,
         };
         Tensor::new(dtype, shape.clone(), bytes).map_err(|_| no_data())
     };
     graph.inputs.iter().zip(shapes).map(tensor).collect()
 }
 
-fn fill(dtype: DType, elements: usize, random: &mut fastrand::Rng) -> Option<Vec<u8>> {
+/// The integers that an input may hold, counted from zero.
+fn indices(graph: &Graph, input: &Value) -> u64 {
+    let rows = |operator: &Operator| {
+        let &[Some(table), Some(taken), ..] = &operator.inputs[..] else { return None };
+        if operator.op_type != "Gather" || taken != input.id {
+            return None;
+        }
+        let shape = graph.value(table).shape.as_ref()?;
+        let axis = match operator.attributes.get("axis") {
+            Some(Attribute::Int(axis)) => *axis,
+            _ => 0,
+        };
+        let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
+        match shape.get(usize::try_from(axis).ok()?)? {
+            Dim::Fixed(rows) => Some(*rows as u64),
+            Dim::Symbol(_) => None,
+        }
+    };
+    let tables = input.consumers.iter().filter_map(|operator| rows(graph.operator(*operator)));
+    tables.min().unwrap_or(2).max(1)
+}
+
+fn fill(dtype: DType, elements: usize, indices: u64, random: &mut fastrand::Rng) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(dtype.bytes_of(elements)?);
     for _ in 0..elements {
         match dtype {
@@ -59,10 +81,34 @@ fn fill(dtype: DType, elements: usize, random: &mut fastrand::Rng) -> Option<Vec
             DType::U8 | DType::I8 => bytes.push(random.u8(..)),
             DType::Bool => bytes.push(random.u8(0..2)),
             DType::U16 | DType::I16 => bytes.extend(random.u16(0..2).to_le_bytes()),
-            DType::U32 | DType::I32 => bytes.extend(random.u32(0..2).to_le_bytes()),
-            DType::U64 | DType::I64 => bytes.extend(random.u64(0..2).to_le_bytes()),
+            DType::I32 => bytes.extend(random.i32(0..i32::try_from(indices).unwrap_or(i32::MAX)).to_le_bytes()),
+            DType::U32 => bytes.extend(random.u32(0..2).to_le_bytes()),
+            DType::U64 => bytes.extend(random.u64(0..2).to_le_bytes()),
+            DType::I64 => bytes.extend(random.u64(0..indices).to_le_bytes()),
             _ => return None,
         }
     }
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn random_token_ids_are_places_in_the_table_that_they_are_looked_up_in() {
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let graph = Graph::load(&models.join("token_classifier.onnx")).unwrap();
+        let ids = graph.value(graph.inputs[0]);
+        let lookup = ids.consumers.iter().map(|id| graph.operator(*id)).find(|operator| operator.op_type == "Gather");
+        let table = graph.value(lookup.unwrap().inputs[0].unwrap());
+        let Some(&[Dim::Fixed(vocabulary), _]) = table.shape.as_deref() else { panic!("{table:?}") };
+        let made = generate(&graph, &[vec![4, 200]], Data::Random(1)).unwrap();
+        let numbers = made[0].bytes().chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()));
+        let numbers: Vec<i64> = numbers.collect();
+        assert!(numbers.iter().all(|number| (0..vocabulary as i64).contains(number)), "{numbers:?}");
+        assert!(numbers.iter().any(|number| *number > 1), "the vocabulary is not used: {numbers:?}");
+    }
 }

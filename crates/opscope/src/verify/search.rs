@@ -65,11 +65,15 @@ impl<'a> Search<'a> {
 
     /// Compares form after form, until one is right. Returns `None` where the exact plan does not run either.
     pub fn run(self) -> Option<Verification> {
+        // The exact plan would be over it, too.
+        if matches!(self.own, Err(EngineError::OverBudget { .. })) {
+            return None;
+        }
         let skipped = |because| Some(Verification::of(Outcome::Skipped { because }, Vec::new()));
         if let Some(because) = self.skipped {
             return skipped(because);
         }
-        let exact = self.session.with_options(&LoadOptions::new(Fidelity::Exact, self.session.threads())).ok()?;
+        let exact = self.session.with_options(&self.session.options(Fidelity::Exact)).ok()?;
         let reference = match run_until(&exact, &self.inputs, 1, self.deadline) {
             Ok(reference) => reference,
             Err(EngineError::Stopped(_)) => return skipped(TOO_LONG.to_owned()),
@@ -125,7 +129,7 @@ const TOO_LONG: &str = "that would take longer than the timed runs and two secon
 pub(super) fn session_for(session: &Session, verification: &Verification) -> Option<Option<Session>> {
     let Outcome::Right { form, .. } = &verification.outcome else { return Some(None) };
     if form == EXACT {
-        return session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads())).ok().map(Some);
+        return session.with_options(&session.options(Fidelity::Exact)).ok().map(Some);
     }
     if verification.wrong.is_empty() && verification.kernels.is_empty() {
         return Some(None);
@@ -133,7 +137,7 @@ pub(super) fn session_for(session: &Session, verification: &Verification) -> Opt
     let options = LoadOptions {
         form: Some(PlanForm::new(form.clone())),
         known: verification.known(),
-        ..LoadOptions::new(Fidelity::Optimised, session.threads())
+        ..session.options(Fidelity::Optimised)
     };
     session.with_options(&options).ok().map(Some)
 }
