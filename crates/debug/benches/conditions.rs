@@ -12,8 +12,10 @@ use pulp::{Simd, WithSimd};
 
 const BYTES: usize = 256 << 20;
 const ROUNDS: usize = 15;
-/// Of the bandwidth of reading.
-const GOAL: f64 = 0.5;
+/// The least share of the bandwidth of reading. A deviation of halves is added up in double precision: each is widened twice.
+fn goal(dtype: DType, text: &str) -> f64 {
+    if dtype == DType::F16 && text.starts_with("std") { 0.2 } else { 0.5 }
+}
 
 fn main() {
     for dtype in [DType::F32, DType::F16] {
@@ -69,11 +71,11 @@ fn case(dtype: DType, text: &str, stopped: &Stopped<'_>, bytes: &[u8]) {
             times[1].push(read);
         }
     }
+    let shares: Vec<f64> = times[0].iter().zip(&times[1]).map(|(evaluated, read)| read / evaluated).collect();
     let [value, floor] = times.map(|times| bytes.len() as f64 / median(times) / 1e9);
-    // What the goal is about; the others are for comparison.
-    let is_goal = dtype == DType::F32 && (text == "nan" || text.starts_with("absmax"));
-    let goal = if is_goal { format!(">= {GOAL} x the read bandwidth") } else { "for information".to_owned() };
-    let met = !is_goal || value >= GOAL * floor;
+    let least = goal(dtype, text);
+    let goal = format!(">= {least} x the read bandwidth");
+    let met = at_least(shares, least);
     if std::env::args().any(|argument| argument == "--json") {
         let line = serde_json::json!({
             "bench": "events", "case": format!("condition '{text}', 256 MiB of {dtype}"), "value": value, "unit": "GB/s",
@@ -91,6 +93,14 @@ fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64()
+}
+
+/// Returns whether the median of these is at least so much: all of its 95 % confidence interval, which the fourth smallest
+/// of 15 values is the lower end of.
+fn at_least(mut values: Vec<f64>, least: f64) -> bool {
+    const LOWER_END: usize = 3;
+    values.sort_by(f64::total_cmp);
+    values[LOWER_END] >= least
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
