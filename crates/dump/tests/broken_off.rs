@@ -63,6 +63,27 @@ fn a_process_that_is_killed_leaves_a_dump_that_can_be_read() {
     }
 }
 
+/// Runs `test` on a disk of this many KiB. That is a small file system in a namespace of its own, in which this very program
+/// runs the test once more. Where the system lets nobody mount one, which `.ci/run` does not accept, nothing is tested.
+fn on_a_small_disk(name: &str, kibibytes: usize, test: impl FnOnce(&Path)) {
+    const DISK: &str = "OPSCOPE_DUMP_TEST_DISK";
+    const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+    if let Some(disk) = std::env::var_os(DISK) {
+        return test(Path::new(&disk));
+    }
+    let can_mount = Command::new("unshare").args(ALONE).arg("true").status();
+    if !can_mount.is_ok_and(|status| status.success()) {
+        return eprintln!("not tested: `unshare {}` is not allowed here", ALONE.join(" "));
+    }
+    let disk = tempfile::tempdir().unwrap();
+    let mut within = Command::new("unshare");
+    within.args(ALONE).args(["sh", "-c", "mount -t tmpfs -o size=\"$1\"k none \"$2\" && shift 2 && exec \"$@\"", "sh"]);
+    within.arg(kibibytes.to_string()).arg(disk.path()).arg(std::env::current_exe().unwrap());
+    let output = within.args(["--exact", name, "--nocapture"]).env(DISK, disk.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn a_process_that_panics_leaves_a_dump_that_says_that_it_was_not_closed() {
     let dir = tempfile::tempdir().unwrap();
@@ -78,10 +99,44 @@ fn a_process_that_panics_leaves_a_dump_that_says_that_it_was_not_closed() {
 }
 
 #[test]
-fn a_process_that_may_write_no_more_says_what_is_missing() {
+fn a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missing() {
+    on_a_small_disk("a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missing", 1024, |disk| {
+        let root = disk.join("dump");
+        // A tensor has 400 kB: two have room.
+        let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
+        let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+        let sink = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+        let dumper = Dumper::new();
+        dumper.subscribe(Box::new(sink), Request::default()).unwrap();
+        dumper.add_plan(&chain, &chain).unwrap();
+        (0..2).for_each(|run| chain.run_with(&dumper, run).expect("the runs do not end with the disk"));
+        assert!(!dumper.finish().unwrap().is_complete());
+        let full = std::fs::write(disk.join("more"), vec![0; 400_000]).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+
+        let stored = StoredDump::open(&root).unwrap();
+        let manifest = stored.manifest.as_ref().expect("room was kept for it");
+        assert!(!manifest.complete, "{manifest:?}");
+        assert!(manifest.errors[0].contains("could not be written"), "{:?}", manifest.errors);
+        assert!(manifest.errors[0].contains("No space left on device"), "{:?}", manifest.errors);
+        assert_eq!(
+            (manifest.tensors, manifest.missing_count),
+            (3, 4),
+            "the constant, a and b; c and all of run 1 are missing"
+        );
+        assert!(manifest.missing.iter().all(|missing| missing.reason.contains("could not be written")), "{manifest:?}");
+        let whole: Vec<_> = stored.tensors.iter().filter_map(|tensor| tensor.read().ok()).collect();
+        assert_eq!(whole.iter().map(|tensor| tensor.bytes().len()).collect::<Vec<_>>(), [8, 400_000, 400_000]);
+        assert_eq!(whole[2].bytes(), [2_f32.to_le_bytes(); 100_000].as_flattened());
+        assert!(root.join("run-0000/00002-c.output0.npy.partial").exists());
+    });
+}
+
+#[test]
+fn a_process_whose_files_may_not_grow_says_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
-    // A tensor has 400 kB. The system refuses files above 200 kB as it refuses to write on a full disk.
+    // A tensor has 400 kB. The system refuses files above 200 kB.
     let mut shell = Command::new("sh");
     let program = std::env::current_exe().unwrap();
     shell.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh"]).arg(program).args(CHILD);

@@ -8,7 +8,7 @@ use opscope::benchmark::{Instrumentation, Job, Surroundings};
 use opscope::inputs::{NamedShape, ShapeWish};
 use opscope::profile::{Account, ProfilerOptions};
 use opscope::verify::Verify;
-use support::{Case, light, models, not_measured, smallest};
+use support::{Case, Goal, light, models, not_measured, smallest};
 
 fn main() {
     for name in ["squeezenet", "resnet50", "shufflenet", "densenet121"] {
@@ -53,7 +53,7 @@ fn explained(name: &str, account: &Account) {
         peer_value: sum,
         floor: None,
         goal: ">= 99 %, and the sum is 100 %".to_owned(),
-        met: shares.operators.percent >= 99.0 && (sum - 100.0).abs() < 0.01,
+        met: Goal::AtLeast(99.0).met(shares.operators.percent, None, 0.0) && (sum - 100.0).abs() < 0.01,
     }
     .print();
 }
@@ -71,7 +71,7 @@ fn gap(account: &Account) {
         peer_value: shares.operators.percent,
         floor: None,
         goal: "<= 100 ns".to_owned(),
-        met: value <= 100.0,
+        met: Goal::AtMost(100.0).met(value, None, 0.0),
     }
     .print();
 }

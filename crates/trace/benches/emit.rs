@@ -7,7 +7,7 @@ mod subject;
 use std::hint::black_box;
 use std::sync::Mutex;
 
-use measure::{Case, Contender, medians, nanos_each, run_on};
+use measure::{Case, Contender, measured, nanos_each, run_on};
 use opscope_trace::{BufferOptions, DispatchRecord, emit};
 use subject::{Subject, record};
 use tracing_subscriber::layer::SubscriberExt;
@@ -32,7 +32,7 @@ fn main() {
     let source = [1u64; 8];
 
     measure::title("ns per 64-byte record, one thread");
-    let [ours, rtrb, store, _] = medians(
+    let [ours, rtrb, store, _] = measured(
         101,
         [
             Contender::new("opscope emit", || {
@@ -62,7 +62,7 @@ fn main() {
             }),
         ],
     );
-    medians(
+    measured(
         31,
         [
             Contender::new("crossbeam-channel send", || {
@@ -84,7 +84,7 @@ fn main() {
     );
     // Last: its collector thread runs from here on.
     fastrace::set_reporter(fastrace::collector::ConsoleReporter, fastrace::collector::Config::default());
-    medians(
+    measured(
         31,
         [Contender::new("fastrace local span", || {
             let root = fastrace::Span::root("run", fastrace::prelude::SpanContext::random());
@@ -98,13 +98,13 @@ fn main() {
     );
     Case {
         case: "emit 64 bytes, no timestamp, 1 thread",
-        value: ours,
+        value: ours.median(),
         unit: "ns",
         peer: "rtrb push",
-        peer_value: Some(rtrb),
-        floor: Some(store),
-        goal: format!("at most 2 x rtrb = {:.2} ns", 2.0 * rtrb),
-        met: ours <= 2.0 * rtrb,
+        peer_value: Some(rtrb.median()),
+        floor: Some(store.median()),
+        goal: format!("at most 2 x rtrb = {:.2} ns", 2.0 * rtrb.median()),
+        met: ours.is_within(2.0, &rtrb),
     }
     .report();
 }

@@ -7,7 +7,7 @@ mod subject;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use measure::{Case, Contender, medians, run_on, title};
+use measure::{Case, Contender, Measured, measured, run_on, title};
 use opscope_trace::{BufferOptions, Bytes};
 use subject::{Subject, record};
 
@@ -25,7 +25,7 @@ fn main() {
     let [mut small, mut middle, mut large] = buffers;
     let trip = RoundTrip::start();
     title("us for a flush of one record");
-    let [_, ours, large, floor] = medians(
+    let [_, ours, large, floor] = measured(
         401,
         [
             Contender::new("opscope, 64 KiB", || flush_one(&mut small)),
@@ -34,35 +34,35 @@ fn main() {
             Contender::new("floor: a futex round trip", || trip.once()),
         ],
     );
-    let case = |case, value, bound: f64, peer, goal| Case {
+    let case = |case, ours: &Measured, other: &Measured, peer, goal| Case {
         case,
-        value,
+        value: ours.median(),
         unit: "us",
         peer,
-        peer_value: Some(bound),
-        floor: Some(floor),
+        peer_value: Some(other.median()),
+        floor: Some(floor.median()),
         goal,
         met: false,
     };
     Case {
-        met: ours <= 1.5 * floor,
+        met: ours.is_within(1.5, &floor),
         ..case(
             "flush of 1 record in an 8 MiB buffer",
-            ours,
-            floor,
+            &ours,
+            &floor,
             "a futex round trip",
-            format!("at most 1.5 x a futex round trip = {:.1} us", 1.5 * floor),
+            format!("at most 1.5 x a futex round trip = {:.1} us", 1.5 * floor.median()),
         )
     }
     .report();
     Case {
-        met: large <= 1.2 * ours,
+        met: large.is_within(1.2, &ours),
         ..case(
             "flush of 1 record in a 256 MiB buffer",
-            large,
-            ours,
+            &large,
+            &ours,
             "the same in 8 MiB",
-            format!("as in 8 MiB, give or take 20 % = {:.1} us", 1.2 * ours),
+            format!("as in 8 MiB, give or take 20 % = {:.1} us", 1.2 * ours.median()),
         )
     }
     .report();

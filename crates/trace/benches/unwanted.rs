@@ -6,7 +6,7 @@ mod subject;
 
 use std::hint::black_box;
 
-use measure::{Case, Contender, medians, nanos_each, title};
+use measure::{Case, Contender, measured, nanos_each, title};
 use opscope_trace::{BufferOptions, CounterRecord, Kind, emit, range, wanted};
 use subject::Subject;
 
@@ -16,7 +16,7 @@ fn main() {
     // Other kinds are wanted: this is not a program in which everything is off.
     let subject = Subject::start(BufferOptions::default());
     title("ns per record of a kind that nobody wants");
-    let [ours, _, _, floor] = medians(
+    let [ours, _, _, floor] = measured(
         101,
         [
             Contender::new("opscope emit", || {
@@ -44,13 +44,13 @@ fn main() {
     );
     Case {
         case: "a kind nobody wants",
-        value: ours,
+        value: ours.median(),
         unit: "ns",
         peer: "an empty loop",
-        peer_value: Some(floor),
-        floor: Some(floor),
+        peer_value: Some(floor.median()),
+        floor: Some(floor.median()),
         goal: "at most 1 ns".into(),
-        met: ours <= 1.0,
+        met: ours.is_at_most(1.0),
     }
     .report();
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use opscope::benchmark::median_interval;
 use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::machine::{forget_peak_memory, peak_memory};
 use opscope::model::{Fidelity, Plan, Resident};
 use opscope::tensor::Tensor;
 use opscope::{Session, onnx};
@@ -57,6 +58,31 @@ impl Case {
         }
         println!("{text}; goal {}: {}", self.goal, if self.met { "met" } else { "MISSED" });
     }
+}
+
+/// What a case has to reach. The one place that decides whether it does.
+#[derive(Clone, Copy)]
+pub enum Goal {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Goal {
+    /// Returns whether the result is sure to reach the goal: its whole interval does, give or take the noise that the same
+    /// thing shows when it is measured against itself. A result without an interval counts as it is.
+    pub fn met(self, value: f64, interval: Option<(f64, f64)>, noise: f64) -> bool {
+        let (low, high) = interval.unwrap_or((value, value));
+        match self {
+            Self::AtMost(bound) => high <= bound + noise,
+            Self::AtLeast(bound) => low >= bound - noise,
+        }
+    }
+}
+
+/// The noise of something that was measured against itself, where it should have come to `ideal`: how far the interval
+/// reaches from there.
+pub fn noise((low, high): (f64, f64), ideal: f64) -> f64 {
+    (ideal - low).max(high - ideal)
 }
 
 /// A model that is ready to run on made-up inputs.
@@ -128,6 +154,27 @@ pub fn calibration() -> Calibration {
     let start = ClockPair::now();
     std::thread::sleep(std::time::Duration::from_millis(50));
     Calibration::since(start)
+}
+
+/// How much more memory this process has resident at its peak while it works than before, in bytes.
+pub fn growth(work: impl FnOnce()) -> u64 {
+    forget_peak_memory();
+    // What is resident now.
+    let before = peak_memory();
+    work();
+    peak_memory() - before
+}
+
+/// What a queue of this cap may let a process grow by, in MiB: the queue, the tensor that waits for room, and an eighth for
+/// what the allocator needs beside.
+pub fn bound(cap: usize, largest: usize) -> f64 {
+    (cap + cap / 8 + largest) as f64 / f64::from(1 << 20)
+}
+
+/// The bytes of every tensor that a run computes.
+pub fn output_bytes(ready: &Ready) -> impl Iterator<Item = usize> {
+    let tensors = ready.plan.kernels().iter().flat_map(|kernel| &kernel.output_types);
+    tensors.filter_map(|tensor| Some(tensor.shape.iter().product::<usize>() * tensor.dtype?.size()?))
 }
 
 /// The median.

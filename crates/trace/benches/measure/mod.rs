@@ -1,7 +1,7 @@
 //! How the benches of this crate measure and report.
 //!
 //! Whatever is compared is measured in turns, a batch of each at a time, so that a machine that slows down slows them all
-//! down. The median over the rounds is reported.
+//! down. The median over the rounds is reported; a goal is met if the whole 95 % confidence interval of the median reaches it.
 
 // Each bench is a program of its own and uses a part of this.
 #![allow(dead_code)]
@@ -20,8 +20,34 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// The medians of all contenders, in their order.
-pub fn medians<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]) -> [f64; N] {
+/// The costs of one contender, round by round.
+pub struct Measured(Vec<f64>);
+
+impl Measured {
+    /// The middle one.
+    pub fn median(&self) -> f64 {
+        median(self.0.clone())
+    }
+
+    /// Returns whether it costs at most so many times what the other one does, which was measured in the same rounds.
+    pub fn is_within(&self, factor: f64, other: &Self) -> bool {
+        let ratios = self.0.iter().zip(&other.0).map(|(ours, theirs)| ours / theirs);
+        interval(ratios.collect()).1 <= factor
+    }
+
+    /// Returns whether it costs at most so much.
+    pub fn is_at_most(&self, bound: f64) -> bool {
+        interval(self.0.clone()).1 <= bound
+    }
+
+    /// Returns whether it comes to so much at least.
+    pub fn is_at_least(&self, bound: f64) -> bool {
+        interval(self.0.clone()).0 >= bound
+    }
+}
+
+/// The costs of all contenders, in their order.
+pub fn measured<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]) -> [Measured; N] {
     for contender in &mut contenders {
         // Once for nothing: page faults, branch predictors, clocks.
         (contender.run)();
@@ -33,13 +59,13 @@ pub fn medians<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]
             samples[index].push((contenders[index].run)());
         }
     }
-    let medians = samples.map(median);
+    let measured = samples.map(Measured);
     if std::env::var_os("OPSCOPE_BENCH_JSON").is_none() {
-        for (contender, median) in contenders.iter().zip(medians) {
-            println!("    {:<44} {median:>12.2}", contender.name);
+        for (contender, measured) in contenders.iter().zip(&measured) {
+            println!("    {:<44} {:>12.2}", contender.name, measured.median());
         }
     }
-    medians
+    measured
 }
 
 /// Says what the numbers below are.
@@ -62,6 +88,16 @@ pub fn run_on(processor: usize) {
 pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
+}
+
+/// The 95 % confidence interval of the median: order statistics, about two standard deviations of a binomial distribution
+/// around the middle one.
+fn interval(mut samples: Vec<f64>) -> (f64, f64) {
+    const DEVIATIONS: f64 = 1.959_964;
+    samples.sort_by(f64::total_cmp);
+    let (middle, reach) = (samples.len() as f64 / 2.0, DEVIATIONS * (samples.len() as f64).sqrt() / 2.0);
+    let last = samples.len() - 1;
+    (samples[(middle - reach).floor() as usize], samples[((middle + reach).ceil() as usize).min(last)])
 }
 
 /// Nanoseconds per repetition.
