@@ -20,7 +20,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     let mut pairs = Vec::new();
     let mut only_in_tensors = Vec::new();
     for tensor in &tensors.tensors {
-        let lone = || (is_lone(tensors) && is_lone(reference)).then_some((0, MatchedBy::OnlyOne));
+        let lone = || (is_lone(tensors) && is_lone(reference)).then_some((0, MatchedBy::SingleFile));
         match matcher.find(&tensor.place).or_else(lone) {
             Some((index, by)) => pairs.push((tensor, &reference.tensors[index], index, by)),
             None => only_in_tensors.push(tensor.place.clone()),

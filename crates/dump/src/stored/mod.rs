@@ -124,7 +124,7 @@ impl StoredDump {
         if !metadata.is_dir() && !metadata.is_file() {
             return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
         }
-        if metadata.is_dir() && path.join(INDEX).is_file() {
+        if metadata.is_dir() && path.join(INDEX).symlink_metadata().is_ok() {
             return index::open(path);
         }
         let files = if metadata.is_dir() { walk::files(path)? } else { vec![path.to_path_buf()] };
