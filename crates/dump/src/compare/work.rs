@@ -103,7 +103,7 @@ fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &Compare
         let (ours, theirs) = (tensor.summary()?, reference.summary()?);
         return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, &tolerance)));
     }
-    let elements = tensor.shape.iter().product();
+    let elements = tensor.elements()?;
     let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);
     let mut accumulator = accumulator.map_err(io::Error::other)?;
     let (mut left, mut right) = (tensor.data()?, reference.data()?);

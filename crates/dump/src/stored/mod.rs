@@ -187,6 +187,15 @@ impl StoredTensor {
         Tensor::new(dtype, self.shape.clone(), bytes).map_err(io::Error::other)
     }
 
+    /// How many elements it has.
+    ///
+    /// # Errors
+    /// When no machine could address so many: a damaged or hostile file can say anything.
+    pub(crate) fn elements(&self) -> io::Result<usize> {
+        let elements = self.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        elements.ok_or_else(|| io::Error::other(format!("the shape {:?} has too many elements", self.shape)))
+    }
+
     /// What is known of its numbers: what its data shows, or else what the dump says.
     ///
     /// # Errors
