@@ -9,7 +9,7 @@ use opscope::compare::{CompareError, Reference, Way, compare_run};
 use opscope::dump::{
     CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
 };
-use opscope::inputs::{Data, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
 use opscope::model::Fidelity;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
@@ -202,20 +202,26 @@ fn way(model: &Path, fidelity: FidelityName, threads: NonZeroUsize) -> Way {
     Way { model: model.to_owned(), fidelity, threads }
 }
 
-/// The inputs of both runs.
+/// The inputs of both runs. Files may also hold what the second model takes: each is given them in its own types.
 fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
-    let graph = Graph::load(&arguments.tensors).map_err(Failure::wrong_use)?;
     let shapes = match &arguments.dym_shape {
         None => ShapeWish::Smallest,
         Some(text) => ShapeWish::Fixed(crate::options::shape_set(text).map_err(Failure::wrong_use)?.named()),
     };
-    let inputs = if arguments.input.is_empty() {
-        let shapes = concrete_shapes(&graph, &shapes).map_err(Failure::wrong_use)?;
-        Inputs::Generated(generate(&graph, &shapes, Data::Random(arguments.seed)).map_err(Failure::wrong_use)?)
-    } else {
-        Inputs::Files(InputFiles::find(&graph, &arguments.input, &shapes, true).map_err(Failure::wrong_use)?)
+    let find = |graph: &Graph| -> Result<Vec<Tensor>, InputError> {
+        let inputs = if arguments.input.is_empty() {
+            Inputs::Generated(generate(graph, &concrete_shapes(graph, &shapes)?, Data::Random(arguments.seed))?)
+        } else {
+            Inputs::Files(InputFiles::find(graph, &arguments.input, &shapes, true)?)
+        };
+        Ok(inputs.batch(graph, 0)?.tensors)
     };
-    Ok(inputs.batch(&graph, 0).map_err(Failure::wrong_use)?.tensors)
+    let load = |path: &Path| Graph::load(path).map_err(Failure::wrong_use);
+    let found = match find(&load(&arguments.tensors)?) {
+        Err(InputError::Type { .. }) if is_model(&arguments.reference) => find(&load(&arguments.reference)?),
+        found => found,
+    };
+    found.map_err(Failure::wrong_use)
 }
 
 /// Reads `REL`, `REL,OF_MAX`, `TYPE=REL`, `TYPE=REL,OF_MAX`.

@@ -299,8 +299,12 @@ fn a_model_of_half_precision_is_compared_with_one_of_single_precision() {
     let place = Workplace::new();
     place.write("half.onnx", chain(3, "Mul", FLOAT16));
     place.write("single.onnx", chain(3, "Mul", FLOAT32));
-    for arguments in [["half.onnx", "single.onnx"], ["single.onnx", "half.onnx"]] {
-        let ended = compare(&place, &[&arguments[..], &["--json"]].concat());
+    let dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }\n";
+    let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
+    place.write("x.npy", [header, [0.1f32, 0.7, 1.3, 300.0].map(f32::to_le_bytes).concat()].concat());
+    let both = [["half.onnx", "single.onnx"], ["single.onnx", "half.onnx"]];
+    for (arguments, input) in both.iter().flat_map(|both| [(both, &[][..]), (both, &["--input", "x.npy"])]) {
+        let ended = compare(&place, &[&arguments[..], &["--json"], input].concat());
         assert_eq!((ended.code, rows(&ended.json()).len()), (Some(0), 3), "{ended:?}");
         let types: Vec<_> = ["dtype", "reference_dtype"].map(|field| rows(&ended.json())[0][field].clone()).to_vec();
         assert!(types.contains(&"float16".into()) && types.contains(&"float32".into()), "{types:?}");

@@ -39,7 +39,7 @@ impl Details {
     /// When the dump does not have its data, its type is not known, or it cannot be read.
     pub fn of(tensor: &StoredTensor) -> io::Result<Self> {
         let dtype = tensor.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
-        let mut left: usize = tensor.shape.iter().product();
+        let mut left = tensor.elements()?;
         let mut accumulator = Accumulator::new(dtype, left).map_err(io::Error::other)?;
         let (mut histogram, mut first) = (Histogram::default(), Vec::new());
         let mut data = tensor.data()?;
@@ -116,7 +116,7 @@ impl Inspection {
     }
 
     fn heading(&self) -> String {
-        let size: u64 = self.dump.tensors.iter().map(|tensor| tensor.bytes).sum();
+        let size = self.dump.tensors.iter().fold(0, |size: u64, tensor| size.saturating_add(tensor.bytes));
         let mut text = format!(
             "{}: {} tensors, {}",
             shown_text(&self.dump.path.to_string_lossy()),

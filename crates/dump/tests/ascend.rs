@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use fake::Chain;
 use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, DirectoryTarget, FileName};
-use opscope_dump::{About, DumpKind, Dumper, Io, IoSelection, Request, Selection, StoredDump};
+use opscope_dump::{
+    About, CompareOptions, Comparison, DumpKind, Dumper, Inspection, Io, IoSelection, Outcome, Request, Selection,
+    StoredDump,
+};
 use opscope_model::Fidelity;
 use opscope_tensor::DType;
 use proptest::prelude::*;
@@ -142,6 +145,23 @@ fn whole_file() -> Vec<u8> {
     let root = dir.path().join("dump");
     dump(&Chain::new(&["a", "last"], &[5]), &root, IoSelection::All);
     std::fs::read(&files(&root.join("0"))[0]).unwrap()
+}
+
+#[test]
+fn a_shape_that_no_machine_can_address_is_a_reason_and_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    // A `DumpData` with one output of the type 1 and this shape, and four bytes of data.
+    let dims: Vec<u8> = [[0x80; 8].as_slice(), &[0x80, 0x01]].concat().repeat(2);
+    let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let output = [&[0x08, 1][..], &field(3, &field(1, &dims)), &[0x30, 4]].concat();
+    let header = [field(3, &output), field(6, b"a")].concat();
+    let file = [&(header.len() as u64).to_le_bytes()[..], &header, &[0; 4]].concat();
+    std::fs::write(dir.path().join("AddOne.a.1.0.5"), file).unwrap();
+    let inspection = Inspection::of(dir.path()).unwrap();
+    assert_eq!(inspection.dump.tensors[0].shape, [1 << 63, 1 << 63]);
+    assert!(inspection.tensors[0].as_ref().unwrap_err().contains("too many elements"), "{:?}", inspection.tensors);
+    let comparison = Comparison::of(&inspection.dump, &inspection.dump, &CompareOptions::default());
+    assert!(matches!(&comparison.rows[0].outcome, Outcome::Unreadable(reason) if reason.contains("too many elements")));
 }
 
 proptest! {

@@ -50,8 +50,8 @@ pub enum MatchedBy {
     Spelling,
     /// Their operators are at the same place of the graph.
     Position,
-    /// Either side is a single file.
-    OnlyOne,
+    /// Each side is a single file.
+    SingleFile,
 }
 
 impl MatchedBy {
@@ -63,7 +63,7 @@ impl MatchedBy {
             MatchedBy::Operator => "operator",
             MatchedBy::Spelling => "spelling",
             MatchedBy::Position => "position",
-            MatchedBy::OnlyOne => "only one",
+            MatchedBy::SingleFile => "single_file",
         }
     }
 }

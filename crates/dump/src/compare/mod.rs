@@ -110,7 +110,7 @@ pub enum Outcome {
     Unreadable(String),
 }
 
-/// Whether a tensor is what the reference says.
+/// Whether a tensor is what the reference says. A later one outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It is.

@@ -20,7 +20,7 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     let mut pairs = Vec::new();
     let mut only_in_tensors = Vec::new();
     for tensor in &tensors.tensors {
-        let lone = || (is_lone(tensors) && is_lone(reference)).then_some((0, MatchedBy::OnlyOne));
+        let lone = || (is_lone(tensors) && is_lone(reference)).then_some((0, MatchedBy::SingleFile));
         match matcher.find(&tensor.place).or_else(lone) {
             Some((index, by)) => pairs.push((tensor, &reference.tensors[index], index, by)),
             None => only_in_tensors.push(tensor.place.clone()),
@@ -103,7 +103,7 @@ fn difference(tensor: &StoredTensor, reference: &StoredTensor, options: &Compare
         let (ours, theirs) = (tensor.summary()?, reference.summary()?);
         return Ok(Outcome::Summarised(Summary::of(&ours, &theirs, types.0 == types.1, &tolerance)));
     }
-    let elements = tensor.shape.iter().product();
+    let elements = tensor.elements()?;
     let accumulator = DifferenceAccumulator::new(types.0, types.1, elements, tolerance.relative);
     let mut accumulator = accumulator.map_err(io::Error::other)?;
     let (mut left, mut right) = (tensor.data()?, reference.data()?);

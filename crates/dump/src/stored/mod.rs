@@ -124,7 +124,7 @@ impl StoredDump {
         if !metadata.is_dir() && !metadata.is_file() {
             return Err(wrong("it is no directory and no regular file but a pipe or a device".into()));
         }
-        if metadata.is_dir() && path.join(INDEX).is_file() {
+        if metadata.is_dir() && path.join(INDEX).symlink_metadata().is_ok() {
             return index::open(path);
         }
         let files = if metadata.is_dir() { walk::files(path)? } else { vec![path.to_path_buf()] };
@@ -185,6 +185,15 @@ impl StoredTensor {
         let mut bytes = Vec::new();
         self.data()?.read_to_end(&mut bytes)?;
         Tensor::new(dtype, self.shape.clone(), bytes).map_err(io::Error::other)
+    }
+
+    /// How many elements it has.
+    ///
+    /// # Errors
+    /// When no machine could address so many: a damaged or hostile file can say anything.
+    pub(crate) fn elements(&self) -> io::Result<usize> {
+        let elements = self.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
+        elements.ok_or_else(|| io::Error::other(format!("the shape {:?} has too many elements", self.shape)))
     }
 
     /// What is known of its numbers: what its data shows, or else what the dump says.
