@@ -3,6 +3,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod models;
 pub mod running;
 pub mod tensors;
 
