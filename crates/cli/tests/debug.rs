@@ -397,7 +397,13 @@ fn an_aborted_run_ends_without_outputs_and_is_no_failure() {
     let text = digits(&place, &["b /conv2/Conv", "run 2", "abort no more of this", "c"]);
     in_order(
         &text,
-        &["run 0", "Run 0 was ended", "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1", "Run 1 ended: prob"],
+        &[
+            "run 0",
+            "`run` has 1 more run to start; `abort --all` ends them, too.",
+            "Run 0 was ended",
+            "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1",
+            "Run 1 ended: prob",
+        ],
     );
 }
 
