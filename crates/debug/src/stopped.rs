@@ -168,23 +168,27 @@ impl<'a> Stopped<'a> {
     /// When that tensor cannot be replaced at this moment, or the type or the shape differs.
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
-        let replaced = self.replaceable(reference).ok_or_else(|| {
-            refuse(match self.moment {
-                Moment::Before => "before an operator its inputs can be replaced".to_owned(),
-                Moment::After => "after an operator its outputs can be replaced".to_owned(),
-            })
-        })?;
+        let Some(replaced) = self.replaceable(reference) else {
+            let is_input = matches!(reference, TensorRef::Input(_) | TensorRef::Weight(_));
+            let is_output = matches!(reference, TensorRef::Output(_));
+            return Err(match self.moment {
+                Moment::Before if !is_input => refuse("before an operator its inputs can be replaced".to_owned()),
+                Moment::After if !is_output => refuse("after an operator its outputs can be replaced".to_owned()),
+                // It says which there are.
+                _ => self.tensor(reference).err().unwrap_or_else(|| refuse("the operator leaves it out".to_owned())),
+            });
+        };
         let elsewhere = |how: &str| {
             let step = &self.dispatch.kernel.op;
             refuse(format!(
-                "the engine executes the operator in several steps, and {how} the one here, '{step}'; set it behind the \
-                 operator that makes it"
+                "the engine executes the operator in several steps, and {how} the one here, '{step}'; set it where \
+                 it is made"
             ))
         };
-        let slot = replaced.slot.ok_or_else(|| elsewhere("it is not as it stands what goes through"))?;
+        let slot = replaced.slot.ok_or_else(|| elsewhere("does not take it as it stands in"))?;
         let is_taken_again = |value| self.plan.is_taken_again(self.dispatch.kernel, value);
         if self.moment == Moment::Before && self.steps.is_some() && replaced.value.is_some_and(is_taken_again) {
-            return Err(elsewhere("others take it, too, behind"));
+            return Err(elsewhere("takes it again behind"));
         }
         let now = self.tensor(reference)?;
         if (now.dtype(), now.shape()) != (tensor.dtype(), tensor.shape()) {
