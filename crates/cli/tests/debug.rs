@@ -9,7 +9,7 @@ use std::process::Stdio;
 use opscope::onnx::{Graph, OnnxError};
 use opscope::tensor::{Tensor, npy};
 use process::tensors::{close, near, numbers, read};
-use process::{Ended, Workplace, end, fixture, model};
+use process::{Ended, Workplace, end, fixture, model, models};
 use serde_json::Value;
 
 /// Runs commands in batch on a model.
@@ -143,10 +143,51 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
     let graph = Graph::load(model("digits_cnn.onnx").as_ref()).unwrap();
     let weight = graph.value_named("bn1.weight").unwrap().id;
     let mut scale = None;
-    let read_all =
-        graph.initializers(|value| value == weight, |_, tensor| Ok::<(), OnnxError>(scale = Some(tensor.clone())));
+    let read_all = graph.initializers(
+        |value| value == weight,
+        |_, tensor| {
+            scale = Some(tensor.clone());
+            Ok::<(), OnnxError>(())
+        },
+    );
     read_all.unwrap();
     assert_eq!(read(place.path("scale.npy")).bytes(), scale.unwrap().bytes());
+}
+
+#[test]
+fn an_operator_of_several_outputs_is_shown_and_skipped_as_a_whole() {
+    let place = Workplace::new();
+    let nodes: [models::Node<'_>; 2] = [("cut", "Split", &["x"], &["a", "b"]), ("sum", "Add", &["a", "b"], &["y"])];
+    place.write("split.onnx", models::model(&nodes, &[("x", 4)], &[], &[("y", 2)]));
+    let x = Tensor::from_f32(vec![4], &[1.0, 2.0, 3.0, 4.0]).unwrap();
+    let mut bytes = Vec::new();
+    npy::write(&x.view(), &mut bytes).unwrap();
+    place.write("x.npy", bytes);
+    let commands = ["break cut after", "run", "print output[0]", "print output[1]", "continue"];
+    let ended = batch(&place, &["split.onnx", "--input", "x.npy"], &commands);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let seen = [
+        "input[0]   x  float32 [4]",
+        "output[0]  a  float32 [2]\n",
+        "output[1]  b  float32 [2]\n",
+        "[1. 2.]",
+        "[3. 4.]",
+    ];
+    in_order(&ended.stdout, &seen);
+    for (with, sum) in [("zeros", "[0. 0.]"), ("a.npy b.npy", "[11. 22.]")] {
+        for (name, numbers) in [("a.npy", [1.0, 2.0]), ("b.npy", [10.0, 20.0])] {
+            let mut bytes = Vec::new();
+            npy::write(&Tensor::from_f32(vec![2], &numbers).unwrap().view(), &mut bytes).unwrap();
+            place.write(name, bytes);
+        }
+        let skip = format!("skip {with}");
+        let commands = ["break cut", "break sum after", "run", &skip, "print output[0]", "-skip zeros", "continue"];
+        let ended = batch(&place, &["split.onnx", "--input", "x.npy"], &commands);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        in_order(&ended.stdout, &["before #0 cut", "after #1 sum", sum, "Run 0 ended"]);
+    }
+    let ended = batch(&place, &["split.onnx"], &["break cut", "run", "skip a.npy"]);
+    ended.says(&["the operator has 2 outputs, and 1 tensors were given"]);
 }
 
 #[test]
@@ -335,6 +376,13 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         let ended = batch(&place, &[&spoiled], &["catch nan", "run"]);
         assert!(ended.stdout.contains(&format!(" {operator} (")), "{ended:?}");
     }
+    // A constant that is computed of finite weights when the model is loaded.
+    let nodes: [models::Node<'_>; 2] = [("fold", "Log", &["w"], &["l"]), ("sum", "Add", &["x", "l"], &["y"])];
+    let folded = models::model(&nodes, &[("x", 2)], &[("w", &[1.0, -1.0])], &[("y", 2)]);
+    let folded = place.write("folded.onnx", folded).to_str().unwrap().to_owned();
+    for fidelity in both {
+        stop(&[&folded, "--fidelity", fidelity], "nan", "#1 sum (Add), run 0: a constant");
+    }
     // What a script looks for.
     let ended = batch(&place, &[&nan, "--input", "x.npy", "--json"], &["catch nonfinite", "run"]);
     let stops: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -349,7 +397,13 @@ fn an_aborted_run_ends_without_outputs_and_is_no_failure() {
     let text = digits(&place, &["b /conv2/Conv", "run 2", "abort no more of this", "c"]);
     in_order(
         &text,
-        &["run 0", "Run 0 was ended", "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1", "Run 1 ended: prob"],
+        &[
+            "run 0",
+            "`run` has 1 more run to start; `abort --all` ends them, too.",
+            "Run 0 was ended",
+            "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1",
+            "Run 1 ended: prob",
+        ],
     );
 }
 

@@ -1,6 +1,6 @@
 //! What enters a run without an operator of it having made it: inputs, initializers, constants.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use opscope_model::{Dispatch, Kernel, KernelId};
 use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, Producer, ValueId};
@@ -25,12 +25,16 @@ struct Taken {
 }
 
 impl Entering {
-    /// Looks through the file's initializers. `begins` gives the kernel with which an operator begins, if any is executed
+    /// `begins` gives the kernel with which an operator begins, if any is executed
     /// for it; what the others take counts for the kernels that take what they give.
-    pub fn new(graph: &Graph, kernels: &[Kernel], begins: impl Fn(OperatorId) -> Option<KernelId>) -> Self {
-        let flawed = flawed_initializers(graph);
+    pub fn new(
+        graph: &Graph,
+        flawed: &Flawed,
+        kernels: &[Kernel],
+        begins: impl Fn(OperatorId) -> Option<KernelId>,
+    ) -> Self {
         let is_folded = |operator: &Operator| begins(operator.id).is_none() && !gives_sizes(operator);
-        let known = known_values(graph, &flawed, is_folded);
+        let known = known_values(graph, flawed, is_folded);
         let mut seen = vec![false; graph.values.len()];
         let taken = kernels.iter().map(|kernel| {
             let mut taken = Taken::default();
@@ -103,9 +107,12 @@ impl Entering {
     }
 }
 
-/// The initializers that are not finite. Data that cannot be read has none: the engine has refused it before.
-fn flawed_initializers(graph: &Graph) -> HashMap<ValueId, Counts> {
-    let mut flawed = HashMap::new();
+/// The initializers of a file that are not finite.
+pub(crate) type Flawed = BTreeMap<ValueId, Counts>;
+
+/// Looks through the initializers of a file. Data that cannot be read has none: the engine has refused it before.
+pub(crate) fn flawed_initializers(graph: &Graph) -> Flawed {
+    let mut flawed = Flawed::new();
     let _ = graph.initializers(
         |_| true,
         |value, tensor| {
@@ -117,11 +124,7 @@ fn flawed_initializers(graph: &Graph) -> HashMap<ValueId, Counts> {
 }
 
 /// What there is in each value that is an initializer, or was computed of some when the model was loaded.
-fn known_values(
-    graph: &Graph,
-    flawed: &HashMap<ValueId, Counts>,
-    is_folded: impl Fn(&Operator) -> bool,
-) -> Vec<Counts> {
+fn known_values(graph: &Graph, flawed: &Flawed, is_folded: impl Fn(&Operator) -> bool) -> Vec<Counts> {
     let mut known = vec![Counts::default(); graph.values.len()];
     flawed.iter().for_each(|(value, counts)| known[value.index()] = *counts);
     for operator in graph.operators.iter().filter(|operator| is_folded(operator)) {

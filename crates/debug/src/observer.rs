@@ -53,12 +53,16 @@ impl Observer {
         }
         match self.go_on(&table, resume) {
             Next::GoOn => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
-            Next::Skip(outputs) if stopped.giver().id == dispatch.kernel.id => Action::Skip(outputs),
             Next::Skip(outputs) => {
-                // The steps up to the last one are for the engine only.
-                let last = stopped.giver().id;
-                self.run.change(|course| course.skip = Some((last, outputs)));
-                stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs)
+                let mut skipped = stopped.skipped(outputs);
+                let here = skipped.iter().position(|(kernel, _)| *kernel == dispatch.kernel.id);
+                let here = here.map(|at| Action::Skip(skipped.swap_remove(at).1));
+                if !skipped.is_empty() {
+                    self.run.change(|course| course.skip.extend(skipped));
+                }
+                // The steps up to the first that gives something are for the engine only.
+                let or_execute = || stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs);
+                here.unwrap_or_else(or_execute)
             }
             Next::End(reason) => Action::Stop(reason),
         }
@@ -71,8 +75,8 @@ impl Observer {
         if let Some(reason) = course.abort.take() {
             return Err(Action::Stop(reason));
         }
-        if let Some((_, outputs)) = course.skip.take_if(|(skipped, _)| *skipped == kernel) {
-            return Err(Action::Skip(outputs));
+        if let Some(at) = course.skip.iter().position(|(skipped, _)| *skipped == kernel) {
+            return Err(Action::Skip(course.skip.swap_remove(at).1));
         }
         course.table.clone().ok_or(Action::Continue)
     }

@@ -5,7 +5,7 @@ use opscope_model::{EngineError, Kernel, KernelId, RunId, TensorType};
 use opscope_onnx::{Graph, OnnxError, Operator, OperatorId, ValueId};
 use opscope_tensor::Tensor;
 
-use crate::entering::Entering;
+use crate::entering::{Entering, Flawed, flawed_initializers};
 use crate::run::Masks;
 use crate::{Fate, FusedOperator, KernelInfo, ModelId, Moment, Place};
 
@@ -20,6 +20,8 @@ pub(crate) struct PlanInfo {
     spans: Vec<Option<Span>>,
     /// Known when a debugger first watches for NaN or infinity.
     entering: OnceLock<Entering>,
+    /// The same for all plans of the model.
+    flawed: Arc<OnceLock<Flawed>>,
     /// Initializers that were looked at, from the file; none for those that it does not give.
     initializers: Mutex<BTreeMap<ValueId, Option<Arc<Tensor>>>>,
     /// Of runs that are gone, all off: a run costs no memory from the system.
@@ -40,7 +42,7 @@ struct Span {
 const SPARE: usize = 64;
 
 impl PlanInfo {
-    pub fn new(model: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Self {
+    pub fn new(model: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>, flawed: Arc<OnceLock<Flawed>>) -> Self {
         let names = kernels.iter().map(|kernel| {
             let operator = graph.operator(kernel.operator());
             (operator.name.as_str().into(), operator.op_type.as_str().into())
@@ -54,6 +56,7 @@ impl PlanInfo {
             names,
             spans,
             entering: OnceLock::new(),
+            flawed,
             initializers: Mutex::default(),
             spare: Mutex::default(),
         }
@@ -68,7 +71,8 @@ impl PlanInfo {
     /// What enters the runs of this plan from outside.
     pub fn entering(&self) -> &Entering {
         let begins = |operator| self.kernel_for(operator, Moment::Before).map(|kernel| kernel.id);
-        self.entering.get_or_init(|| Entering::new(&self.graph, &self.kernels, begins))
+        let flawed = || self.flawed.get_or_init(|| flawed_initializers(&self.graph));
+        self.entering.get_or_init(|| Entering::new(&self.graph, flawed(), &self.kernels, begins))
     }
 
     /// Masks for a run, all off.

@@ -39,8 +39,8 @@ pub(crate) struct Course {
     pub pause: Option<Pause>,
     /// Why it is to end at its next operator: it was stopped where it could not end at once. Whoever wanted it may be gone.
     pub abort: Option<String>,
-    /// What the rest of a skipped operator gives: its kernel that would give it, and the outputs.
-    pub skip: Option<(KernelId, Vec<Tensor>)>,
+    /// What the rest of a skipped operator gives: its kernels that would give it, and their outputs.
+    pub skip: Vec<(KernelId, Vec<Tensor>)>,
     /// Whether something may be switched on.
     is_wanted: bool,
 }
@@ -138,8 +138,7 @@ impl Run {
 
     fn switch(&self, course: &Course) {
         let Masks { before, after, keep } = &*self.masks;
-        let promised =
-            |kernel| course.abort.is_some() || course.skip.as_ref().is_some_and(|(skipped, _)| *skipped == kernel);
+        let promised = |kernel| course.abort.is_some() || course.skip.iter().any(|(skipped, _)| *skipped == kernel);
         let kernels = self.plan.kernels.iter().map(|kernel| kernel.id);
         let Some(table) = &course.table else {
             kernels.for_each(|kernel| before.set(kernel, promised(kernel)));

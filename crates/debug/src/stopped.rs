@@ -2,7 +2,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opscope_model::{Dispatch, Kernel, KernelInput, TensorType};
+use opscope_model::{Dispatch, Kernel, KernelId, KernelInput, TensorType};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -168,20 +168,27 @@ impl<'a> Stopped<'a> {
     /// When that tensor cannot be replaced at this moment, or the type or the shape differs.
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
-        let replaced = self.replaceable(reference).ok_or_else(|| {
-            refuse(match self.moment {
-                Moment::Before => "before an operator its inputs can be replaced".to_owned(),
-                Moment::After => "after an operator its outputs can be replaced".to_owned(),
-            })
-        })?;
+        let Some(replaced) = self.replaceable(reference) else {
+            let is_input = matches!(reference, TensorRef::Input(_) | TensorRef::Weight(_));
+            let is_output = matches!(reference, TensorRef::Output(_));
+            return Err(match self.moment {
+                Moment::Before if !is_input => refuse("before an operator its inputs can be replaced".to_owned()),
+                Moment::After if !is_output => refuse("after an operator its outputs can be replaced".to_owned()),
+                // It says which there are.
+                _ => self.tensor(reference).err().unwrap_or_else(|| refuse("the operator leaves it out".to_owned())),
+            });
+        };
         let elsewhere = |how: &str| {
             let step = &self.dispatch.kernel.op;
-            refuse(format!("the engine executes the operator in several steps, and {how} the one here, '{step}'"))
+            refuse(format!(
+                "the engine executes the operator in several steps, and {how} the one here, '{step}'; set it where \
+                 it is made"
+            ))
         };
-        let slot = replaced.slot.ok_or_else(|| elsewhere("it is not as it stands what goes through"))?;
+        let slot = replaced.slot.ok_or_else(|| elsewhere("does not take it as it stands in"))?;
         let is_taken_again = |value| self.plan.is_taken_again(self.dispatch.kernel, value);
         if self.moment == Moment::Before && self.steps.is_some() && replaced.value.is_some_and(is_taken_again) {
-            return Err(elsewhere("others take it, too, behind"));
+            return Err(elsewhere("takes it again behind"));
         }
         let now = self.tensor(reference)?;
         if (now.dtype(), now.shape()) != (tensor.dtype(), tensor.shape()) {
@@ -200,29 +207,57 @@ impl<'a> Stopped<'a> {
     /// # Errors
     /// What does not fit.
     pub fn check_outputs(&self, tensors: &[Tensor]) -> Result<(), DebugError> {
-        let kernel = self.giver();
+        let refuse = |reason: String| Err(DebugError::Resume(reason));
         if self.moment == Moment::After {
-            return Err(DebugError::Resume("the operator was executed already; it can be skipped before that".into()));
+            return refuse("the operator was executed already; it can be skipped before that".into());
         }
-        if tensors.len() != kernel.outputs.len() {
-            let (takes, given) = (kernel.outputs.len(), tensors.len());
-            return Err(DebugError::Resume(format!(
-                "the operator has {takes} outputs, and {given} tensors were given"
-            )));
+        let outputs: Vec<(usize, Slot<'_>)> =
+            (0..self.output_count()).filter_map(|slot| Some((slot, self.output(slot)?))).collect();
+        if tensors.len() != outputs.len() {
+            let (takes, given) = (outputs.len(), tensors.len());
+            return refuse(format!("the operator has {takes} outputs, and {given} tensors were given"));
         }
-        for (slot, (tensor, expected)) in tensors.iter().zip(&kernel.output_types).enumerate() {
-            let fits = expected.dtype.is_none_or(|dtype| dtype == tensor.dtype()) && expected.shape == tensor.shape();
-            if !fits || expected.dtype.is_none() {
-                let wanted = expected.dtype.map_or("a type of the engine's own".to_owned(), |dtype| dtype.to_string());
-                return Err(DebugError::Resume(format!(
-                    "output[{slot}] is {wanted} {:?}, and {} {:?} was given",
-                    expected.shape,
-                    tensor.dtype(),
-                    tensor.shape()
-                )));
+        for (tensor, (slot, output)) in tensors.iter().zip(&outputs) {
+            let expected = output.form.and_then(|form| Some((form.dtype?, form.shape.as_slice())));
+            if expected != Some((tensor.dtype(), tensor.shape())) {
+                let wanted = output.form.map_or("a type of the engine's own".to_owned(), |form| {
+                    let dtype = form.dtype.map_or("a type of the engine's own".to_owned(), |dtype| dtype.to_string());
+                    format!("{dtype} {:?}", form.shape)
+                });
+                let (dtype, shape) = (tensor.dtype(), tensor.shape());
+                return refuse(format!("output[{slot}] is {wanted}, and {dtype} {shape:?} was given"));
             }
         }
-        Ok(())
+        let given: usize = self.skipped(tensors.to_vec()).iter().map(|(_, outputs)| outputs.len()).sum();
+        match given == tensors.len() {
+            true => Ok(()),
+            false => {
+                refuse("the engine executes it in steps that give more than its outputs, and cannot skip them".into())
+            }
+        }
+    }
+
+    /// The kernels that are not executed where the operator is not, and what stands for their outputs when these are the
+    /// operator's.
+    pub(crate) fn skipped(&self, outputs: Vec<Tensor>) -> Vec<(KernelId, Vec<Tensor>)> {
+        if self.steps.is_none() {
+            return vec![(self.giver().id, outputs)];
+        }
+        let own: Vec<ValueId> = self.dispatch.operator().outputs.iter().flatten().copied().collect();
+        let given = |kernel: &Kernel| {
+            let output = |values: &Vec<ValueId>| {
+                let at = own.iter().position(|value| values.contains(value))?;
+                outputs.get(at).cloned()
+            };
+            let outputs: Vec<Tensor> = kernel.outputs.iter().map(output).collect::<Option<_>>()?;
+            (!outputs.is_empty()).then_some((kernel.id, outputs))
+        };
+        self.plan
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.operator() == self.dispatch.kernel.operator())
+            .filter_map(given)
+            .collect()
     }
 
     /// What the run goes on with, by slot, where a tensor was replaced; none where none was. The engine is given all of

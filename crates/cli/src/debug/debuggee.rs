@@ -35,6 +35,8 @@ struct Loaded {
     next_run: AtomicU64,
     /// How often runs that were to come were called off.
     cancelled: AtomicU64,
+    /// Runs that were asked for and have not begun.
+    left: AtomicU64,
 }
 
 /// How a run ended.
@@ -71,8 +73,8 @@ impl Debuggee {
         let debugger = Debugger::new().map_err(Failure::failed)?;
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;
         let handle = debugger.load(session.graph(), fidelity);
-        let (next_run, cancelled) = (AtomicU64::new(0), AtomicU64::new(0));
-        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled };
+        let (next_run, cancelled, left) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled, left };
         // So that places of breakpoints are known before the first run, and what is wrong with inputs is said now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
         let plan = loaded.session.model().plan(&batch.tensors).map_err(Failure::wrong_use)?;
@@ -97,10 +99,12 @@ impl Debuggee {
         for _ in 0..threads {
             let (model, board, counter) = (Arc::clone(&self.model), Arc::clone(board), Arc::clone(&self.threads));
             let work = move || {
-                for _ in 0..runs {
+                for begun in 0..runs {
                     if model.cancelled.load(Ordering::Relaxed) != cancelled {
+                        model.left.fetch_sub(runs - begun, Ordering::Relaxed);
                         break;
                     }
+                    model.left.fetch_sub(1, Ordering::Relaxed);
                     let run = RunId(model.next_run.fetch_add(1, Ordering::Relaxed));
                     let outcome = model.run(run).map_err(|error| error.to_string());
                     board.post(News::RunEnded(RunEnd { run, outcome }));
@@ -109,8 +113,10 @@ impl Debuggee {
                 board.post(News::ThreadDone);
             };
             self.threads.fetch_add(1, Ordering::Relaxed);
+            self.model.left.fetch_add(runs, Ordering::Relaxed);
             if let Err(error) = thread::Builder::new().name("runs".into()).spawn(work) {
                 self.threads.fetch_sub(1, Ordering::Relaxed);
+                self.model.left.fetch_sub(runs, Ordering::Relaxed);
                 return Err(error);
             }
         }
@@ -120,6 +126,11 @@ impl Debuggee {
     /// Threads that start runs, stopped ones among them.
     pub fn threads(&self) -> usize {
         self.threads.load(Ordering::Acquire)
+    }
+
+    /// Runs that were asked for and have not begun.
+    pub fn left(&self) -> u64 {
+        self.model.left.load(Ordering::Relaxed)
     }
 
     /// Lets no further run begin of those that were started.

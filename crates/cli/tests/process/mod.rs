@@ -6,6 +6,7 @@
 pub mod disk;
 pub mod made_models;
 pub mod onnx;
+pub mod models;
 pub mod running;
 pub mod tensors;
 

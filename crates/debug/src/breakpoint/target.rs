@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// | `type:Conv` | operators by type, in the same ways |
 /// | `Conv` | operators of this name; where there are none, of this type |
 /// | `*` | all operators |
-/// | `first nonfinite` | the first operator whose outputs have NaN or infinity although its inputs have none |
+/// | `first nonfinite` | the first operator whose outputs have NaN or infinity although its inputs have none, or that takes some from outside of the run |
 /// | `first nan`, `first inf` | the same for one of them |
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use opscope_model::{Fidelity, Kernel, RunId};
 use opscope_onnx::Graph;
 
 use super::Shared;
 use crate::breakpoint::Breakpoint;
+use crate::entering::Flawed;
 use crate::plan::PlanInfo;
 use crate::queues::{Generation, StoppedRun};
 use crate::run::{Pause, Run};
@@ -38,6 +39,8 @@ struct Model {
     handles: usize,
     /// The newest plans.
     plans: Vec<Arc<PlanInfo>>,
+    /// Of the file's initializers, when they were looked through.
+    flawed: Arc<OnceLock<Flawed>>,
     told: EventKind,
 }
 
@@ -85,6 +88,7 @@ impl Control {
             fidelity,
             handles: 0,
             plans: Vec::new(),
+            flawed: Arc::default(),
             told: told.clone(),
         });
         (id, shared.announce(told))
@@ -121,11 +125,11 @@ impl Control {
     ) -> (Arc<PlanInfo>, Option<Sequence>) {
         let (id, told) = self.model(shared, graph, fidelity);
         let known = self.models.iter_mut().find(|model| model.id == id);
-        let Some(model) = known else { return (Arc::new(PlanInfo::new(id, graph, kernels)), told) };
+        let Some(model) = known else { return (Arc::new(PlanInfo::new(id, graph, kernels, Arc::default())), told) };
         if let Some(plan) = model.plans.iter().find(|plan| Arc::ptr_eq(&plan.kernels, kernels)) {
             return (Arc::clone(plan), told);
         }
-        let plan = Arc::new(PlanInfo::new(id, graph, kernels));
+        let plan = Arc::new(PlanInfo::new(id, graph, kernels, Arc::clone(&model.flawed)));
         if model.plans.len() == PLANS {
             model.plans.remove(0);
         }

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Console;
 use crate::debug::board::News;
+use crate::debug::debuggee::Debuggee;
 use crate::debug::show;
 
 impl Console {
@@ -100,6 +101,11 @@ impl Console {
     pub(super) fn abort(&mut self, reason: String) -> Result<()> {
         let stop = self.stop_in_run()?;
         self.aborted.extend(run_of(&stop).map(|run| run.0));
+        let left = self.debuggee.as_ref().map_or(0, Debuggee::left);
+        if left > 0 {
+            let left = show::count(left, "more run");
+            self.output.note(format!("`run` has {left} to start; `abort --all` ends them, too."));
+        }
         self.go(&stop, Resume::Abort(reason_or(reason)), run_of(&stop)).map(drop)
     }
 
