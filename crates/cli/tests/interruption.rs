@@ -139,6 +139,26 @@ fn the_recording_of_a_killed_run_can_be_exported() {
     assert!(runs > 1, "what was written before is there");
 }
 
+#[test]
+fn a_run_that_is_killed_while_it_exports_leaves_a_recording_that_is_complete_but_for_the_exports() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    // So many runs that the exports take seconds.
+    let fixed = ["benchmark", &model, "--loop", "20000", "--profiler", "--debug", "--output", "out", "-od", "run"];
+    let mut child = place.command(&fixed).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.into_iter().any(|line| line.contains("exporting the profile")));
+    signal(&child, Signal::KILL);
+    assert_eq!(child.wait().unwrap().code(), None);
+    assert!(!place.path("out/profiler/run").exists() && !place.path("out/run").exists(), "nothing claims to be whole");
+    let manifest = place.json("out/profiler/run.partial/manifest.json");
+    assert_eq!((&manifest["complete"], &manifest["incomplete_because"]), (&true.into(), &serde_json::json!([])));
+    let ended = place.export(&["out/profiler/run.partial", "--format", "csv"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let table = place.text("out/profiler/run.partial/op_statistic.csv");
+    assert!(table.lines().count() > 1, "{table}");
+}
+
 /// A command whose files may not grow over so many KiB: what a full disk does, without a disk to fill.
 fn limited(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Ended {
     let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
