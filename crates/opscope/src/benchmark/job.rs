@@ -263,12 +263,11 @@ impl Job {
         for (shapes, inputs) in sets.fitting {
             let (verification, other) = self.verified(session, &inputs, surroundings).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
-            let (mut measurement, written, outcome) =
+            let (measurement, written, outcome) =
                 self.measure(session, &inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
             ended.runs = runs;
             ended.note(&measurement);
-            measurement.notes.splice(0..0, made_up_note(self, graph, shapes));
             instruments.note(verification.as_ref(), &measurement.notes);
             ended.formless.extend(written.formless);
             match outcome {
@@ -281,7 +280,11 @@ impl Job {
                     let described = describe_inputs(session, &inputs)?;
                     let concurrent = self.repetition.concurrent.get();
                     let measured = Measured::of(&measurement, described, self.batch_size, concurrent, written.files);
-                    ended.measured.extend(measured.map(|measured| Measured { verification, ..measured }));
+                    ended.measured.extend(measured.map(|measured| Measured {
+                        verification,
+                        made_up_dimensions: made_up(self, graph, shapes),
+                        ..measured
+                    }));
                     ended.failure = outcome.err();
                 }
             }
@@ -550,14 +553,12 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// What a reader should know of sizes that nobody has chosen.
-fn made_up_note(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Option<String> {
-    let InputWish::Generated(_) = job.inputs else { return None };
-    let open = made_up_dimensions(graph, shapes);
-    let are = if open.len() == 1 { "is" } else { "are" };
-    let names = || open.join(", ");
-    (!open.is_empty())
-        .then(|| format!("{} {are} open in the file and 1 here; --dym-shape or --input sets more", names()))
+/// The dimensions whose sizes nobody has chosen.
+fn made_up(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Vec<String> {
+    match job.inputs {
+        InputWish::Generated(_) => made_up_dimensions(graph, shapes),
+        InputWish::Files { .. } => Vec::new(),
+    }
 }
 
 fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {
