@@ -19,6 +19,7 @@ use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError};
 use super::places::{Places, run_name};
 use super::report::{EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary, Report};
+use super::sets::Sets;
 use super::stage::Stage;
 use crate::inputs::{
     Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate, made_up_dimensions,
@@ -516,40 +517,6 @@ impl Ended {
         }
         let failed = self.failed.iter().map(|failed| format!("{} failed: {}", failed.shapes, failed.reason));
         self.incomplete_because.extend(failed);
-    }
-}
-
-/// The sets of shapes of a job.
-struct Sets<'a> {
-    /// Those that fit the model, with the inputs.
-    fitting: Vec<(&'a ShapeWish, Inputs)>,
-    /// Those of a table that do not.
-    failed: Vec<FailedShapes>,
-    /// How many sets of a table give a dimension of one name two sizes: combinations that nobody means.
-    left_out: u64,
-}
-
-impl<'a> Sets<'a> {
-    /// Finds the inputs of every set. One set has to fit; of a table, one at least.
-    fn of(job: &'a Job, graph: &Graph) -> Result<Self, InputError> {
-        let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
-        let mut refusal = None;
-        for shapes in &job.shapes {
-            match job.inputs.find(graph, shapes) {
-                Ok(inputs) => sets.fitting.push((shapes, inputs)),
-                Err(error) => {
-                    match error {
-                        InputError::TwoSizes { .. } => sets.left_out += 1,
-                        _ => sets.failed.push(FailedShapes { shapes: shapes.to_string(), reason: error.to_string() }),
-                    }
-                    refusal.get_or_insert(error);
-                }
-            }
-        }
-        match refusal {
-            Some(refusal) if sets.fitting.is_empty() => Err(refusal),
-            _ => Ok(sets),
-        }
     }
 }
 
