@@ -51,6 +51,15 @@ fn a_profiler_section_leaves_a_raw_recording_in_its_own_output() {
 }
 
 #[test]
+fn a_dump_list_that_leaves_everything_out_is_refused_and_dumps_nothing() {
+    let list =
+        json!([{"model_name": "digits_cnn", "layer": ["/conv1/Conv"], "opname_blacklist": [{"name": "/conv1/Conv"}]}]);
+    let (place, ended) = with_file(&dump_file(json!({"dump_list": list, "dump_level": "op"})), &[]);
+    ended.refused(2, &["/dump/dump_list: it leaves out every tensor of this model"]);
+    assert_eq!(place.tree(""), ["acl.json"]);
+}
+
+#[test]
 fn a_raw_recording_becomes_a_timeline_and_tables_by_export() {
     let (place, _) = with_file(PROFILER, &["--loop", "3"]);
     let recording = place.only("result/profiler");

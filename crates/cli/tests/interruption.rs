@@ -109,28 +109,27 @@ fn the_recording_of_a_killed_run_can_be_exported() {
     assert!(runs > 1, "what was written before is there");
 }
 
-/// Runs a command on a disk of so many KiB, whose files are in the workplace afterwards; nothing where the system lets nobody
-/// mount one, which `.ci/run` does not accept.
-fn on_a_small_disk(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Option<Ended> {
-    const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
-    let can_mount = Command::new("unshare").args(ALONE).arg("true").status();
-    if !can_mount.is_ok_and(|status| status.success()) {
-        eprintln!("not tested: `unshare {}` is not allowed here", ALONE.join(" "));
-        return None;
-    }
-    let script = format!(
-        "mkdir disk && mount -t tmpfs -o size={kibibytes}k none disk && cd disk || exit 99
-         \"$0\" \"$@\"
-         code=$?
-         cp -r . .. && exit $code"
-    );
-    let mut command = Command::new("unshare");
-    command.args(ALONE).args(["sh", "-c", &script, env!("CARGO_BIN_EXE_opscope"), "benchmark"]).args(arguments);
-    command.env("XDG_CACHE_HOME", "/dev/null");
-    Some(end(command.current_dir(place.path("")).stdin(Stdio::null())))
+#[test]
+fn a_run_that_is_killed_while_it_exports_leaves_a_recording_that_is_complete_but_for_the_exports() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    // So many runs that the exports take seconds.
+    let fixed = ["benchmark", &model, "--loop", "20000", "--profiler", "--debug", "--output", "out", "-od", "run"];
+    let mut child = place.command(&fixed).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.into_iter().any(|line| line.contains("exporting the profile")));
+    signal(&child, Signal::KILL);
+    assert_eq!(child.wait().unwrap().code(), None);
+    assert!(!place.path("out/profiler/run").exists() && !place.path("out/run").exists(), "nothing claims to be whole");
+    let manifest = place.json("out/profiler/run.partial/manifest.json");
+    assert_eq!((&manifest["complete"], &manifest["incomplete_because"]), (&true.into(), &serde_json::json!([])));
+    let ended = place.export(&["out/profiler/run.partial", "--format", "csv"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let table = place.text("out/profiler/run.partial/op_statistic.csv");
+    assert!(table.lines().count() > 1, "{table}");
 }
 
-/// A command whose files may not grow over so many KiB.
+/// A command whose files may not grow over so many KiB: other files still have room, as they have not on a full disk.
 fn limited(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Ended {
     let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
     let mut command = Command::new("bash");
@@ -143,7 +142,7 @@ fn reasons(document: &Value) -> String {
 }
 
 #[test]
-fn a_full_disk_leaves_a_recording_that_says_what_is_missing() {
+fn a_limit_of_file_sizes_leaves_a_recording_that_says_what_is_missing() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
     let fixed = [model.as_str(), "--output", "out", "--output-dirname", "run", "--json"];
@@ -198,25 +197,26 @@ fn a_full_disk_leaves_a_dump_that_says_what_is_missing() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
     // The tensors of this batch have 200 to 400 KiB: some have room.
-    let arguments = [&model, "--dym-batch", "100", "--dump", "-o", "out", "-od", "run", "--json"];
-    let Some(ended) = on_a_small_disk(&place, 1024, &arguments) else { return };
+    let disk = place.path("disk");
+    let Some(_mounted) = SmallDisk::mount(&disk, 1024) else { return };
+    let ended = place.benchmark(&[&model, "--dym-batch", "100", "--dump", "-o", "disk/out", "-od", "run", "--json"]);
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     ended.says(&["warning: incomplete", "No space left on device"]);
     assert_eq!(ended.json()["complete"], false);
-    let manifest = place.json("out/dump/run/manifest.json");
+    let manifest = place.json("disk/out/dump/run/manifest.json");
     assert_eq!(manifest["complete"], false, "{manifest}");
     let missing = manifest["missing_count"].as_u64().unwrap();
     let tensors = manifest["tensors"].as_u64().unwrap();
     assert!(tensors >= 2 && missing > 0 && tensors + missing == 16, "each of the 16 is there or missing: {manifest}");
-    let whole: Vec<_> = place.tree("out/dump/run").into_iter().filter(|path| path.ends_with(".npy")).collect();
+    let whole: Vec<_> = place.tree("disk/out/dump/run").into_iter().filter(|path| path.ends_with(".npy")).collect();
     assert_eq!(whole.len() as u64, tensors);
     for file in whole {
-        process::tensors::read(place.path("out/dump/run").join(file));
+        process::tensors::read(place.path("disk/out/dump/run").join(file));
     }
 }
 
 #[test]
-fn a_full_disk_leaves_no_output_that_is_cut_short_under_the_runs_name() {
+fn a_limit_of_file_sizes_leaves_no_output_that_is_cut_short_under_the_runs_name() {
     let place = Workplace::new();
     let model = model("tiny_transformer.onnx");
     let shape = "hidden_states:4,32,64";

@@ -338,6 +338,8 @@ fn sizes_that_nobody_chose_are_named_on_one_line() {
     let said = note(&["--dym-batch", "2"]).unwrap();
     assert!(said.starts_with("note      sequence is open in the file and 1 here"), "{said}");
     assert_eq!(note(&["--dym-shape", "hidden_states:2,8,64"]), None);
+    let report = place.benchmark_well(&[&transformer, "--json"]).json();
+    assert_eq!(report["made_up_dimensions"], json!(["batch", "sequence"]));
     assert_eq!(note(&["--input", &model("tiny_transformer.input.hidden_states.npy")]), None);
 }
 

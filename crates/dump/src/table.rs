@@ -45,6 +45,13 @@ pub(crate) fn read(text: &str) -> Result<Vec<Vec<String>>, DumpError> {
     Ok(rows)
 }
 
+/// A field of a table for people: behind an apostrophe where a spreadsheet would take it for a formula. Spreadsheets show no
+/// apostrophe at the beginning of a cell.
+pub(crate) fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { format!("\"'{}\"", text.replace('"', "\"\"")) } else { quoted(text) }
+}
+
 /// A field as such a table has it.
 pub(crate) fn quoted(text: &str) -> String {
     match text.contains(['"', ',', '\n', '\r']) {
@@ -56,6 +63,19 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cell_for_people_is_a_formula_and_numbers_stay_numbers() {
+        for (text, expected) in [
+            ("=1+1", "\"'=1+1\""),
+            ("@SUM(\"a\")", "\"'@SUM(\"\"a\"\")\""),
+            ("-2+3", "\"'-2+3\""),
+            ("-1.5", "-1.5"),
+            ("/conv1/Conv", "/conv1/Conv"),
+        ] {
+            assert_eq!(cell(text), expected);
+        }
+    }
     use proptest::prelude::*;
 
     #[test]

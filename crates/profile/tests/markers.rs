@@ -63,7 +63,7 @@ fn a_range_around_two_runs_comes_out_in_every_export() {
     assert_eq!(ranges, [("decode", 1), ("a token", 2)], "by time");
     assert!(account.ranges[0].total_ns >= account.run.total_ns);
     let text = account.to_text(10);
-    assert!(text.contains("User ranges by time\n") && text.contains("\n decode "), "{text}");
+    assert!(text.contains("User ranges by time\n") && text.contains("\ndecode "), "{text}");
 
     let [timeline] = &export(&recording, Format::Chrome, &directory)[..] else { panic!("one file") };
     let events: Vec<Value> = serde_json::from_str(timeline).expect("an array");

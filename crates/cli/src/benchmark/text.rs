@@ -108,6 +108,12 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
         shapes => format!(" at first; {shapes} shapes in all"),
     };
     let _ = writeln!(text, "inputs    {}{others}", inputs(&measured.inputs));
+    let open = &measured.made_up_dimensions;
+    if !open.is_empty() {
+        let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });
+        let names = shown_text(&names);
+        let _ = writeln!(text, "note      {names} {are} open in the file and 1 here; --dym-shape or --input sets more");
+    }
     for note in &measured.notes {
         let _ = writeln!(text, "note      {}", shown_text(note));
     }

@@ -5,8 +5,8 @@
 
 pub mod disk;
 pub mod made_models;
-pub mod onnx;
 pub mod models;
+pub mod onnx;
 pub mod running;
 pub mod tensors;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
 use crate::Place;
 use crate::layout::{columns, finite, short};
-use crate::table::quoted;
+use crate::table::cell;
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Comparison {
             let record = record(row);
             let field = |value: &Value| match value {
                 Value::Null => String::new(),
-                Value::String(text) => quoted(text),
+                Value::String(text) => cell(text),
                 Value::Array(dims) => dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x"),
                 other => other.to_string(),
             };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opscope_tensor::{DType, Statistics};
 
-use crate::table::quoted;
+use crate::table::cell;
 use crate::{Io, Stream};
 
 /// `statistics.csv`: the columns of AscendCL's statistics between ours.
@@ -33,9 +33,9 @@ impl Table {
         let shape: Vec<String> = stream.shape.iter().map(usize::to_string).collect();
         let fields = [
             origin.run.map_or_else(|| "-".into(), |run| run.0.to_string()),
-            quoted(&operator.name),
-            quoted(&operator.op_type),
-            quoted(origin.value_name()),
+            cell(&operator.name),
+            cell(&operator.op_type),
+            cell(origin.value_name()),
             if origin.io == Io::Input { "Input".into() } else { "Output".into() },
             origin.slot.to_string(),
             stream.bytes.to_string(),

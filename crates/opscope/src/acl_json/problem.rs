@@ -16,7 +16,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(kind: ProblemKind, place: Place, what: String, right: String) -> Problem {
+    pub(crate) fn new(kind: ProblemKind, place: Place, what: String, right: String) -> Problem {
         Problem { place, kind, what, right }
     }
 

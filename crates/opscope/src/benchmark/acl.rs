@@ -9,7 +9,8 @@ use opscope_profile::ProfilerOptions;
 
 use super::{DumpForm, Instrumentation};
 use crate::acl_json::{
-    AclConfig, DumpContent, DumpMode, DumpSection, ModelNames, Note, Problem, ProfilerSection, Slot, TaskTime,
+    AclConfig, DumpContent, DumpMode, DumpSection, ModelNames, Note, Place, Problem, ProblemKind, ProfilerSection,
+    Slot, TaskTime,
 };
 
 /// Why an `acl.json` does not go with a model.
@@ -21,7 +22,7 @@ pub struct AclError(pub Vec<Problem>);
 /// `<the file's own directory>/<run_name>`.
 ///
 /// # Errors
-/// Every name in the file that the model does not have.
+/// Every name in the file that the model does not have, or that the file leaves out everything.
 pub fn apply(
     config: &AclConfig,
     graph: &Graph,
@@ -36,7 +37,7 @@ pub fn apply(
     let instrumentation = match (&config.dump, &config.profiler) {
         (Some(dump), _) => Instrumentation::Dump {
             directory: dump.path.join(run_name).components().collect(),
-            request: Box::new(Request { selection: selection(dump, &names), ..Request::default() }),
+            request: Box::new(Request { selection: selection(dump, &names)?, ..Request::default() }),
             form: match dump.content {
                 DumpContent::Tensors => DumpForm::Npy,
                 DumpContent::Statistics(_) => DumpForm::Statistics,
@@ -54,7 +55,7 @@ pub fn apply(
 
 /// Names every operator that is captured, and the slots of it that are not. So one selection holds whatever several
 /// entries of the list say of one model.
-fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Selection {
+fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, AclError> {
     // More slots than an operator has do no harm; no operator of ONNX has so many.
     const MOST_SLOTS: usize = 64;
     let captures = dump.captures(model);
@@ -85,12 +86,17 @@ fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Selection {
             blacklist.push(BlacklistEntry { name: (*name).to_owned(), positions });
         }
     }
+    if operators.is_empty() {
+        let (what, right) = ("it leaves out every tensor of this model", "leave less out, or name other operators");
+        let place = Place::Pointer("/dump/dump_list".to_owned());
+        return Err(AclError(vec![Problem::new(ProblemKind::Model, place, what.to_owned(), right.to_owned())]));
+    }
     // An empty list means all, so where all are captured nothing is listed.
     if operators.len() < model.operators.len() {
         selection.operators = operators;
     }
     selection.name_blacklist = blacklist;
-    selection
+    Ok(selection)
 }
 
 fn options(profiler: &ProfilerSection, defaults: &ProfilerOptions) -> ProfilerOptions {

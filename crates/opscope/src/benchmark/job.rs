@@ -19,6 +19,7 @@ use super::outputs::{OutputFormat, OutputWriter};
 use super::place::{Place, PlaceError};
 use super::places::{Places, run_name};
 use super::report::{EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary, Report};
+use super::sets::Sets;
 use super::stage::Stage;
 use crate::inputs::{
     Batch, Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate, made_up_dimensions,
@@ -271,12 +272,11 @@ impl Job {
         for (shapes, inputs) in sets.fitting {
             let (verification, other) = self.verified(session, &inputs, surroundings).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
-            let (mut measurement, written, outcome) =
+            let (measurement, written, outcome) =
                 self.measure(session, &inputs, &places, &instruments, surroundings, runs);
             runs += measurement.runs;
             ended.runs = runs;
             ended.note(&measurement);
-            measurement.notes.splice(0..0, made_up_note(self, graph, shapes));
             instruments.note(verification.as_ref(), &measurement.notes);
             ended.formless.extend(written.formless);
             match outcome {
@@ -289,7 +289,11 @@ impl Job {
                     let described = describe_inputs(session, &inputs)?;
                     let concurrent = self.repetition.concurrent.get();
                     let measured = Measured::of(&measurement, described, self.batch_size, concurrent, written.files);
-                    ended.measured.extend(measured.map(|measured| Measured { verification, ..measured }));
+                    ended.measured.extend(measured.map(|measured| Measured {
+                        verification,
+                        made_up_dimensions: made_up(self, graph, shapes),
+                        ..measured
+                    }));
                     ended.failure = outcome.err();
                 }
             }
@@ -524,48 +528,12 @@ impl Ended {
     }
 }
 
-/// The sets of shapes of a job.
-struct Sets<'a> {
-    /// Those that fit the model, with the inputs.
-    fitting: Vec<(&'a ShapeWish, Inputs)>,
-    /// Those of a table that do not.
-    failed: Vec<FailedShapes>,
-    /// How many sets of a table give a dimension of one name two sizes: combinations that nobody means.
-    left_out: u64,
-}
-
-impl<'a> Sets<'a> {
-    /// Finds the inputs of every set. One set has to fit; of a table, one at least.
-    fn of(job: &'a Job, graph: &Graph) -> Result<Self, InputError> {
-        let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
-        let mut refusal = None;
-        for shapes in &job.shapes {
-            match job.inputs.find(graph, shapes) {
-                Ok(inputs) => sets.fitting.push((shapes, inputs)),
-                Err(error) => {
-                    match error {
-                        InputError::TwoSizes { .. } => sets.left_out += 1,
-                        _ => sets.failed.push(FailedShapes { shapes: shapes.to_string(), reason: error.to_string() }),
-                    }
-                    refusal.get_or_insert(error);
-                }
-            }
-        }
-        match refusal {
-            Some(refusal) if sets.fitting.is_empty() => Err(refusal),
-            _ => Ok(sets),
-        }
+/// The dimensions whose sizes nobody has chosen.
+fn made_up(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Vec<String> {
+    match job.inputs {
+        InputWish::Generated(_) => made_up_dimensions(graph, shapes),
+        InputWish::Files { .. } => Vec::new(),
     }
-}
-
-/// What a reader should know of sizes that nobody has chosen.
-fn made_up_note(job: &Job, graph: &Graph, shapes: &ShapeWish) -> Option<String> {
-    let InputWish::Generated(_) = job.inputs else { return None };
-    let open = made_up_dimensions(graph, shapes);
-    let are = if open.len() == 1 { "is" } else { "are" };
-    let names = || open.join(", ");
-    (!open.is_empty())
-        .then(|| format!("{} {are} open in the file and 1 here; --dym-shape or --input sets more", names()))
 }
 
 fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {

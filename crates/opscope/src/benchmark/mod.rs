@@ -10,6 +10,7 @@ mod outputs;
 mod place;
 mod places;
 mod report;
+mod sets;
 mod stage;
 mod watch;
 

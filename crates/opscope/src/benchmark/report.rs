@@ -99,6 +99,9 @@ pub struct EngineSummary {
 pub struct Measured {
     /// The inputs.
     pub inputs: Vec<InputSummary>,
+    /// The dimensions that the file leaves open and that are 1 because nothing says more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub made_up_dimensions: Vec<String>,
     /// The inference itself.
     #[serde(rename = "NPU_compute_time")]
     pub compute: Latency,
@@ -226,6 +229,7 @@ impl Measured {
         // Where runs overlap, the time of one is its share of the time in which any was going on.
         let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
         Some(Self {
+            made_up_dimensions: Vec::new(),
             by_shape: ShapeTimes::of(measurement, &inputs, batch_size),
             inputs,
             compute,
