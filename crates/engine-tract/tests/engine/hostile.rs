@@ -186,6 +186,25 @@ fn nodes_that_are_no_tree_are_refused() {
     }
 }
 
+/// With `ceil_mode` the last step of a pool may have elements of the input and none besides.
+#[test]
+fn a_kernel_may_reach_over_the_end_of_the_input_where_its_output_is_rounded_up() {
+    let pool = |ceil_mode| {
+        let attributes = vec![list("kernel_shape", &[4]), list("strides", &[2]), int("ceil_mode", ceil_mode)];
+        Builder::default()
+            .input("x", DataType::Float, &[D::N(1), D::N(1), D::N(3)])
+            .node_with("pool", "MaxPool", &["x"], &["y"], attributes)
+            .output("y")
+            .graph()
+    };
+    let x = [Tensor::from_f32(vec![1, 1, 3], &[1.0, 3.0, 2.0]).unwrap()];
+    for fidelity in FIDELITIES {
+        let plan = load(&pool(1), fidelity).unwrap().plan(&x).unwrap();
+        assert_eq!(run(&*plan, &x).unwrap()[0], Tensor::from_f32(vec![1, 1, 1], &[3.0]).unwrap());
+        assert!(load(&pool(0), fidelity).unwrap().plan(&x).is_err());
+    }
+}
+
 #[test]
 fn shapes_that_do_not_belong_together_are_refused_when_the_plan_is_made() {
     let node = |shape: &[D], other: &[i64], op_type: &str, attributes: Vec<AttributeProto>| {
