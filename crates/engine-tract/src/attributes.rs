@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use tract_onnx::pb::NodeProto;
+use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::{AttributeProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, Tensor};
 use tract_onnx::tract_hir::infer::Factoid;
 
@@ -110,7 +111,7 @@ fn rules(op_type: &str) -> &'static [Rule] {
         "GroupNormalization" => &[AtLeast(0, 2), Between(Attribute("num_groups"), 1, i32::MAX as i64)],
         "Hardmax" | "LogSoftmax" | "Softmax" => &[AtLeast(0, 1), Axes(AXIS)],
         "If" => &[Number(0)],
-        "InstanceNormalization" => &[AtLeast(0, 3), Exactly(1, 1), Exactly(2, 1)],
+        "InstanceNormalization" => &[AtLeast(0, 2), Exactly(1, 1), Exactly(2, 1)],
         "Loop" => &[Number(0), Number(1)],
         "LRN" => &[AtLeast(0, 2), Between(Attribute("size"), 1, i32::MAX as i64)],
         "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => &[AtLeast(0, 1), Axes(AXIS)],
@@ -190,7 +191,8 @@ fn required(op_type: &str) -> usize {
         | "Where" => 3,
         "BatchNormalization" | "MelWeightMatrix" => 5,
         "QLinearConv" | "QLinearMatMul" => 8,
-        "Loop" => 0,
+        // Their first inputs may be left out; the engine has neither `Loop` nor the old `Scan` as it stands.
+        "Loop" | "Scan" => 0,
         _ => 1,
     }
 }
@@ -320,8 +322,11 @@ impl Node<'_> {
             let kernel = shown(&kernel);
             return Err(format!("kernel_shape is {kernel}, and may have {LARGEST_WINDOW} elements at most"));
         }
-        let is_padded_to_fit = self.node.attribute.iter().any(|attribute| attribute.name == "auto_pad");
-        if is_padded_to_fit || self.node.op_type == "ConvTranspose" {
+        // Then a step may reach over the end of the input.
+        let reaches_over = |attribute: &AttributeProto| {
+            attribute.name == "auto_pad" || (attribute.name == "ceil_mode" && attribute.i != 0)
+        };
+        if self.node.op_type == "ConvTranspose" || self.node.attribute.iter().any(reaches_over) {
             return Ok(());
         }
         let Some(dims) = self.dims(slot) else { return Ok(()) };
@@ -422,8 +427,8 @@ impl Node<'_> {
     }
 }
 
-fn is_number(attribute: &tract_onnx::pb::AttributeProto) -> bool {
-    attribute.r#type == tract_onnx::pb::attribute_proto::AttributeType::Int as i32
+fn is_number(attribute: &AttributeProto) -> bool {
+    attribute.r#type == AttributeType::Int as i32
 }
 
 fn whole_numbers(tensor: &Tensor) -> Option<Vec<i64>> {

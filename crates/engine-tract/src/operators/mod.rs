@@ -4,10 +4,9 @@
 //! one that parses files, where every operator that computes with numbers is also [`widened`].
 
 mod adapted;
+mod directions;
 mod halves;
-mod rational;
 mod recurrence;
-mod recurrent;
 mod respelled;
 mod rewired;
 mod sequence;
@@ -53,7 +52,7 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
     };
     place.get_or_init(|| {
         let mut framework = tracts().clone();
-        recurrent::register(&mut framework);
+        directions::register(&mut framework);
         recurrence::register(&mut framework, fidelity);
         respelled::register(&mut framework);
         shifted::register(&mut framework);

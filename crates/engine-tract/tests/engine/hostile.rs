@@ -7,14 +7,14 @@ use std::sync::Arc;
 use opscope_engine_tract::TractEngine;
 use opscope_model::{Engine, EngineError, Fidelity, LoadOptions, Plan};
 use opscope_onnx::Graph;
-use opscope_tensor::Tensor;
+use opscope_tensor::{DType, Tensor};
 use prost::Message;
 use prost::bytes::Bytes;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::{AttributeProto, ModelProto, tensor_shape_proto, type_proto};
 
-use crate::builder::{Builder, D, attribute, floats, int, ints, perm};
+use crate::builder::{Builder, D, attribute, floats, int, ints, perm, subgraph};
 use crate::files::{FIDELITIES, load, models, run};
 use crate::one_operator::{self, Draw};
 
@@ -183,6 +183,48 @@ fn nodes_that_are_no_tree_are_refused() {
             Err(EngineError::Load { node: Some(node), .. }) if node == "bad" => {}
             other => panic!("{name} {numbers:?}: {other:?}"),
         }
+    }
+}
+
+/// The rank of what a branch takes from outside is known only when the inputs are.
+#[test]
+fn what_is_not_allowed_is_refused_inside_of_a_branch_as_well() {
+    let branch =
+        |axes: &[i64]| Builder::default().node_with("inner", "Transpose", &["x"], &["b"], vec![perm(axes)]).output("b");
+    for wrong in [&[0, 0][..], &[0, 2, 1]] {
+        let branches = vec![subgraph("then_branch", branch(wrong)), subgraph("else_branch", branch(&[1, 0]))];
+        let graph = Builder::default()
+            .input("x", DataType::Float, &[D::N(2), D::N(3)])
+            .input("choice", DataType::Bool, &[])
+            .node_with("choose", "If", &["choice"], &["y"], branches)
+            .output("y")
+            .graph();
+        let x = Tensor::from_f32(vec![2, 3], &[0.0; 6]).unwrap();
+        let inputs = [x, Tensor::new(DType::Bool, vec![], vec![1]).unwrap()];
+        for fidelity in FIDELITIES {
+            let refused = load(&graph, fidelity).and_then(|model| model.plan(&inputs)).map(drop);
+            let text = refused.unwrap_err().to_string();
+            assert!(text.contains("inner") && text.contains("attribute perm"), "{text}");
+        }
+    }
+}
+
+/// With `ceil_mode` the last step of a pool may have elements of the input and none besides.
+#[test]
+fn a_kernel_may_reach_over_the_end_of_the_input_where_its_output_is_rounded_up() {
+    let pool = |ceil_mode| {
+        let attributes = vec![list("kernel_shape", &[4]), list("strides", &[2]), int("ceil_mode", ceil_mode)];
+        Builder::default()
+            .input("x", DataType::Float, &[D::N(1), D::N(1), D::N(3)])
+            .node_with("pool", "MaxPool", &["x"], &["y"], attributes)
+            .output("y")
+            .graph()
+    };
+    let x = [Tensor::from_f32(vec![1, 1, 3], &[1.0, 3.0, 2.0]).unwrap()];
+    for fidelity in FIDELITIES {
+        let plan = load(&pool(1), fidelity).unwrap().plan(&x).unwrap();
+        assert_eq!(run(&*plan, &x).unwrap()[0], Tensor::from_f32(vec![1, 1, 1], &[3.0]).unwrap());
+        assert!(load(&pool(0), fidelity).unwrap().plan(&x).is_err());
     }
 }
 

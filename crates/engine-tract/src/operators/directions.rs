@@ -13,11 +13,11 @@ use super::{Built, build, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {
     for op_type in ["GRU", "LSTM", "RNN"] {
-        framework.op_register.insert(op_type, recurrent);
+        framework.op_register.insert(op_type, built);
     }
 }
 
-pub(super) fn recurrent(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
+pub(super) fn built(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     refuse_what_is_not_read(node)?;
     let (op, closures) = build(tracts(), context, node)?;
     let is_batch_first = node.get_attr_opt::<i64>("layout")?.unwrap_or(0) == 1;
