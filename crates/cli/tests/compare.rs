@@ -4,7 +4,7 @@ mod process;
 
 use std::fs;
 
-use process::made_models::{FLOAT16, FLOAT32, chain, renamed, with_changed_initializer};
+use process::onnx::{FLOAT16, FLOAT32, chain, renamed, with_changed_initializer};
 use process::{Ended, Workplace, csv, end, model};
 use serde_json::Value;
 

@@ -8,8 +8,9 @@ use std::process::Stdio;
 
 use opscope::onnx::{Graph, OnnxError};
 use opscope::tensor::{Tensor, npy};
+use process::onnx::{self, node};
 use process::tensors::{close, near, numbers, read};
-use process::{Ended, Workplace, end, fixture, model, models};
+use process::{Ended, Workplace, end, fixture, model};
 use serde_json::Value;
 
 /// Runs commands in batch on a model.
@@ -157,8 +158,8 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
 #[test]
 fn an_operator_of_several_outputs_is_shown_and_skipped_as_a_whole() {
     let place = Workplace::new();
-    let nodes: [models::Node<'_>; 2] = [("cut", "Split", &["x"], &["a", "b"]), ("sum", "Add", &["a", "b"], &["y"])];
-    place.write("split.onnx", models::model(&nodes, &[("x", 4)], &[], &[("y", 2)]));
+    let nodes = [node("cut", "Split", &["x"], &["a", "b"]), node("sum", "Add", &["a", "b"], &["y"])];
+    place.write("split.onnx", onnx::file("split", "a test", &[("x", &["4"])], &nodes, &[("y", &["2"])]));
     let x = Tensor::from_f32(vec![4], &[1.0, 2.0, 3.0, 4.0]).unwrap();
     let mut bytes = Vec::new();
     npy::write(&x.view(), &mut bytes).unwrap();
@@ -377,8 +378,8 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         assert!(ended.stdout.contains(&format!(" {operator} (")), "{ended:?}");
     }
     // A constant that is computed of finite weights when the model is loaded.
-    let nodes: [models::Node<'_>; 2] = [("fold", "Log", &["w"], &["l"]), ("sum", "Add", &["x", "l"], &["y"])];
-    let folded = models::model(&nodes, &[("x", 2)], &[("w", &[1.0, -1.0])], &[("y", 2)]);
+    let nodes = [node("fold", "Log", &["w"], &["l"]), node("sum", "Add", &["x", "l"], &["y"])];
+    let folded = onnx::weighted(&[("x", &["2"])], &nodes, &[("w", &[1.0, -1.0])], &[("y", &["2"])]);
     let folded = place.write("folded.onnx", folded).to_str().unwrap().to_owned();
     for fidelity in both {
         stop(&[&folded, "--fidelity", fidelity], "nan", "#1 sum (Add), run 0: a constant");

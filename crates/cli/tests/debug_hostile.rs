@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
+use process::onnx::renamed;
 use process::{Ended, Workplace, end, fixture};
 use serde_json::{Value, json};
 
@@ -39,20 +40,8 @@ fn both_ways(place: &Workplace, arguments: &[&str], commands: &[&str]) -> [Ended
 #[test]
 fn names_of_a_file_neither_steer_the_terminal_nor_forge_a_line() {
     let place = Workplace::new();
-    let mut bytes = fs::read(fixture("nan.onnx")).unwrap();
-    // As long as what they replace, so that the file stays whole.
-    for (name, wild) in
-        [("shift", "\n\u{1b}[2J"), ("inverse", "\nerror:"), ("log", "\u{202e}"), ("tail", "\u{9b}\u{9b}")]
-    {
-        let places: Vec<usize> = bytes
-            .windows(name.len())
-            .enumerate()
-            .filter(|(_, part)| *part == name.as_bytes())
-            .map(|(at, _)| at)
-            .collect();
-        assert!(!places.is_empty() && name.len() == wild.len(), "{name}");
-        places.iter().for_each(|&at| bytes[at..at + name.len()].copy_from_slice(wild.as_bytes()));
-    }
+    let names = [("shift", "\n\u{1b}[2J"), ("inverse", "\nerror:"), ("log", "\u{202e}"), ("tail", "\u{9b}\u{9b}")];
+    let bytes = renamed(&fs::read(fixture("nan.onnx")).unwrap(), &names);
     place.write("wild.onnx", bytes);
     let x = fixture("nan.input.x.npy");
     let commands = [

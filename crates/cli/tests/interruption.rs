@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use process::disk::SmallDisk;
-use process::made_models::{FLOAT32, chain};
+use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -4,8 +4,6 @@
 #![allow(dead_code)]
 
 pub mod disk;
-pub mod made_models;
-pub mod models;
 pub mod onnx;
 pub mod running;
 pub mod tensors;

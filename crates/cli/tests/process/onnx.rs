@@ -1,4 +1,8 @@
-//! Small ONNX files with whatever names a test wants.
+//! Small ONNX files, made for a test or changed for it.
+
+/// The numbers of element types.
+pub const FLOAT32: u8 = 1;
+pub const FLOAT16: u8 = 10;
 
 /// A node: its name, its operator, its domain, what it takes and what it gives.
 pub struct Node<'a> {
@@ -9,7 +13,7 @@ pub struct Node<'a> {
     pub outputs: Vec<&'a str>,
 }
 
-/// A float32 input or output: its name, and its dimensions, which are numbers or names.
+/// An input or output: its name, and its dimensions, which are numbers or names.
 pub type Port<'a> = (&'a str, &'a [&'a str]);
 
 /// A node without a domain that gives one value.
@@ -17,14 +21,50 @@ pub fn node<'a>(name: &'a str, op_type: &'a str, inputs: &[&'a str], outputs: &[
     Node { name, op_type, domain: "", inputs: inputs.to_vec(), outputs: outputs.to_vec() }
 }
 
-/// The bytes of a file with this graph.
+/// A float32 initializer of one dimension: its name and its elements.
+pub type Weight<'a> = (&'a str, &'a [f32]);
+
+/// The bytes of a file with this graph, over float32.
 pub fn file(graph: &str, producer: &str, inputs: &[Port<'_>], nodes: &[Node<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
-    let nodes = nodes.iter().flat_map(|node| field(1, &encoded(node)));
-    let ports = |number, ports: &[Port<'_>]| -> Vec<u8> {
-        ports.iter().flat_map(|port| field(number, &encoded_port(port))).collect()
-    };
-    let graph = [nodes.collect(), text(2, graph), ports(11, inputs), ports(12, outputs)].concat();
-    [number(1, 8), text(2, producer), field(7, &graph), field(8, &number(2, 17))].concat()
+    Graph { name: graph, element_type: FLOAT32, inputs, nodes, weights: &[], outputs }.file(producer)
+}
+
+/// The bytes of a file of these nodes, with initializers.
+pub fn weighted(inputs: &[Port<'_>], nodes: &[Node<'_>], weights: &[Weight<'_>], outputs: &[Port<'_>]) -> Vec<u8> {
+    Graph { name: "weighted", element_type: FLOAT32, inputs, nodes, weights, outputs }.file("a test")
+}
+
+/// The bytes of a file of so many operators of two inputs (`Add`, `Mul`), one after the other: each takes what the one before
+/// gave, twice. The values are `v0`, `v1`, ..., each of four elements.
+pub fn chain(operators: usize, op_type: &str, element_type: u8) -> Vec<u8> {
+    let values: Vec<String> = (0..=operators).map(|index| format!("v{index}")).collect();
+    let nodes: Vec<Node<'_>> =
+        values.windows(2).map(|ends| node("", op_type, &[&ends[0], &ends[0]], &[&ends[1]])).collect();
+    let (inputs, outputs) = ([("v0", &["4"][..])], [(&*values[operators], &["4"][..])]);
+    let graph = Graph { name: "chain", element_type, inputs: &inputs, nodes: &nodes, weights: &[], outputs: &outputs };
+    graph.file("a test")
+}
+
+struct Graph<'a> {
+    name: &'a str,
+    element_type: u8,
+    inputs: &'a [Port<'a>],
+    nodes: &'a [Node<'a>],
+    weights: &'a [Weight<'a>],
+    outputs: &'a [Port<'a>],
+}
+
+impl Graph<'_> {
+    fn file(&self, producer: &str) -> Vec<u8> {
+        let nodes = self.nodes.iter().flat_map(|node| field(1, &encoded(node)));
+        let weights = self.weights.iter().flat_map(|weight| field(5, &encoded_weight(weight)));
+        let ports = |number, ports: &[Port<'_>]| -> Vec<u8> {
+            ports.iter().flat_map(|port| field(number, &encoded_port(port, self.element_type))).collect()
+        };
+        let parts: Vec<u8> = nodes.chain(text(2, self.name)).chain(weights).collect();
+        let graph = [parts, ports(11, self.inputs), ports(12, self.outputs)].concat();
+        [number(1, 8), text(2, producer), field(7, &graph), field(8, &number(2, 17))].concat()
+    }
 }
 
 fn encoded(node: &Node<'_>) -> Vec<u8> {
@@ -34,14 +74,19 @@ fn encoded(node: &Node<'_>) -> Vec<u8> {
     inputs.chain(outputs).chain(rest).collect()
 }
 
-fn encoded_port((name, dims): &Port<'_>) -> Vec<u8> {
+fn encoded_port((name, dims): &Port<'_>, element_type: u8) -> Vec<u8> {
     let dim = |dim: &&str| match dim.parse() {
         Ok(size) => field(1, &number(1, size)),
         Err(_) => field(1, &text(2, dim)),
     };
     let shape: Vec<u8> = dims.iter().flat_map(dim).collect();
-    let float32 = [number(1, 1), field(2, &shape)].concat();
-    [text(1, name), field(2, &field(1, &float32))].concat()
+    let tensor = [number(1, u64::from(element_type)), field(2, &shape)].concat();
+    [text(1, name), field(2, &field(1, &tensor))].concat()
+}
+
+fn encoded_weight((name, elements): &Weight<'_>) -> Vec<u8> {
+    let data: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+    [number(1, elements.len() as u64), number(2, u64::from(FLOAT32)), text(8, name), field(9, &data)].concat()
 }
 
 fn text(number: u8, text: &str) -> Vec<u8> {
@@ -64,4 +109,33 @@ fn varint(mut value: u64) -> Vec<u8> {
     }
     bytes.push(value as u8);
     bytes
+}
+
+/// The same model, in which every one of these texts is another one of the same length.
+pub fn renamed(model: &[u8], names: &[(&str, &str)]) -> Vec<u8> {
+    let mut model = model.to_vec();
+    for (old, new) in names {
+        assert_eq!(old.len(), new.len());
+        let places: Vec<usize> = model
+            .windows(old.len())
+            .enumerate()
+            .filter(|(_, text)| *text == old.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert!(!places.is_empty(), "{old}");
+        places.into_iter().for_each(|at| model[at..at + new.len()].copy_from_slice(new.as_bytes()));
+    }
+    model
+}
+
+/// The same model, in which one byte of an initializer's raw data is another one.
+pub fn with_changed_initializer(model: &[u8], name: &str) -> Vec<u8> {
+    // The name is field 8 of the tensor, and field 9 behind it is the data: its tag, its length, its bytes.
+    let named = [&[8 << 3 | 2, name.len() as u8], name.as_bytes(), &[9 << 3 | 2]].concat();
+    let at = model.windows(named.len()).position(|text| text == named).unwrap();
+    let length = model[at + named.len()..].iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    let mut model = model.to_vec();
+    // The exponent of the first float.
+    model[at + named.len() + length + 3] ^= 0x40;
+    model
 }
