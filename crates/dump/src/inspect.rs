@@ -108,7 +108,7 @@ impl Inspection {
         let mut text = self.heading();
         let head = ["tensor", "operator", "type", "", "dtype", "shape", "size", "min", "max", "mean", "nan", "inf"];
         let lines = self.dump.tensors.iter().zip(&self.tensors).map(|(tensor, details)| line(tensor, details.as_ref()));
-        text += &columns(head.map(str::to_owned).to_vec(), lines.collect());
+        text += &columns(&head, lines.collect(), &["operator", "", "size", "type", "mean"]);
         if let [Ok(details)] = self.tensors.as_slice() {
             text += &details.text();
         }

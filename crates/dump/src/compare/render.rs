@@ -40,7 +40,7 @@ impl Comparison {
             head.extend(["nan", "inf"]);
         }
         let lines = shown.iter().map(|&index| line(&self.rows[index], !all_finite)).collect();
-        let mut text = columns(head.into_iter().map(str::to_owned).collect(), lines);
+        let mut text = columns(&head, lines, &["mean rel", "operator", "rmse", "type", "max rel"]);
         if !all_finite {
             text += "nan and inf: elements of the tensor / of the reference\n";
         }
