@@ -7,7 +7,7 @@ use std::path::Path;
 use half::f16;
 use opscope::model::{Fidelity, NoObserver, RunId};
 use opscope::tensor::{DType, Tensor, npy};
-use support::{Case, Ready, calibration, median, nanos, not_measured, pairs, prepared, ready_on};
+use support::{Case, Goal, Ready, calibration, median, nanos, not_measured, pairs, prepared, ready_on};
 
 /// The converter's authors expect fp16 to be slower where a processor lacks it; more than this is a fault.
 const GOAL: f64 = 3.0;
@@ -44,7 +44,7 @@ fn compare(name: &str, single: &Path, half: &Path, count: usize) {
         peer_value: median(&pairs.first) / 1e6,
         floor: None,
         goal: format!("<= {GOAL} x"),
-        met: value <= GOAL,
+        met: Goal::AtMost(GOAL).met(value, Some(interval), 0.0),
     }
     .print();
 }

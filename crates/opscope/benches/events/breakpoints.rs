@@ -5,7 +5,7 @@ use opscope::model::{Fidelity, Instrument, NoObserver};
 use opscope_clock::Calibration;
 
 use super::detached::{info, run};
-use crate::support::{Case, Ready, median, models, nanos, pairs, smallest};
+use crate::support::{Case, Goal, Ready, median, models, nanos, pairs, smallest};
 
 const PAIRS: usize = 120;
 const RUNS: usize = 200;
@@ -77,7 +77,7 @@ fn case(
         peer_value: median(&measured.first) / 1e3,
         floor: Some(0.0),
         goal: format!("<= {goal:.0} ns"),
-        met: interval.1 / dispatches <= goal,
+        met: Goal::AtMost(goal).met(value / dispatches, Some((interval.0 / dispatches, interval.1 / dispatches)), 0.0),
     }
     .print();
     let stopped: u64 = attachment.breakpoints().expect("it is attached").iter().map(|point| point.hits).sum();

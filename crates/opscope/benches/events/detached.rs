@@ -7,7 +7,9 @@ use opscope::debug::Debugger;
 use opscope::model::{Dispatch, Fidelity, Instrument, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver};
 use opscope_clock::Calibration;
 
-use crate::support::{Case, Pairs, Ready, light, median, models, nanos, not_measured, pairs, ready, smallest};
+use crate::support::{
+    self, Case, Goal, Pairs, Ready, light, median, models, nanos, not_measured, pairs, ready, smallest,
+};
 
 const PAIRS: usize = 120;
 
@@ -50,7 +52,7 @@ pub fn per_dispatch(calibration: &Calibration) {
         peer_value: median(&measured.first),
         floor: Some(0.0),
         goal: "<= 1 ns more".to_owned(),
-        met: value <= 1.0,
+        met: Goal::AtMost(1.0).met(value, Some(interval), 0.0),
     }
     .print();
 }
@@ -101,7 +103,7 @@ fn in_noise(name: &str, Measured { noise, runs }: &Measured) {
         peer_value: median(&runs.first) / 1e3,
         floor: Some(1.0),
         goal: format!("within the noise of the same against itself, {:.4} to {:.4}", noise.0, noise.1),
-        met: interval.0 <= noise.1,
+        met: Goal::AtMost(1.0).met(value, Some(interval), support::noise(*noise, 1.0)),
     }
     .print();
 }
@@ -121,7 +123,7 @@ fn in_full(name: &str, Measured { runs, .. }: &Measured) {
         peer_value: plain / 1e3,
         floor: Some(0.0),
         goal: format!("<= {:.0} % of the run", SHARE * 100.0),
-        met: interval.1 <= SHARE * plain,
+        met: Goal::AtMost(SHARE * plain).met(value, Some(interval), 0.0),
     }
     .print();
 }

@@ -15,7 +15,7 @@ use opscope_clock::{Calibration, Ticks};
 
 use super::child::{MESSAGE, Other};
 use super::detached::{info, run};
-use crate::support::{Case, median, ready, smallest};
+use crate::support::{Case, Goal, median, ready, smallest};
 
 const STOPS: usize = 2_000;
 
@@ -69,7 +69,7 @@ fn case(name: &str, times: &[f64], trip: f64) {
         peer_value: trip,
         floor: Some(trip),
         goal: format!("<= 3 x a round trip over a Unix socket = {:.1} us", 3.0 * trip),
-        met: value <= 3.0 * trip,
+        met: Goal::AtMost(3.0 * trip).met(value, Some((low / 1e3, high / 1e3)), 0.0),
     }
     .print();
 }
