@@ -10,7 +10,7 @@ use opscope::dump::{
     CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
 };
 use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
-use opscope::model::Fidelity;
+use opscope::model::{Fidelity, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
@@ -36,6 +36,9 @@ pub struct CompareArguments {
     /// Threads within an operator for the second model
     #[arg(long, default_value = "1")]
     reference_threads: NonZeroUsize,
+    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    #[arg(long, value_name = "N")]
+    load_budget: Option<LoadBudget>,
     /// Input files for models that are run, with commas between them; random data if not given
     #[arg(long, value_delimiter = ',')]
     input: Vec<PathBuf>,
@@ -139,10 +142,11 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
             "the first is a dump and the second a model; give the model first: what is compared, then the reference",
         )),
         (true, reference_is_model) => {
-            let way = way(&arguments.tensors, arguments.fidelity, arguments.engine_threads);
+            let budget = arguments.load_budget.unwrap_or_default();
+            let way = way(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
             let reference = if reference_is_model {
                 let (fidelity, threads) = (arguments.reference_fidelity, arguments.reference_threads);
-                Reference::Run(self::way(&arguments.reference, fidelity, threads))
+                Reference::Run(self::way(&arguments.reference, fidelity, threads, budget))
             } else {
                 Reference::Dump(Arc::new(open(&arguments.reference)?))
             };
@@ -194,12 +198,12 @@ fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-fn way(model: &Path, fidelity: FidelityName, threads: NonZeroUsize) -> Way {
+fn way(model: &Path, fidelity: FidelityName, threads: NonZeroUsize, budget: LoadBudget) -> Way {
     let fidelity = match fidelity {
         FidelityName::Exact => Fidelity::Exact,
         FidelityName::Optimised => Fidelity::Optimised,
     };
-    Way { model: model.to_owned(), fidelity, threads }
+    Way { model: model.to_owned(), fidelity, threads, budget }
 }
 
 /// The inputs of both runs. Files may also hold what the second model takes: each is given them in its own types.

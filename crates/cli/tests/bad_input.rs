@@ -321,3 +321,22 @@ fn a_command_line_without_sense() {
     let ended = end(&mut place.command(&["bench"]));
     ended.refused(2, &[]);
 }
+
+#[test]
+fn every_command_that_loads_a_model_says_how_to_raise_its_load_budget_and_takes_that() {
+    let place = Workplace::new();
+    place.write("long.onnx", process::onnx::chain(100_001, "Add", process::onnx::FLOAT32));
+    let commands: [&[&str]; 3] = [
+        &["benchmark", "long.onnx"],
+        &["compare", "long.onnx", "long.onnx"],
+        &["debug", "long.onnx", "--batch", "-ex", "run"],
+    ];
+    for command in commands {
+        let raised = [command, &["--load-budget", "2"]].concat();
+        for (arguments, most) in [(command, "may have 50000"), (&raised, "may have 100000")] {
+            let ended = end(&mut place.command(arguments));
+            assert!(ended.code != Some(0), "{ended:?}");
+            ended.says(&[most, "a load budget of 3 allows them"]);
+        }
+    }
+}

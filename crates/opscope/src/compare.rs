@@ -9,7 +9,7 @@ use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, IoSelection, KeepSink, Place,
     Position, Request, Selection, Sink, StoredDump,
 };
-use opscope_model::{EngineError, Fidelity, Instrument, Plan, RunId, RunInfo};
+use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::Tensor;
 
@@ -26,6 +26,8 @@ pub struct Way {
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
+    /// What loading and planning may take.
+    pub budget: LoadBudget,
 }
 
 /// What a run is compared with.
@@ -113,7 +115,8 @@ impl Way {
 
     /// Runs once and brings every value that can be seen to a sink.
     fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Ran, CompareError> {
-        let mut session = Session::load(&self.model, self.fidelity, self.threads)?;
+        let options = LoadOptions { budget: self.budget, ..LoadOptions::new(self.fidelity, self.threads) };
+        let mut session = Session::open(&self.model, &options)?;
         let inputs = fitted(inputs, session.graph());
         if self.fidelity == Fidelity::Optimised
             && let Ok(known) = with_known_values(&session, &inputs)

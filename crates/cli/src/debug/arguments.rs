@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
+use opscope::model::LoadBudget;
 
 use crate::options::{FeedArguments, truth};
 
@@ -24,6 +25,9 @@ pub struct DebugArguments {
     /// Threads within one operator; 1 if not given
     #[arg(long, value_name = "N")]
     pub engine_threads: Option<NonZeroUsize>,
+    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    #[arg(long, value_name = "N")]
+    pub load_budget: Option<LoadBudget>,
     #[command(flatten)]
     pub script: Script,
     /// Run the commands of -ex and -x, or else lines of stdin, then end; the first that fails ends it with exit code 1

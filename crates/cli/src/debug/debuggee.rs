@@ -1,7 +1,6 @@
 //! The model that `opscope debug MODEL` runs, in this process, on threads of its own.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use opscope::benchmark::InputWish;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::inputs::{Inputs, ShapeWish};
-use opscope::model::{EngineError, Fidelity, Instrument, RunId, RunInfo};
+use opscope::model::{EngineError, Instrument, LoadOptions, RunId, RunInfo};
 
 use super::board::{Board, News};
 use crate::exit::Failure;
@@ -61,14 +60,9 @@ impl Debuggee {
     ///
     /// # Errors
     /// When the model or its inputs cannot be used, or the debugger finds no place.
-    pub fn load(
-        path: &Path,
-        inputs: &InputWish,
-        shapes: &ShapeWish,
-        fidelity: Fidelity,
-        threads: NonZeroUsize,
-    ) -> Result<Self, Failure> {
-        let session = Session::load(path, fidelity, threads).map_err(Failure::wrong_use)?;
+    pub fn load(path: &Path, inputs: &InputWish, shapes: &ShapeWish, options: &LoadOptions) -> Result<Self, Failure> {
+        let fidelity = options.fidelity;
+        let session = Session::open(path, options).map_err(Failure::wrong_use)?;
         let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
         let debugger = Debugger::new().map_err(Failure::failed)?;
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;

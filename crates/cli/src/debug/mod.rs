@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, DebugError, EventName, EventSet};
-use opscope::model::Fidelity;
+use opscope::model::{Fidelity, LoadOptions};
 use opscope::onnx::shown_text;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
@@ -92,8 +92,13 @@ fn subscribed(told: EventSet, own: bool) -> EventSet {
 
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
     if let Some(program) = &arguments.attach {
-        if arguments.fed.0 != FeedArguments::default() || arguments.engine_threads.is_some() {
-            return Err(Failure::wrong_use("--attach takes no inputs, shapes or threads: the program has its own"));
+        if arguments.fed.0 != FeedArguments::default()
+            || arguments.engine_threads.is_some()
+            || arguments.load_budget.is_some()
+        {
+            return Err(Failure::wrong_use(
+                "--attach takes no inputs, shapes, threads or load budget: the program has its own",
+            ));
         }
         let client = match program.parse() {
             Ok(pid) => Client::connect_pid(pid),
@@ -114,7 +119,9 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     };
     let threads = threads("--engine-threads", arguments.engine_threads).map_err(Failure::wrong_use)?;
     let threads = threads.unwrap_or(std::num::NonZeroUsize::MIN);
-    let debuggee = Debuggee::load(model, &inputs.wish(&choice), &shapes, fidelity, threads)?;
+    let budget = arguments.load_budget.unwrap_or_default();
+    let options = LoadOptions { budget, ..LoadOptions::new(fidelity, threads) };
+    let debuggee = Debuggee::load(model, &inputs.wish(&choice), &shapes, &options)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }
