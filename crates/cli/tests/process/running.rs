@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::{Ended, Workplace, model};
 
@@ -28,9 +28,15 @@ impl Running {
         Self { child, stderr, said }
     }
 
-    /// Sends it a signal.
+    /// Sends it a signal. One that stops it has done so when this returns: its other threads go on until the first of them
+    /// has seen the signal, which may be late on a busy machine.
     pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap();
+        if signal == Signal::STOP {
+            let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED).unwrap().unwrap();
+            assert!(status.stopped());
+        }
     }
 
     /// Interrupts it, and reads what it says to its end.
