@@ -87,6 +87,12 @@ fn is_matrix(operator: &Operator) -> bool {
     operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
 }
 
+/// Whether an operator only gives its input another shape or order of axes.
+fn changes_layout(operator: &Operator) -> bool {
+    let names = ["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
+    operator.domain.is_empty() && names.contains(&operator.op_type.as_str())
+}
+
 fn is_matrix_kernel(op: &str) -> bool {
     (op.contains("MatMul") || op.contains("EinSum")) && !prepares_operand(op)
 }
@@ -213,7 +219,10 @@ impl<'a> Regions<'a> {
             return vec![Attribution { operator, exact: false }];
         };
         let only_matrix = candidates.iter().filter(|id| is_matrix(self.graph.operator(**id))).eq([&operator]);
-        let exact = candidates.len() == 1 || (only_matrix && self.prepares(step));
+        // A step of another shape may be the file's own Flatten in front of the matrix operator, or the engine's.
+        let may_be_another =
+            self.steps[step].only_layout && candidates.iter().any(|id| changes_layout(self.graph.operator(*id)));
+        let exact = candidates.len() == 1 || (only_matrix && self.prepares(step) && !may_be_another);
         vec![Attribution { operator, exact }]
     }
 

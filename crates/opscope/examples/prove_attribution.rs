@@ -121,14 +121,22 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
 
 /// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
-    let makers: BTreeSet<OperatorId> = output
-        .values
-        .iter()
-        .filter_map(|found| match graph.value(found.value).producer {
-            Producer::Operator(operator, _) => Some(operator),
-            Producer::Input | Producer::Initializer => None,
-        })
-        .collect();
+    let maker = |value: ValueId| match graph.value(value).producer {
+        Producer::Operator(operator, _) => Some(operator),
+        Producer::Input | Producer::Initializer => None,
+    };
+    let mut makers: BTreeSet<OperatorId> = output.values.iter().filter_map(|found| maker(found.value)).collect();
+    // A part of what an operator gives is that operator's, too: a recurrence gives its directions one by one, and the file
+    // takes them apart.
+    let mut rest: Vec<OperatorId> = makers.iter().copied().collect();
+    while let Some(operator) = rest.pop().map(|id| graph.operator(id)) {
+        let from: &[_] = match operator.op_type.as_str() {
+            "Concat" => &operator.inputs,
+            "Gather" | "Slice" | "Split" => &operator.inputs[..1],
+            _ => &[],
+        };
+        rest.extend(from.iter().flatten().filter_map(|&value| maker(value)).filter(|&whole| makers.insert(whole)));
+    }
     let says_exactly = kernel.operators.iter().all(|at| at.exact);
     let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
     // A kernel that only reorders gives what the one before it gave.
