@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use opscope_tensor::DType;
 
 use crate::attribute::attributes;
-use crate::load::onnx_domain;
 use crate::order::execution_order;
 use crate::proto::{DATA_IS_EXTERNAL, GraphProto, NodeProto, TensorProto, TensorTypeProto, ValueInfoProto, dimension};
 use crate::{Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId, external, names};
@@ -208,4 +207,9 @@ fn typed_bytes(tensor: &TensorProto, dtype: DType) -> usize {
         _ => (tensor.int32_data.len(), 1),
     };
     dtype.bytes_of(count / per_field).unwrap_or(0)
+}
+
+/// `ai.onnx` is another way to write the empty domain.
+pub(crate) fn onnx_domain(domain: String) -> String {
+    if domain == "ai.onnx" { String::new() } else { domain }
 }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::load::other_than_a_file;
+use crate::file_kind::other_than_a_file;
 use crate::proto::TensorProto;
 
 /// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the

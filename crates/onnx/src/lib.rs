@@ -8,6 +8,7 @@ mod attribute;
 mod build;
 mod error;
 mod external;
+mod file_kind;
 mod graph;
 mod initializers;
 mod load;

@@ -1,15 +1,15 @@
 //! From a path to a [`Graph`].
 
-use std::fs::{self, File, FileType};
+use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use prost::Message;
 use prost::bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::build::build;
+use crate::build::{build, onnx_domain};
+use crate::file_kind::other_than_a_file;
 use crate::proto::ModelProto;
 use crate::{Graph, OnnxError, Source};
 
@@ -75,21 +75,4 @@ fn read(path: &Path) -> Result<Bytes, OnnxError> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;
     Ok(Bytes::from(bytes))
-}
-
-/// What something is that is not a regular file.
-pub(crate) fn other_than_a_file(found: &FileType) -> Option<&'static str> {
-    let kinds = [
-        (found.is_file(), None),
-        (found.is_dir(), Some("a directory")),
-        (found.is_fifo(), Some("a named pipe")),
-        (found.is_socket(), Some("a socket")),
-        (found.is_char_device() || found.is_block_device(), Some("a device")),
-    ];
-    kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind)).unwrap_or(Some("something else"))
-}
-
-/// `ai.onnx` is another way to write the empty domain.
-pub(crate) fn onnx_domain(domain: String) -> String {
-    if domain == "ai.onnx" { String::new() } else { domain }
 }

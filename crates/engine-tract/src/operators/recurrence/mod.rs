@@ -6,6 +6,7 @@
 
 mod activation;
 mod cell;
+mod kind;
 mod node;
 mod products;
 mod rational;
@@ -25,7 +26,8 @@ use tract_onnx::tract_hir::internal::{Expansion, expand};
 use super::rewired::Rewired;
 use super::{Built, build, directions, tracts};
 use cell::Cell;
-use node::{Kind, Recurrence, Slot};
+use kind::Kind;
+use node::{Recurrence, Slot};
 use products::{floats, whole_numbers};
 
 pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {

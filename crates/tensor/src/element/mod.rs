@@ -1,8 +1,10 @@
+mod small_float;
+
 use std::fmt;
 
 use half::{bf16, f16};
 
-use crate::{DType, small_float};
+use crate::DType;
 
 /// One element of a tensor. It prints as short as it can be read back, as numpy does.
 #[derive(Debug, Clone, Copy, PartialEq)]

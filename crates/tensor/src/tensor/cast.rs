@@ -1,6 +1,7 @@
 use half::{bf16, f16};
 
-use crate::{DType, Element, Tensor};
+use super::Tensor;
+use crate::{DType, Element};
 
 /// The type in which numbers of two types are compared. That is the coarser of two floating-point types: what the finer one
 /// holds beyond it, the other cannot have. Else it is the second type.

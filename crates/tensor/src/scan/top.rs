@@ -2,7 +2,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use crate::{Asked, DType, Depth, Element, Findings, Region, Scan, TensorError, TensorView};
+use super::{Asked, Depth, Findings, Scan};
+use crate::{DType, Element, Region, TensorError, TensorView};
 
 /// By what elements are the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,7 +2,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::{DType, Tensor, TensorError};
+use super::TensorError;
+use crate::DType;
 
 /// A tensor that belongs to someone else, usually to an engine in the middle of a run. It is small; looking costs
 /// nothing.
@@ -103,17 +104,6 @@ impl<'a> TensorView<'a> {
             Storage::Opaque => unreachable!("a tensor without bytes has no length"),
         }
         Ok(())
-    }
-
-    /// A copy of one's own.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn to_tensor(&self) -> Result<Tensor, TensorError> {
-        let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype))?;
-        let mut bytes = vec![0; length];
-        self.read(0..length, &mut bytes)?;
-        Tensor::new(self.dtype, self.shape.to_vec(), bytes)
     }
 }
 
