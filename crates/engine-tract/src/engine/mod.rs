@@ -1,13 +1,17 @@
+pub(crate) mod model;
+
 use std::sync::Arc;
 
 use opscope_model::{Capabilities, Engine, EngineError, LoadOptions, Model, PlanForm};
 use opscope_onnx::Graph;
 
 use crate::budget::Budget;
-use crate::model::TractModel;
+use crate::budget::guard;
+use crate::checks::support;
+use crate::operators;
 use crate::optimise::Form;
 use crate::rewrite::rewritten;
-use crate::{guard, operators, support};
+use model::TractModel;
 
 /// tract.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,7 +11,7 @@ use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto};
 use tract_onnx::tract_hir::infer::Factoid;
 
-use crate::branches::{rename, rename_inputs};
+use super::branches::{rename, rename_inputs};
 
 /// Iterations that are written out at most.
 const MOST_ITERATIONS: i64 = 1024;

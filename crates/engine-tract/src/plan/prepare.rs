@@ -14,10 +14,15 @@ use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::{Onnx, pb};
 
 use crate::budget::Budget;
-use crate::limits::Memory;
+use crate::budget::guard;
+use crate::checks::broadcasts;
+use crate::checks::limits::Memory;
+use crate::checks::support;
+use crate::optimise::provenance::{self, Provenance};
 use crate::optimise::{self, Form, optimise};
-use crate::provenance::{self, Provenance};
-use crate::{branches, broadcasts, guard, loops, operators, support, tensors};
+use crate::rewrite::branches;
+use crate::rewrite::loops;
+use crate::{operators, tensors};
 
 /// Inputs that become constants, by slot.
 pub(crate) type Baked = Vec<(usize, Tensor)>;

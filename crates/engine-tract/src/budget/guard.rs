@@ -9,7 +9,6 @@ use opscope_model::EngineError;
 use opscope_onnx::Graph;
 use tract_onnx::tract_core::internal::{TractError, TractResult};
 
-use crate::limits::Refused;
 use crate::{budget, names};
 
 thread_local! {
@@ -18,6 +17,23 @@ thread_local! {
     /// Where the panic of the guarded call happened.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
+
+/// A node that is refused before the engine gets to it.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The engine's name of the node.
+    pub node: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.node, self.reason)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// Runs something of the engine's that belongs to loading.
 pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> Result<T, EngineError> {

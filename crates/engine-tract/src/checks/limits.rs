@@ -12,9 +12,11 @@ use tract_onnx::tract_core::internal::{OutletId, TractResult};
 use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
+use super::attributes;
+use crate::budget::guard::Refused;
+use crate::budget::memory::{self, size};
 use crate::budget::{self, Budget};
-use crate::memory::{self, size};
-use crate::{attributes, branches};
+use crate::rewrite::branches;
 
 /// How large values may be, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +25,6 @@ pub(crate) struct Memory {
     of_machine: u64,
     /// All together that depend on no input, so that they are computed at load.
     at_load: u64,
-}
-
-/// A node that is refused before the engine gets to it.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    /// The engine's name of the node.
-    pub node: String,
-    /// What is wrong with it.
-    pub reason: String,
 }
 
 /// Outputs of known inputs are computed here up to this many bytes, to know the sizes that later operators make of them.
@@ -215,11 +208,3 @@ fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) 
     }
     Ok(())
 }
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.node, self.reason)
-    }
-}
-
-impl std::error::Error for Refused {}

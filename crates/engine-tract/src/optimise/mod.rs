@@ -2,6 +2,8 @@
 //!
 //! `docs/decisions/402-rewrites-that-are-held-back.md` says what tract does wrong, with a minimal model for each.
 
+pub(crate) mod provenance;
+
 use std::fmt;
 
 use opscope_model::{EngineError, PlanForm};
@@ -23,7 +25,7 @@ use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::optim::{Optimizer, OptimizerSession, TypedPass};
 
 use crate::budget;
-use crate::provenance::Followed;
+use provenance::Followed;
 
 /// How far tract may rewrite a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,3 +1,9 @@
+pub(crate) mod attribution;
+pub(crate) mod kernels;
+pub(crate) mod live;
+pub(crate) mod observed;
+pub(crate) mod prepare;
+
 use std::cell::Cell;
 use std::io;
 use std::num::NonZeroUsize;
@@ -17,12 +23,12 @@ use tract_onnx::tract_core::internal::{
 use tract_onnx::tract_core::model::order::build_flush_list;
 use tract_onnx::tract_core::ops::konst::Const;
 
-use crate::guard;
-use crate::kernels::{Kernels, Values, kernels};
-use crate::live::Outlets;
-use crate::observed::Observed;
-use crate::prepare::{Baked, Prepared};
+use crate::budget::guard;
 use crate::tensors::{TractTensors, import_all, view};
+use kernels::{Kernels, Values, kernels};
+use live::Outlets;
+use observed::{Observed, Stopped};
+use prepare::{Baked, Prepared};
 
 /// A plan of tract's, with the states that runs take turns to use.
 pub(crate) struct TractPlan {
@@ -278,15 +284,3 @@ impl Plan for TractPlan {
         outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn Resident>)
     }
 }
-
-/// An observer's wish, on its way through the engine.
-#[derive(Debug)]
-pub(crate) struct Stopped(pub String);
-
-impl std::fmt::Display for Stopped {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "stopped: {}", self.0)
-    }
-}
-
-impl std::error::Error for Stopped {}

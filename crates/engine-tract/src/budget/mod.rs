@@ -6,6 +6,9 @@
 //! the caller gets an error that names the node. The working thread stops at the next node; one that is caught in a single
 //! node is left behind, and ends with the process.
 
+pub(crate) mod guard;
+pub(crate) mod memory;
+
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -18,7 +21,7 @@ use opscope_onnx::{Dim, Graph, Producer, Value};
 use opscope_tensor::Tensor;
 use tract_onnx::tract_core::internal::TractResult;
 
-use crate::{memory, names};
+use crate::names;
 
 /// What every model may take, however small it is.
 const TIME: Duration = Duration::from_secs(60);

@@ -11,9 +11,9 @@ use tract_onnx::tract_core::ops::change_axes::{AxisOp, IntoShape};
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::source::TypedSource;
 
-use crate::attribution::{Attributed, Step, attribute};
-use crate::live::Outlets;
-use crate::provenance::Provenance;
+use super::attribution::{Attributed, Step, attribute};
+use super::live::Outlets;
+use crate::optimise::provenance::Provenance;
 use crate::{names, tensors};
 
 /// Stands for the nodes that are no kernels: inputs, which tract also "executes".
@@ -29,7 +29,7 @@ pub(crate) struct Kernels {
     pub outlets: Outlets,
 }
 
-/// What is known of the values of a plan: see [`Prepared`](crate::prepare::Prepared).
+/// What is known of the values of a plan: see [`Prepared`](super::prepare::Prepared).
 pub(crate) struct Values<'a> {
     pub values: &'a HashMap<OutletId, Vec<ValueId>>,
     pub carried: &'a Provenance,

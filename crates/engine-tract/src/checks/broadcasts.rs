@@ -9,8 +9,7 @@ use tract_onnx::tract_core::ops::binary::TypedBinOp;
 use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::logic::Iff;
 
-use crate::limits::Refused;
-
+use crate::budget::guard::Refused;
 /// Checks every operator whose inputs must have equal dimensions, or 1.
 pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
     for node in model.nodes() {

@@ -1,5 +1,9 @@
 //! The file's messages as tract takes them.
 
+pub(crate) mod branches;
+pub(crate) mod loops;
+pub(crate) mod spelled;
+
 use std::collections::HashSet;
 
 use opscope_onnx::Graph;
@@ -14,7 +18,7 @@ use tract_onnx::pb::{
 use tract_onnx::prelude::Framework;
 use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
 
-use crate::{names, spelled};
+use crate::names;
 
 /// Every node of the main graph under the name that leads back to its operator, what tract reads otherwise than ONNX means
 /// it written out, and operators that it lacks spelled out.

@@ -9,9 +9,9 @@ use tract_onnx::prelude::{TValue, TVec, TypedFact};
 use tract_onnx::tract_core::internal::{TractResult, TypedSimpleState, bail, tvec};
 use tract_onnx::tract_core::plan::eval;
 
-use crate::kernels::NO_KERNEL;
-use crate::live::{Fed, Live};
-use crate::plan::{Stopped, TractPlan};
+use super::TractPlan;
+use super::kernels::NO_KERNEL;
+use super::live::{Fed, Live};
 use crate::tensors::{import_as, view};
 
 /// A run, and who watches it.
@@ -281,3 +281,15 @@ fn replacements(tensors: &[Tensor], facts: &[&TypedFact], side: &str) -> TractRe
     }
     Ok(imported)
 }
+
+/// An observer's wish, on its way through the engine.
+#[derive(Debug)]
+pub(crate) struct Stopped(pub String);
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stopped: {}", self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}

@@ -6,7 +6,9 @@ use opscope_tensor::DType;
 use tract_onnx::Onnx;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
-use crate::{attributes, loops, names, tensors};
+use super::attributes;
+use crate::rewrite::loops;
+use crate::{names, tensors};
 
 /// Operators of other domains that tract has. It tells operators apart by their type alone, so that without this check a
 /// vendor's `Relu` would be executed as if it were ONNX's.

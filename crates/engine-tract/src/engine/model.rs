@@ -11,7 +11,7 @@ use tract_onnx::{Onnx, pb};
 use crate::budget::Budget;
 use crate::optimise::Form;
 use crate::plan::TractPlan;
-use crate::prepare::{Baked, Source, prepare};
+use crate::plan::prepare::{Baked, Source, prepare};
 
 /// A graph that tract has read. Plans are made when shapes are known.
 pub(crate) struct TractModel {
