@@ -4,18 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-mod attribute;
-mod build;
 mod error;
-mod external;
-mod file_kind;
 mod graph;
-mod initializers;
 mod load;
-mod names;
-mod order;
 mod pattern;
-mod proto;
 mod shown;
 
 pub use error::OnnxError;

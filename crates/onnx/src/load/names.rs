@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::proto::{GraphProto, NodeProto};
+use super::proto::{GraphProto, NodeProto};
 
 /// A name for every node that no other node has: its own, or `OpType_position` where it has none; a name that was taken
 /// already gets `_2`, `_3`, ...

@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
-use crate::proto::{DATA_IS_EXTERNAL, ModelProto, TensorProto};
-use crate::{Graph, OnnxError, ValueId, external};
+use super::external;
+use super::proto::{DATA_IS_EXTERNAL, ModelProto, TensorProto};
+use crate::{Graph, OnnxError, ValueId};
 
 impl Graph {
     /// Reads initializers from the file, one after the other, and gives each to `visit`. Strings have no form as bytes and

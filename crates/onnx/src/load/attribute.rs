@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use opscope_tensor::DType;
 
-use crate::proto::{AttributeProto, NodeProto, attribute_type};
+use super::proto::{AttributeProto, NodeProto, attribute_type};
 use crate::{Attribute, TensorInfo};
 
 pub(crate) fn attributes(node: &NodeProto) -> BTreeMap<String, Attribute> {

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::file_kind::other_than_a_file;
-use crate::proto::TensorProto;
+use super::file_kind::other_than_a_file;
+use super::proto::TensorProto;
 
 /// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the
 /// bytes that the tensor needs.

@@ -1,5 +1,14 @@
 //! From a path to a [`Graph`].
 
+pub(crate) mod attribute;
+pub(crate) mod build;
+pub(crate) mod external;
+pub(crate) mod file_kind;
+pub(crate) mod initializers;
+pub(crate) mod names;
+pub(crate) mod order;
+pub(crate) mod proto;
+
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -8,10 +17,10 @@ use prost::Message;
 use prost::bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::build::{build, onnx_domain};
-use crate::file_kind::other_than_a_file;
-use crate::proto::ModelProto;
 use crate::{Graph, OnnxError, Source};
+use build::{build, onnx_domain};
+use file_kind::other_than_a_file;
+use proto::ModelProto;
 
 impl Graph {
     /// Reads an `.onnx` file and checks that it is a graph that can run: names resolve, every value has one producer,

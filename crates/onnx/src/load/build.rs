@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use opscope_tensor::DType;
 
-use crate::attribute::attributes;
-use crate::order::execution_order;
-use crate::proto::{DATA_IS_EXTERNAL, GraphProto, NodeProto, TensorProto, TensorTypeProto, ValueInfoProto, dimension};
-use crate::{Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId, external, names};
+use super::attribute::attributes;
+use super::external;
+use super::names;
+use super::order::execution_order;
+use super::proto::{DATA_IS_EXTERNAL, GraphProto, NodeProto, TensorProto, TensorTypeProto, ValueInfoProto, dimension};
+use crate::{Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId};
 
 /// Builds the graph and checks it on the way.
 pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphProto) -> Result<Graph, OnnxError> {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use crate::names::captured;
-use crate::proto::NodeProto;
+use super::names::captured;
+use super::proto::NodeProto;
 
 /// The positions of the nodes in an order in which each comes after what it needs. It is the file's own order wherever
 /// that will do. Values that no node makes are taken to be there.
