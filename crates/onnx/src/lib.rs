@@ -4,12 +4,14 @@
 
 #![forbid(unsafe_code)]
 
+mod cell;
 mod error;
 mod graph;
 mod load;
 mod pattern;
 mod shown;
 
+pub use cell::cell_text;
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};
