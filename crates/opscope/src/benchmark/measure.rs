@@ -1,11 +1,13 @@
 //! The runs of a benchmark.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
+use opscope_dump::InputEntry;
 use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_tensor::{Tensor, TensorError};
@@ -168,6 +170,7 @@ pub fn measure(
         began: OnceLock::new(),
         width: AtomicU64::new(f64::NAN.to_bits()),
         samples: Mutex::default(),
+        described: Mutex::default(),
         failure: Mutex::default(),
         over: AtomicBool::new(false),
     };
@@ -213,6 +216,8 @@ struct Bench<'a> {
     /// The bits of how wide the median's confidence interval was at the last look, in percent.
     width: AtomicU64,
     samples: Mutex<Samples>,
+    /// What the sets of inputs are like, by their numbers: hashed once each.
+    described: Mutex<HashMap<usize, Arc<[InputEntry]>>>,
     failure: Mutex<Option<MeasureError>>,
     /// Set by whoever fails; the others stop at their next run.
     over: AtomicBool,
@@ -349,6 +354,7 @@ impl Bench<'_> {
             watch.planned(&**self.session.model(), &*plan)?;
             (self.progress.stage)(Stage::Running);
         }
+        watch.given(run, || self.describe(index, &batch));
         let info = RunInfo {
             id: run,
             graph: self.session.graph(),
@@ -392,6 +398,12 @@ impl Bench<'_> {
             }
         }
         Ok(())
+    }
+
+    fn describe(&self, index: usize, batch: &Batch) -> Arc<[InputEntry]> {
+        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        let describe = || InputEntry::of(self.session.graph(), &batch.tensors);
+        Arc::clone(described.entry(index).or_insert_with(describe))
     }
 
     /// Gives a run its number, and says whether its plan was not seen before.
