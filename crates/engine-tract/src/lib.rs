@@ -22,6 +22,7 @@ mod broadcasts;
 mod budget;
 mod engine;
 mod guard;
+mod held;
 mod kernels;
 mod limits;
 mod live;

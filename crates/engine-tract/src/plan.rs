@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunObserver,
+    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunMemory, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -18,6 +18,7 @@ use tract_onnx::tract_core::model::order::build_flush_list;
 use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::guard;
+use crate::held::run_memory;
 use crate::kernels::{Kernels, Values, kernels};
 use crate::live::Outlets;
 use crate::observed::Observed;
@@ -31,6 +32,7 @@ pub(crate) struct TractPlan {
     /// What the plan's threads are.
     executor: Option<Executor>,
     flushed: Vec<TVec<usize>>,
+    memory: RunMemory,
     shapes_are_known: bool,
     kernels: Arc<[Kernel]>,
     /// The kernel of each node of tract's, or [`NO_KERNEL`].
@@ -79,6 +81,7 @@ impl TractPlan {
         let model = plan.model();
         let flushed =
             build_flush_list(model, plan.order_without_consts(), &model.outputs, |node| !node.op_is::<Const>());
+        let memory = run_memory(model, plan.order_without_consts(), &flushed, &kernel_of);
         let shapes_are_known =
             model.nodes().iter().flat_map(|node| &node.outputs).all(|output| output.fact.shape.is_concrete());
         let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {
@@ -90,6 +93,7 @@ impl TractPlan {
             plan,
             executor,
             flushed,
+            memory,
             shapes_are_known,
             kernels,
             kernel_of,
@@ -198,6 +202,10 @@ impl Plan for TractPlan {
 
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn memory(&self) -> RunMemory {
+        self.memory
     }
 
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {

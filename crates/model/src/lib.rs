@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod kernel;
 mod live_mask;
+mod memory;
 mod observer;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
@@ -23,6 +24,7 @@ pub use engine::{
 pub use error::EngineError;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;
+pub use memory::RunMemory;
 pub use observer::{
     Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver, Which,
 };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
-use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
-use opscope_onnx::Graph;
+use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunMemory, RunObserver};
+use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::latency::median_interval;
@@ -100,6 +100,9 @@ pub struct Measurement {
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time the place of its inputs' shapes among those.
     pub shape_of: Vec<usize>,
+    /// What a run needs for tensors, and the operator that is executed when it needs the most; of several plans, the one
+    /// that needs the most.
+    pub memory: Option<(RunMemory, Option<OperatorId>)>,
     /// What the plans say of how they run the model, each once.
     pub notes: Vec<String>,
     /// Whether it ended at its limit before the median was as stable as wanted.
@@ -233,6 +236,8 @@ struct Samples {
     numbers: u64,
     /// The kernels of the plans that were met.
     plans: Vec<Arc<[Kernel]>>,
+    /// What their runs need at most for tensors, and the operator that is executed then.
+    memory: Option<(RunMemory, Option<OperatorId>)>,
     /// What those plans say.
     notes: Vec<String>,
     /// The shapes of the inputs that were met.
@@ -416,6 +421,11 @@ impl Bench<'_> {
             samples.plans.push(Arc::clone(plan.kernels()));
             let (start, end) = plan.made();
             samples.planning += end.as_raw().saturating_sub(start.as_raw());
+            let memory = plan.memory();
+            if samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
+                let operator = memory.at.map(|kernel| plan.kernels()[kernel.index()].operator());
+                samples.memory = Some((memory, operator));
+            }
             for note in plan.notes() {
                 if !samples.notes.contains(note) {
                     samples.notes.push(note.clone());
@@ -440,6 +450,7 @@ impl Bench<'_> {
             runs: samples.numbers,
             shape_of: runs.iter().map(|run| run.shape).collect(),
             shapes: samples.shapes,
+            memory: samples.memory,
             notes: samples.notes,
             unstable: samples.unstable,
             busy: 0.0,
