@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-use process::disk::SmallDisk;
+use process::disk::{SmallDisk, with_disks};
 use process::onnx::{FLOAT32, chain};
 use process::{Ended, Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
@@ -161,58 +161,68 @@ fn a_limit_of_file_sizes_leaves_a_recording_that_says_what_is_missing() {
 
 #[test]
 fn a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missing() {
-    let place = Workplace::new();
-    let (disk, model) = (place.path("disk"), model("digits_cnn.onnx"));
-    let watched = ["--profiler", "--profiler-watermark", "4K", "--loop", "300"];
-    let arguments = [&[model.as_str(), "--output", "disk/out", "--output-dirname", "run", "--json"], &watched[..]];
-    let (mut refused, mut ended_full) = (0, 0);
-    for kibibytes in [4, 8, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072] {
-        let Some(_mounted) = SmallDisk::mount(&disk, kibibytes) else { return };
-        let ended = place.benchmark(&arguments.concat());
-        if ended.code == Some(1) {
-            // There was not even room for an empty recording, so nothing ran.
-            ended.refused(1, &["No space left on device"]);
-            assert_eq!(place.tree("disk"), [""; 0], "{kibibytes} KiB");
-            refused += 1;
-            continue;
+    with_disks("a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missing", || {
+        let place = Workplace::new();
+        let (disk, model) = (place.path("disk"), model("digits_cnn.onnx"));
+        let watched = ["--profiler", "--profiler-watermark", "4K", "--loop", "300"];
+        let arguments = [&[model.as_str(), "--output", "disk/out", "--output-dirname", "run", "--json"], &watched[..]];
+        let (mut refused, mut ended_full) = (0, 0);
+        for kibibytes in
+            [4, 8, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072]
+        {
+            let _mounted = SmallDisk::mount(&disk, kibibytes);
+            let ended = place.benchmark(&arguments.concat());
+            if ended.code == Some(1) {
+                // There was not even room for an empty recording, so nothing ran.
+                ended.refused(1, &["No space left on device"]);
+                assert_eq!(place.tree("disk"), [""; 0], "{kibibytes} KiB");
+                refused += 1;
+                continue;
+            }
+            assert_eq!(ended.code, Some(3), "{kibibytes} KiB: {ended:?}");
+            let report = ended.json();
+            assert!(report["NPU_compute_time"]["count"].as_u64().unwrap() >= 1, "{kibibytes} KiB: {report}");
+            assert!(report["complete"] == false && !reasons(&report).contains("[]"), "{kibibytes} KiB: {report}");
+            let manifest = place.json("disk/out/profiler/run/manifest.json");
+            let records = &manifest["records"];
+            assert!(records.is_object(), "{kibibytes} KiB: the recording is closed: {manifest}");
+            let is_whole =
+                records["delivered"] == records["emitted"] && !reasons(&manifest).contains("could not be written");
+            assert_eq!(manifest["complete"], is_whole, "{kibibytes} KiB: {manifest}");
+            assert!(!place.tree("disk").iter().any(|path| path.ends_with(".part") || path.ends_with(".reserve")));
+            ended_full += u32::from(!is_whole);
         }
-        assert_eq!(ended.code, Some(3), "{kibibytes} KiB: {ended:?}");
-        let report = ended.json();
-        assert!(report["NPU_compute_time"]["count"].as_u64().unwrap() >= 1, "{kibibytes} KiB: {report}");
-        assert!(report["complete"] == false && !reasons(&report).contains("[]"), "{kibibytes} KiB: {report}");
-        let manifest = place.json("disk/out/profiler/run/manifest.json");
-        let records = &manifest["records"];
-        assert!(records.is_object(), "{kibibytes} KiB: the recording is closed: {manifest}");
-        let is_whole =
-            records["delivered"] == records["emitted"] && !reasons(&manifest).contains("could not be written");
-        assert_eq!(manifest["complete"], is_whole, "{kibibytes} KiB: {manifest}");
-        assert!(!place.tree("disk").iter().any(|path| path.ends_with(".part") || path.ends_with(".reserve")));
-        ended_full += u32::from(!is_whole);
-    }
-    assert!(refused < 8 && ended_full > 5, "{refused} refused, {ended_full} with records that are missing");
+        assert!(refused < 8 && ended_full > 5, "{refused} refused, {ended_full} with records that are missing");
+    });
 }
 
 #[test]
 fn a_full_disk_leaves_a_dump_that_says_what_is_missing() {
-    let place = Workplace::new();
-    let model = model("digits_cnn.onnx");
-    // The tensors of this batch have 200 to 400 KiB: some have room.
-    let disk = place.path("disk");
-    let Some(_mounted) = SmallDisk::mount(&disk, 1024) else { return };
-    let ended = place.benchmark(&[&model, "--dym-batch", "100", "--dump", "-o", "disk/out", "-od", "run", "--json"]);
-    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-    ended.says(&["warning: incomplete", "No space left on device"]);
-    assert_eq!(ended.json()["complete"], false);
-    let manifest = place.json("disk/out/dump/run/manifest.json");
-    assert_eq!(manifest["complete"], false, "{manifest}");
-    let missing = manifest["missing_count"].as_u64().unwrap();
-    let tensors = manifest["tensors"].as_u64().unwrap();
-    assert!(tensors >= 2 && missing > 0 && tensors + missing == 16, "each of the 16 is there or missing: {manifest}");
-    let whole: Vec<_> = place.tree("disk/out/dump/run").into_iter().filter(|path| path.ends_with(".npy")).collect();
-    assert_eq!(whole.len() as u64, tensors);
-    for file in whole {
-        process::tensors::read(place.path("disk/out/dump/run").join(file));
-    }
+    with_disks("a_full_disk_leaves_a_dump_that_says_what_is_missing", || {
+        let place = Workplace::new();
+        let model = model("digits_cnn.onnx");
+        // The tensors of this batch have 200 to 400 KiB: some have room.
+        let disk = place.path("disk");
+        let _mounted = SmallDisk::mount(&disk, 1024);
+        let ended =
+            place.benchmark(&[&model, "--dym-batch", "100", "--dump", "-o", "disk/out", "-od", "run", "--json"]);
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        ended.says(&["warning: incomplete", "No space left on device"]);
+        assert_eq!(ended.json()["complete"], false);
+        let manifest = place.json("disk/out/dump/run/manifest.json");
+        assert_eq!(manifest["complete"], false, "{manifest}");
+        let missing = manifest["missing_count"].as_u64().unwrap();
+        let tensors = manifest["tensors"].as_u64().unwrap();
+        assert!(
+            tensors >= 2 && missing > 0 && tensors + missing == 16,
+            "each of the 16 is there or missing: {manifest}"
+        );
+        let whole: Vec<_> = place.tree("disk/out/dump/run").into_iter().filter(|path| path.ends_with(".npy")).collect();
+        assert_eq!(whole.len() as u64, tensors);
+        for file in whole {
+            process::tensors::read(place.path("disk/out/dump/run").join(file));
+        }
+    });
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Real processes that are killed in the middle of a dump, or cannot write any more.
 
+mod disk;
 mod fake;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use disk::{SmallDisk, with_disks};
 use fake::Chain;
 use opscope_dump::{About, Contents, Delivery, DirectorySink, Dumper, Flow, Request, StoredDump};
 use opscope_model::Fidelity;
@@ -63,27 +65,6 @@ fn a_process_that_is_killed_leaves_a_dump_that_can_be_read() {
     }
 }
 
-/// Runs `test` on a disk of this many KiB. That is a small file system in a namespace of its own, in which this very program
-/// runs the test once more. Where the system lets nobody mount one, which `.ci/run` does not accept, nothing is tested.
-fn on_a_small_disk(name: &str, kibibytes: usize, test: impl FnOnce(&Path)) {
-    const DISK: &str = "OPSCOPE_DUMP_TEST_DISK";
-    const ALONE: [&str; 3] = ["--user", "--map-root-user", "--mount"];
-    if let Some(disk) = std::env::var_os(DISK) {
-        return test(Path::new(&disk));
-    }
-    let can_mount = Command::new("unshare").args(ALONE).arg("true").status();
-    if !can_mount.is_ok_and(|status| status.success()) {
-        return eprintln!("not tested: `unshare {}` is not allowed here", ALONE.join(" "));
-    }
-    let disk = tempfile::tempdir().unwrap();
-    let mut within = Command::new("unshare");
-    within.args(ALONE).args(["sh", "-c", "mount -t tmpfs -o size=\"$1\"k none \"$2\" && shift 2 && exec \"$@\"", "sh"]);
-    within.arg(kibibytes.to_string()).arg(disk.path()).arg(std::env::current_exe().unwrap());
-    let output = within.args(["--exact", name, "--nocapture"]).env(DISK, disk.path()).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
-}
-
 #[test]
 fn a_process_that_panics_leaves_a_dump_that_says_that_it_was_not_closed() {
     let dir = tempfile::tempdir().unwrap();
@@ -100,7 +81,10 @@ fn a_process_that_panics_leaves_a_dump_that_says_that_it_was_not_closed() {
 
 #[test]
 fn a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missing() {
-    on_a_small_disk("a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missing", 1024, |disk| {
+    with_disks("a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missing", || {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = dir.path().join("disk");
+        let _mounted = SmallDisk::mount(&disk, 1024);
         let root = disk.join("dump");
         // A tensor has 400 kB: two have room.
         let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);

@@ -9,7 +9,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{EngineError, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
+use crate::{Capabilities, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
 
 /// Runs models.
 pub trait Engine: Send + Sync {
@@ -31,29 +31,6 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// When the engine lacks an operator, or the graph makes no sense to it.
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError>;
-}
-
-/// What an engine can do. An instrument that needs more is refused with the name of what is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capabilities {
-    /// Stop before and after an operator.
-    pub stop: bool,
-    /// See and replace the values between operators.
-    pub intermediates: bool,
-    /// Take times right at the operator.
-    pub times: bool,
-    /// Say which operators of the file a kernel stands for.
-    pub names: bool,
-}
-
-/// How faithfully the file is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fidelity {
-    /// Fused and fast: what is timed.
-    Optimised,
-    /// Every operator is executed as it stands in the file: what dumps, comparisons and breakpoints use. Several times
-    /// slower, so its times are never the model's.
-    Exact,
 }
 
 /// How to load a model.
@@ -181,21 +158,6 @@ impl PlanForm {
     /// Its name: `every rewrite`, `no rewrites`.
     pub fn name(&self) -> &str {
         &self.0
-    }
-}
-
-impl Capabilities {
-    /// The names of what `self` asks for and `engine` lacks.
-    pub fn missing_in(self, engine: Capabilities) -> Vec<&'static str> {
-        [
-            (self.stop && !engine.stop, "stop before an operator"),
-            (self.intermediates && !engine.intermediates, "see the values between operators"),
-            (self.times && !engine.times, "take the times of single operators"),
-            (self.names && !engine.names, "keep the file's operator names"),
-        ]
-        .into_iter()
-        .filter_map(|(missing, name)| missing.then_some(name))
-        .collect()
     }
 }
 

@@ -10,18 +10,20 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod capabilities;
 mod engine;
 mod error;
+mod fidelity;
 mod kernel;
 mod live_mask;
 mod memory;
 mod observer;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
-pub use engine::{
-    Capabilities, Engine, Fidelity, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm, Resident,
-};
+pub use capabilities::Capabilities;
+pub use engine::{Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm, Resident};
 pub use error::EngineError;
+pub use fidelity::Fidelity;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;
 pub use memory::RunMemory;

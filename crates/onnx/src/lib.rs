@@ -4,17 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-mod attribute;
-mod build;
 mod error;
-mod external;
 mod graph;
-mod initializers;
 mod load;
-mod names;
-mod order;
 mod pattern;
-mod proto;
 mod shown;
 
 pub use error::OnnxError;

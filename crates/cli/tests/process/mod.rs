@@ -3,6 +3,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+#[path = "../../../dump/tests/disk/mod.rs"]
 pub mod disk;
 pub mod onnx;
 pub mod running;

@@ -5,9 +5,10 @@ use opscope_tensor::{Asked, Depth};
 
 use super::error::ConditionError;
 use super::evaluate::{EvaluateError, Evaluation, Tensors};
+use super::function::Quantity;
 use super::grammar;
 use super::needs::Needs;
-use super::tree::{Quantity, Subject, Truth};
+use super::tree::{Subject, Truth};
 
 /// When a breakpoint stops, as text and ready to be evaluated. The language is described [here](super).
 ///

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::function::Function;
 use super::tree::{Number, Shape, Subject, Truth, Type};
 
 impl Display for Truth {
@@ -60,7 +61,7 @@ impl Display for Number {
             }
             Number::Sum(first, rest) => operation(f, first, rest, ["+", "-"], self),
             Number::Product(first, rest) => operation(f, first, rest, ["*", "/"], self),
-            Number::Quantity(quantity, subject) => write!(f, "{}{subject}", quantity.name()),
+            Number::Quantity(quantity, subject) => write!(f, "{}{subject}", Function::Quantity(*quantity).name()),
             Number::Rank(subject) => write!(f, "rank{subject}"),
             Number::Size(subject, axis) => write!(f, "shape{subject}[{axis}]"),
         }

@@ -1,7 +1,8 @@
 use opscope_tensor::{Asked, DType, Findings, SliceError, TensorError, TensorView};
 
+use super::function::Quantity;
 use super::tensor_ref::{TensorPart, TensorRef};
-use super::tree::{Number, Quantity, Shape, Subject, Truth, Type};
+use super::tree::{Number, Shape, Subject, Truth, Type};
 
 /// What a condition is evaluated over: the tensors at the place where a run is stopped.
 pub trait Tensors {

@@ -14,8 +14,9 @@
 use opscope_tensor::DType;
 
 use super::error::ConditionError;
+use super::function::Function;
 use super::parser::Parser;
-use super::tree::{Number, Quantity, Relation, Shape, Subject, Truth, Type};
+use super::tree::{Number, Relation, Shape, Subject, Truth, Type};
 
 /// What was read, and where it begins. Small: it is on the stack several times for each level of nesting.
 struct Term {
@@ -36,8 +37,11 @@ impl Term {
     }
 }
 
-const SINGLE: &str = "a number, a shape such as [1, 3], a type such as f32, or a function: nan, inf, zeros, count, \
-                      absmax, min, max, mean, std, l2, shape, rank, dtype";
+/// What [`Parser::leaf`] reads.
+fn leaves() -> String {
+    let functions = Function::ALL.map(|(_, name)| name).join(", ");
+    format!("a number, a shape such as [1, 3], a type such as f32, or a function: {functions}")
+}
 
 pub(super) fn condition(text: &str) -> Result<Truth, ConditionError> {
     let mut parser = Parser::new(text)?;
@@ -208,26 +212,34 @@ impl Parser<'_> {
         if self.take("[") {
             return Ok(Term::new(at, Kind::Shape(Shape::Literal(self.sizes()?))));
         }
-        let Some(word) = self.word() else { return Err(self.wrong(SINGLE)) };
+        let Some(word) = self.word() else { return Err(self.wrong(leaves())) };
         if matches!(word, "input" | "output" | "weight" | "value") {
             return Err(self.wrong(format!("a function of it, such as nan({word}) or absmax({word})")));
         }
-        let (quantity, dtype) = (Quantity::named(word), dtype(word));
-        if !matches!(word, "shape" | "rank" | "dtype") && quantity.is_none() && dtype.is_none() {
-            return Err(self.wrong(SINGLE));
-        }
-        self.advance();
-        let kind = match (word, quantity, dtype) {
-            ("shape", ..) => {
-                let subject = self.subject()?;
-                if self.take("[") { Kind::Number(self.size(subject)?) } else { Kind::Shape(Shape::Of(subject)) }
+        let kind = match (Function::named(word), dtype(word)) {
+            (Some(function), _) => {
+                self.advance();
+                self.function(function)?
             }
-            ("rank", ..) => Kind::Number(Number::Rank(self.subject()?)),
-            (_, Some(quantity), _) => Kind::Number(Number::Quantity(quantity, self.subject()?)),
-            (_, _, Some(dtype)) => Kind::Type(Type::Literal(dtype)),
-            _ => Kind::Type(Type::Of(self.subject()?)),
+            (None, Some(dtype)) => {
+                self.advance();
+                Kind::Type(Type::Literal(dtype))
+            }
+            (None, None) => return Err(self.wrong(leaves())),
         };
         Ok(Term::new(at, kind))
+    }
+
+    /// A function, behind its name.
+    fn function(&mut self, function: Function) -> Result<Kind, ConditionError> {
+        let subject = self.subject()?;
+        Ok(match function {
+            Function::Quantity(quantity) => Kind::Number(Number::Quantity(quantity, subject)),
+            Function::Shape if self.take("[") => Kind::Number(self.size(subject)?),
+            Function::Shape => Kind::Shape(Shape::Of(subject)),
+            Function::Rank => Kind::Number(Number::Rank(subject)),
+            Function::DType => Kind::Type(Type::Of(subject)),
+        })
     }
 
     /// What a function is over.

@@ -2,6 +2,7 @@
 
 use opscope_tensor::DType;
 
+use super::function::Quantity;
 use super::tensor_ref::TensorPart;
 
 /// What holds, does not hold, or is unknown.
@@ -54,21 +55,6 @@ pub(super) enum Subject {
     Tensor(TensorPart),
 }
 
-/// A number that is found by looking at elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Quantity {
-    Nan,
-    Inf,
-    Zeros,
-    Count,
-    AbsMax,
-    Min,
-    Max,
-    Mean,
-    Std,
-    L2,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     Literal(Vec<usize>),
@@ -104,29 +90,6 @@ impl Relation {
             Relation::Equal => left == right,
             Relation::NotEqual => left != right,
         }
-    }
-}
-
-impl Quantity {
-    pub const ALL: [(Quantity, &'static str); 10] = [
-        (Quantity::Nan, "nan"),
-        (Quantity::Inf, "inf"),
-        (Quantity::Zeros, "zeros"),
-        (Quantity::Count, "count"),
-        (Quantity::AbsMax, "absmax"),
-        (Quantity::Min, "min"),
-        (Quantity::Max, "max"),
-        (Quantity::Mean, "mean"),
-        (Quantity::Std, "std"),
-        (Quantity::L2, "l2"),
-    ];
-
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(quantity, _)| *quantity == self).expect("all are in the table").1
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(quantity, _)| *quantity)
     }
 }
 

@@ -7,6 +7,7 @@ use tract_onnx::prelude::{SpecialOps, TValue, TVec, Tensor, TypedFact};
 use tract_onnx::tract_core::internal::{
     AxisOp, EvalContext, EvalOp, IntoTValue, Op, OutletId, StaticName, TractResult, TypedOp, bail, tvec,
 };
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use super::rewired::Rewired;
 use super::{Built, build, tracts};
@@ -110,9 +111,7 @@ impl Op for Reverse {
         "Reverse".into()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for Reverse {
@@ -136,11 +135,5 @@ impl TypedOp for Reverse {
         Ok(tvec!(inputs[0].without_value()))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }

@@ -8,6 +8,7 @@ use tract_onnx::tract_core::internal::{
     AxesMapping, AxisChangeConsequence, AxisOp, EvalContext, EvalOp, InOut, IntoTValue, IntoTensor, Op, StaticName,
     TractResult, TypedNode, TypedOp, bail, tvec,
 };
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 /// The bits of the fp16 number that is nearest to one of fp32; of two, the even one.
 fn to_half(value: f32) -> u16 {
@@ -89,9 +90,7 @@ impl Op for Halves {
         }
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for Halves {
@@ -144,13 +143,7 @@ impl TypedOp for Halves {
         Ok(Some(AxisChangeConsequence::new(model, node, None, change)))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }
 
 #[cfg(test)]

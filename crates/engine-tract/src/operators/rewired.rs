@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tract_onnx::prelude::{InferenceFact, InferenceModel, IntoArcTensor, TValue, TVec, TypedFact, TypedModel};
 use tract_onnx::tract_core::dyn_clone::clone_box;
 use tract_onnx::tract_core::internal::{EvalOp, Op, OutletId, StaticName, TractResult, TypedOp, TypedSimplePlan, tvec};
+use tract_onnx::tract_core::{as_op, not_a_typed_op};
 use tract_onnx::tract_hir::internal::{InferenceNode, InferenceOp};
 
 /// Translates inputs by tract's own operator.
@@ -80,9 +81,7 @@ impl Op for Rewired {
         self.op.as_op().name()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        None
-    }
+    not_a_typed_op!();
 }
 
 impl EvalOp for Rewired {
@@ -113,13 +112,7 @@ impl InferenceOp for Rewired {
         self.op.nboutputs()
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 
     fn to_typed(
         &self,

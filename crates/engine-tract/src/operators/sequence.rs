@@ -8,6 +8,7 @@ use tract_onnx::tract_core::internal::{
     EvalContext, EvalOp, IntoTValue, Op, OutletId, StaticName, TractResult, TypedOp, bail,
 };
 use tract_onnx::tract_core::ops::cast::cast;
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 use tract_onnx::tract_hir::infer::{Solver, TensorProxy};
 use tract_onnx::tract_hir::internal::{Expansion, expand};
 
@@ -36,9 +37,7 @@ impl Op for ReverseSequence {
         "ReverseSequence".into()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for ReverseSequence {
@@ -79,13 +78,7 @@ impl TypedOp for ReverseSequence {
         Ok(tvec!(TypedFact::dt_shape(inputs[0].datum_type, inputs[0].shape.clone())))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }
 
 impl Expansion for ReverseSequence {

@@ -8,6 +8,7 @@ use tract_onnx::tract_core::broadcast::multi_broadcast;
 use tract_onnx::tract_core::internal::{
     EvalContext, EvalOp, IntoTValue, IntoTensor, Op, StaticName, TractResult, TypedOp, bail, tvec,
 };
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use super::rewired::Rewired;
 use super::{Built, build, tracts};
@@ -52,9 +53,7 @@ impl Op for BitShift {
         "BitShift".into()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for BitShift {
@@ -90,11 +89,5 @@ impl TypedOp for BitShift {
         Ok(tvec!(TypedFact::dt_shape(inputs[0].datum_type, &*shape)))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }

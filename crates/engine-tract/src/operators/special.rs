@@ -20,6 +20,7 @@ use tract_onnx::tract_core::ops::logic::IfThenElse;
 use tract_onnx::tract_core::ops::math::{Max, Min};
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, Softmax, SoftmaxKind};
 use tract_onnx::tract_core::ops::scan::Scan;
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
 use super::halves::{self, rounded};
 
@@ -94,9 +95,7 @@ impl Op for Special {
         self.op.info()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for Special {
@@ -208,13 +207,7 @@ impl TypedOp for Special {
         }))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }
 
 /// Functions whose kernels are off for large numbers: they stop short of what a function approaches, or overflow.

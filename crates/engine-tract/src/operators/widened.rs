@@ -21,6 +21,7 @@ use tract_onnx::tract_core::internal::{
 use tract_onnx::tract_core::ops::array::{MultiBroadcastTo, Slice, TypedConcat};
 use tract_onnx::tract_core::ops::identity::Identity;
 use tract_onnx::tract_core::ops::logic::Iff;
+use tract_onnx::tract_core::{as_op, not_a_typed_op};
 use tract_onnx::tract_hir::infer::{Factoid, GenericFactoid};
 use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, InferenceOp};
 
@@ -132,9 +133,7 @@ impl Op for Widened {
         self.op.as_op().info()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        None
-    }
+    not_a_typed_op!();
 }
 
 impl EvalOp for Widened {
@@ -193,13 +192,7 @@ impl InferenceOp for Widened {
         self.op.nboutputs()
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 
     fn to_typed(
         &self,

@@ -109,7 +109,10 @@ impl Verification {
                     Some(day) => format!("found on {day}"),
                     None => format!("compared in {:.2} s", self.seconds),
                 };
-                format!("{plan}, within {largest_difference:.1e} of the largest element ({found})")
+                match *largest_difference {
+                    0.0 => format!("{plan}, to the last bit ({found})"),
+                    share => format!("{plan}, within {share:.1e} of the largest element ({found})"),
+                }
             }
             Outcome::Skipped { because } => format!("the outputs were not compared with the exact plan's: {because}"),
         });

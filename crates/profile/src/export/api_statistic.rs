@@ -4,8 +4,8 @@ use std::io::Write;
 use super::ExportError;
 use super::csv::CsvWriter;
 use crate::Recording;
+use crate::account::spread::Spread;
 use crate::recording::Fact;
-use crate::spread::Spread;
 
 const COLUMNS: &[&str] =
     &["Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"];

@@ -5,8 +5,8 @@ use super::ExportError;
 use super::csv::CsvWriter;
 use super::labels::LabelTable;
 use crate::Recording;
+use crate::account::spread::Spread;
 use crate::recording::Item;
-use crate::spread::Spread;
 
 /// The vendor's columns, then opscope's own.
 const COLUMNS: &[&str] = &[

@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,6 @@ use opscope_trace::{
 
 use super::names::{NAMES, NamesLine};
 use super::threads::name_of_thread;
-use super::writer::new_file;
 use crate::ProfileError;
 
 /// The file of names while it grows. A write that fails ends the writing; what was whole stays.
@@ -116,4 +115,8 @@ impl Mentions {
             self.names.add(&line(&text));
         }
     }
+}
+
+pub(super) fn new_file(path: &Path) -> Result<File, ProfileError> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(ProfileError::io("create", path))
 }

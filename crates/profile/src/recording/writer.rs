@@ -1,4 +1,4 @@
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use opscope_trace::{Batch, KindStatistics, Statistics};
 
 use super::frame::{FRAME_MAX, FrameWriter};
 use super::manifest::Manifest;
-use super::names_file::{Mentions, NamesFile};
+use super::names_file::{Mentions, NamesFile, new_file};
 use super::record::{store, stored_length};
 use crate::ProfileError;
 
@@ -160,8 +160,4 @@ impl Records {
 pub(crate) fn remove(directory: &Path) {
     // The error that led here is the one to tell.
     let _ = fs::remove_dir_all(directory);
-}
-
-pub(super) fn new_file(path: &Path) -> Result<File, ProfileError> {
-    OpenOptions::new().write(true).create_new(true).open(path).map_err(ProfileError::io("create", path))
 }

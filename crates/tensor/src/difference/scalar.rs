@@ -1,7 +1,7 @@
 //! Pairs of elements of any types, one by one.
 
-use crate::cast::{compared_in, rounded};
-use crate::{DType, Element};
+use crate::tensor::rounded;
+use crate::{DType, Element, compared_in};
 
 /// What is summed over pairs. `squares`, products and magnitudes are of pairs that are both finite.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,9 +1,11 @@
 //! Looks through a tensor for just what is asked, as fast as memory gives it.
 
 mod bits;
+mod histogram;
 mod kernel;
 mod others;
 mod part;
+mod top;
 
 use std::ops::ControlFlow;
 
@@ -11,6 +13,9 @@ use crate::statistics::{Moments, block_moments};
 use crate::{DType, Region, TensorError, TensorView};
 use kernel::Step;
 use part::Part;
+
+pub use histogram::{Bin, Histogram};
+pub use top::{TopBy, top_k};
 
 /// What is to be found out about a tensor's elements. What is not asked costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,14 @@
 use std::ops::Range;
 
-use super::region::Step;
 use crate::{DType, TensorError, TensorView};
+
+/// Places that are equally far from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub count: usize,
+    /// Elements from one to the next.
+    pub stride: isize,
+}
 
 /// Copies the chosen elements `range`, packed, in their order. Element 0 lies at `first`; `steps` lead to the others.
 pub(super) fn gather(

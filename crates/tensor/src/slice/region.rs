@@ -1,6 +1,6 @@
 use std::ops::{ControlFlow, Range};
 
-use super::gather;
+use super::gather::{self, Step};
 use super::{Axis, Slice, SliceError};
 use crate::{Tensor, TensorError, TensorView};
 
@@ -14,14 +14,6 @@ pub struct Region {
     first: usize,
     /// The same places as `shape` with as few axes as possible, slowest first.
     steps: Vec<Step>,
-}
-
-/// Places that are equally far from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
-    pub count: usize,
-    /// Elements from one to the next.
-    pub stride: isize,
 }
 
 /// Bytes that are copied at once of what does not lie together.

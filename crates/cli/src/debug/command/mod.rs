@@ -1,17 +1,15 @@
 //! What can be typed at the debugger's prompt.
 
 mod arguments;
-mod function;
 mod help;
 mod parse;
 mod verbs;
 
 use std::path::PathBuf;
 
-use opscope::debug::expression::TensorPart;
+use opscope::debug::expression::{Function, TensorPart};
 use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
-pub use function::Function;
 pub use help::help;
 pub use parse::{Usage, parse};
 pub use verbs::{TOPICS, VERBS, Verb, Words, find};

@@ -1,10 +1,11 @@
 //! From the text of a line to a command.
 
 use anyhow::{Result, bail};
+use opscope::debug::expression::Function;
 use opscope::debug::{BreakpointSpec, Target, Watched};
 
 use super::arguments as read;
-use super::{Command, Function, Info, Replacement, Skip, Verb, verbs};
+use super::{Command, Info, Replacement, Skip, Verb, verbs};
 
 /// How a command is written: the context of an error about what follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -163,8 +164,7 @@ fn info(text: &str) -> Result<Info> {
 /// A tensor, or a function of one: `max(output[0])`.
 fn print(text: &str) -> Result<Command> {
     let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
-    let function = |name: &str| Function::ALL.into_iter().find(|function| function.name() == name.trim());
-    match call.and_then(|(name, tensor)| Some((function(name)?, tensor))) {
+    match call.and_then(|(name, tensor)| Some((Function::named(name.trim())?, tensor))) {
         Some((function, tensor)) => Ok(Command::Apply { function, tensor: read::part(tensor)? }),
         None => Ok(Command::Print(read::part(text)?)),
     }
@@ -207,6 +207,7 @@ mod tests {
 
     use super::*;
     use crate::debug::command::Number;
+    use opscope::debug::expression::Quantity;
 
     fn refusal(line: &str) -> String {
         format!("{:#}", parse(line).expect_err(line))
@@ -264,7 +265,7 @@ mod tests {
             Command::Apply { function, tensor } => (function, tensor.to_string()),
             other => panic!("{other:?}"),
         };
-        assert_eq!(applied("p max(output[0][0, :4])"), (Function::Max, "output[0][0, :4]".into()));
+        assert_eq!(applied("p max(output[0][0, :4])"), (Function::Quantity(Quantity::Max), "output[0][0, :4]".into()));
         assert_eq!(applied("p shape(conv1.weight)"), (Function::Shape, "value(\"conv1.weight\")".into()));
         assert_eq!(named("p maximal(x)").tensor, TensorRef::Value("maximal(x)".into()));
     }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use opscope::debug::expression::{TensorPart, TensorRef};
+use opscope::debug::expression::{Function, TensorPart, TensorRef};
 use opscope::debug::protocol::{At, TensorPage};
 use opscope::debug::{DebugError, StatisticsSummary};
 use opscope::tensor::npy;
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::Console;
 use crate::debug::array::{Elements, shown};
-use crate::debug::command::Function;
 use crate::debug::show;
 
 /// So many elements are taken at once, and shown as JSON.
@@ -34,7 +33,7 @@ impl Console {
     /// What a function gives of a tensor.
     pub(super) fn apply(&self, function: Function, part: &TensorPart) -> Result<()> {
         let (_, numbers) = self.at(part, |at| self.client.statistics(at, part))?;
-        let (value, text) = function.of(&numbers);
+        let (value, text) = show::applied(function, &numbers);
         let name = function.name();
         let fields = json!({ "function": name, "reference": part.to_string(), "value": value });
         self.output.tell("value", fields, format!("{name}({part}) = {text}"));

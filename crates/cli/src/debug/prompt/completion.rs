@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope::debug::client::Client;
+use opscope::debug::expression::Function;
 use opscope::debug::{EventName, ModelId};
 use opscope::onnx::shown_text;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
@@ -12,7 +13,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper, Result};
 
-use crate::debug::command::{Function, TOPICS, VERBS, Words, find};
+use crate::debug::command::{TOPICS, VERBS, Words, find};
 
 /// Completes what is typed at the prompt.
 pub struct Completion {
@@ -82,7 +83,7 @@ impl Completion {
             [_, .., "run"] => Vec::new(),
             _ if said.contains(&"if") => {
                 let words = ["input[0]", "output[0]", "weight[0]", "value(\"", "and", "or", "not"];
-                Function::ALL.map(Function::name).into_iter().chain(words).map(str::to_owned).collect()
+                Function::ALL.map(|(_, name)| name).into_iter().chain(words).map(str::to_owned).collect()
             }
             _ => owned(&["before", "after", "run", "if"]),
         }

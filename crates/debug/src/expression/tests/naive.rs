@@ -2,7 +2,8 @@
 
 use opscope_tensor::{DType, Element, Slice};
 
-use super::super::tree::{Number, Quantity, Shape, Subject, Truth, Type};
+use super::super::function::Quantity;
+use super::super::tree::{Number, Shape, Subject, Truth, Type};
 use super::{Here, Tensors};
 
 pub fn truth(truth: &Truth, here: &Here<'_>) -> Option<bool> {

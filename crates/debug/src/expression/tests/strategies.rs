@@ -3,7 +3,8 @@
 use opscope_tensor::{Axis, DType, Slice};
 use proptest::prelude::*;
 
-use super::super::tree::{Number, Quantity, Relation, Shape, Subject, Truth, Type};
+use super::super::function::{Function, Quantity};
+use super::super::tree::{Number, Relation, Shape, Subject, Truth, Type};
 use super::super::{TensorPart, TensorRef};
 
 /// What conditions are about.
@@ -47,7 +48,13 @@ fn number(range: Range) -> impl Strategy<Value = Number> {
         Range::All => (0f64..).boxed(),
         Range::Exact => (0u8..8).prop_map(f64::from).boxed(),
     };
-    let quantities: Vec<Quantity> = Quantity::ALL.iter().map(|(quantity, _)| *quantity).collect();
+    let quantities: Vec<Quantity> = Function::ALL
+        .into_iter()
+        .filter_map(|(function, _)| match function {
+            Function::Quantity(quantity) => Some(quantity),
+            Function::Shape | Function::Rank | Function::DType => None,
+        })
+        .collect();
     let sums = [Quantity::Mean, Quantity::Std, Quantity::L2];
     let quantity = prop::sample::select(quantities)
         .prop_filter("rounded", move |quantity| range == Range::All || !sums.contains(quantity));

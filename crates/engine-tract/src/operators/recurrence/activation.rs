@@ -3,7 +3,7 @@
 use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
-use super::node::Kind;
+use super::kind::Kind;
 use super::rational;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

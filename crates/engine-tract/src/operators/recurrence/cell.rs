@@ -1,6 +1,7 @@
 //! A step of one direction.
 
-use super::node::{Direction, Kind, Recurrence};
+use super::kind::Kind;
+use super::node::{Direction, Recurrence};
 use super::products::Weights;
 
 /// One direction, and what it needs for a step.

@@ -6,6 +6,7 @@
 
 mod activation;
 mod cell;
+mod kind;
 mod node;
 mod products;
 mod rational;
@@ -18,13 +19,15 @@ use tract_onnx::prelude::{Datum, DatumType, SpecialOps, TDim, TValue, TVec, Tens
 use tract_onnx::tract_core::internal::{
     EvalContext, EvalOp, IntoTValue, IntoTensor, Op, OutletId, StaticName, TractResult, TypedOp, bail,
 };
+use tract_onnx::tract_core::{as_op, op_as_typed_op};
 use tract_onnx::tract_hir::infer::{Solver, TensorProxy};
 use tract_onnx::tract_hir::internal::{Expansion, expand};
 
 use super::rewired::Rewired;
 use super::{Built, build, directions, tracts};
 use cell::Cell;
-use node::{Kind, Recurrence, Slot};
+use kind::Kind;
+use node::{Recurrence, Slot};
 use products::{floats, whole_numbers};
 
 pub(super) fn register(framework: &mut Onnx, fidelity: Fidelity) {
@@ -114,9 +117,7 @@ impl Op for Apart {
         "Identity".into()
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl EvalOp for Apart {
@@ -134,13 +135,7 @@ impl TypedOp for Apart {
         Ok(tvec!(TypedFact::dt_shape(inputs[0].datum_type, inputs[0].shape.clone())))
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }
 
 /// Whether a value is known to be one number in all places.
@@ -165,9 +160,7 @@ impl Op for Recurrence {
         }
     }
 
-    fn as_typed(&self) -> Option<&dyn TypedOp> {
-        Some(self)
-    }
+    op_as_typed_op!();
 }
 
 impl TypedOp for Recurrence {
@@ -177,13 +170,7 @@ impl TypedOp for Recurrence {
         Ok(facts.map(|(_, shape)| TypedFact::dt_shape(DatumType::F32, &**shape)).collect())
     }
 
-    fn as_op(&self) -> &dyn Op {
-        self
-    }
-
-    fn as_op_mut(&mut self) -> &mut dyn Op {
-        self
-    }
+    as_op!();
 }
 
 impl Expansion for Recurrence {

@@ -6,6 +6,7 @@ use tract_onnx::prelude::{TDim, TVec, tvec};
 use tract_onnx::tract_core::internal::{TractResult, bail};
 
 use super::activation::{Activation, activations};
+use super::kind::Kind;
 
 /// Where an input or output is, counting those that are there.
 pub(super) type Slot = Option<usize>;
@@ -32,23 +33,6 @@ pub(super) struct Recurrence {
 }
 
 impl Eq for Recurrence {}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Rnn,
-    Gru,
-    Lstm,
-}
-
-impl Kind {
-    pub(super) fn gates(self) -> usize {
-        match self {
-            Self::Rnn => 1,
-            Self::Gru => 3,
-            Self::Lstm => 4,
-        }
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direction {

@@ -49,4 +49,39 @@ mod tests {
             assert_eq!(fused(a, b, c), a.mul_add(b, c), "{a} {b} {c}");
         }
     }
+
+    /// What operators Sigmoid and Tanh of ONNX Runtime 1.31.1 give on a processor with fused multiplication and addition.
+    #[test]
+    fn sigmoid_and_tanh_are_those_of_onnx_runtime_to_the_last_bit() {
+        let cases: [(f32, u32, u32); 24] = [
+            (0.0, 0x3f00_0000, 0x0000_0000),
+            (1e-4, 0x3f00_01a3, 0x38d1_b715),
+            (-0.0625, 0x3ef8_00ab, 0xbd7f_aacb),
+            (0.1, 0x3f06_6509, 0x3dcc_1ebb),
+            (-0.3, 0x3ed9_e2ac, 0xbe95_26ed),
+            (0.5, 0x3f1f_597e, 0x3eec_9a9f),
+            (-0.8, 0x3e9e_bbab, 0xbf29_fe52),
+            (1.0, 0x3f3b_26a8, 0x3f42_f7d6),
+            (1.7, 0x3f58_74f7, 0x3f6f_76f8),
+            (-2.0, 0x3df4_20a8, 0xbf76_ca83),
+            (2.5, 0x3f6c_948f, 0x3f7c_92c2),
+            (-3.3, 0x3d11_b310, 0xbf7f_4def),
+            (4.0, 0x3f7b_6541, 0x3f7f_d40a),
+            (5.7, 0x3f7f_2572, 0x3f7f_fe8a),
+            (-7.1, 0x3a58_1e00, 0xbf7f_ffe9),
+            (8.0, 0x3f7f_ea04, 0x3f7f_fffc),
+            (-8.9, 0x390f_0000, 0xbf80_0000),
+            (9.0, 0x3f7f_f7ea, 0x3f80_0000),
+            (10.5, 0x3f7f_fe33, 0x3f80_0000),
+            (-12.0, 0x36cd_0000, 0xbf80_0000),
+            (17.0, 0x3f7f_fffe, 0x3f80_0000),
+            (-18.0, 0x0000_0000, 0xbf80_0000),
+            (25.0, 0x3f80_0000, 0x3f80_0000),
+            (-40.0, 0x0000_0000, 0xbf80_0000),
+        ];
+        for (x, of_sigmoid, of_tanh) in cases {
+            assert_eq!(sigmoid(x).to_bits(), of_sigmoid, "sigmoid({x})");
+            assert_eq!(tanh(x).to_bits(), of_tanh, "tanh({x})");
+        }
+    }
 }

@@ -1,0 +1,152 @@
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+
+use super::{Asked, Depth, Findings, Scan};
+use crate::{DType, Element, Region, TensorError, TensorView};
+
+/// By what elements are the largest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TopBy {
+    /// By their value. Complex numbers have no order.
+    #[default]
+    Value,
+    /// By their magnitude.
+    Magnitude,
+}
+
+/// Elements in which a block is looked through or skipped as a whole. Even, for types of half a byte.
+const BLOCK: usize = 4096;
+
+/// The `k` largest elements with their flat indices, the largest first, and those that are equal in the order of the
+/// tensor. Infinities are among them, NaN is not. A tensor with fewer elements gives all that it has. Integers are compared
+/// exactly. It costs little more than reading the tensor, unless its elements grow from the beginning to the end.
+///
+/// # Errors
+/// When the tensor has no bytes, when the device does not give them, and for complex numbers by value.
+pub fn top_k(tensor: &TensorView<'_>, k: usize, by: TopBy) -> Result<Vec<(usize, Element)>, TensorError> {
+    let dtype = tensor.dtype();
+    if by == TopBy::Value && dtype.is_complex() {
+        return Err(TensorError::NoOrder(dtype));
+    }
+    let mut top = Top { dtype, by, k, kept: BinaryHeap::new() };
+    let length = dtype.bytes_of(BLOCK).ok_or(TensorError::NoBytes(dtype))?;
+    let mut start = 0;
+    Region::whole(tensor.shape())?.pieces(tensor, |piece| {
+        for block in piece.chunks(length) {
+            let elements = BLOCK.min(tensor.elements() - start);
+            top.block(block, start, elements);
+            start += elements;
+        }
+        ControlFlow::Continue(())
+    })?;
+    let kept = top.kept.into_sorted_vec();
+    Ok(kept.into_iter().map(|Reverse(candidate)| (candidate.index, candidate.element)).collect())
+}
+
+/// The largest elements so far. The smallest of them is the first to go.
+struct Top {
+    dtype: DType,
+    by: TopBy,
+    k: usize,
+    kept: BinaryHeap<Reverse<Candidate>>,
+}
+
+impl Top {
+    fn block(&mut self, block: &[u8], start: usize, elements: usize) {
+        if self.k == 0 || !self.may_enter(block, elements) {
+            return;
+        }
+        for index in 0..elements {
+            let element = Element::at(self.dtype, block, index).expect("the block has as many elements");
+            let Some(key) = Key::of(element, self.by) else { continue };
+            let candidate = Candidate { key, index: start + index, element };
+            if self.kept.len() < self.k {
+                self.kept.push(Reverse(candidate));
+            } else if self.kept.peek().is_some_and(|Reverse(least)| candidate > *least) {
+                self.kept.pop();
+                self.kept.push(Reverse(candidate));
+            }
+        }
+    }
+
+    /// Whether a block has an element that is larger than the smallest one kept.
+    fn may_enter(&self, block: &[u8], elements: usize) -> bool {
+        let Some(Reverse(least)) = self.kept.peek().filter(|_| self.kept.len() == self.k) else { return true };
+        // Rounding keeps the order, but may make a larger integer equal.
+        let (least, rounded) = match least.key {
+            Key::Integer(least) => (least as f64, true),
+            Key::Real(least) => (least, false),
+        };
+        let asked = match self.by {
+            TopBy::Value => Asked { range: true, infinite: Depth::Presence, ..Asked::default() },
+            TopBy::Magnitude => Asked { absmax: true, infinite: Depth::Presence, ..Asked::default() },
+        };
+        let mut scan = Scan::new(self.dtype, elements, asked).expect("the type has bytes");
+        let _ = scan.update(block);
+        let Findings { infinite, max, absmax, .. } = scan.finish();
+        let largest = if self.by == TopBy::Value { max } else { absmax };
+        infinite > 0 || largest.is_some_and(|largest| largest > least || rounded && largest == least)
+    }
+}
+
+/// One element, the lesser the smaller it is and the further back it stands.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    key: Key,
+    index: usize,
+    element: Element,
+}
+
+/// What elements are compared by. All of a tensor's are of the same kind.
+#[derive(Debug, Clone, Copy)]
+enum Key {
+    Integer(i128),
+    Real(f64),
+}
+
+impl Key {
+    /// None for NaN.
+    fn of(element: Element, by: TopBy) -> Option<Self> {
+        let magnitude = by == TopBy::Magnitude;
+        let key = match element {
+            Element::Bool(value) => Key::Integer(i128::from(value)),
+            Element::Int(value) if magnitude => Key::Integer(i128::from(value).abs()),
+            Element::Int(value) => Key::Integer(i128::from(value)),
+            Element::UInt(value) => Key::Integer(i128::from(value)),
+            Element::Complex(re, im) => Key::Real(re.hypot(im)),
+            Element::F32(value) if magnitude => Key::Real(f64::from(value.abs())),
+            Element::F32(value) => Key::Real(f64::from(value)),
+            Element::F64(value) if magnitude => Key::Real(value.abs()),
+            Element::F64(value) => Key::Real(value),
+        };
+        Some(key).filter(|key| !matches!(key, Key::Real(value) if value.is_nan()))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_key = match (self.key, other.key) {
+            (Key::Integer(mine), Key::Integer(theirs)) => mine.cmp(&theirs),
+            // Neither is NaN; the two zeros are equal.
+            (Key::Real(mine), Key::Real(theirs)) => mine.partial_cmp(&theirs).unwrap_or(Ordering::Equal),
+            (Key::Integer(_), Key::Real(_)) => Ordering::Less,
+            (Key::Real(_), Key::Integer(_)) => Ordering::Greater,
+        };
+        by_key.then(other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}
