@@ -1,14 +1,14 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::TensorView;
 
 use crate::observer::{Observer, Watch};
 use crate::routes::{Route, Routes, is_weight};
 use crate::subscription::Subscription;
-use crate::{DumpError, DumpReport, Request, Sink, SubscriptionReport};
+use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
 
 /// The instrument that captures tensors and brings them to sinks.
 ///
@@ -20,6 +20,8 @@ use crate::{DumpError, DumpReport, Request, Sink, SubscriptionReport};
 pub struct Dumper {
     subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
     plans: Mutex<Vec<Arc<PlanRoutes>>>,
+    /// What runs that have not begun will be given.
+    inputs: Mutex<HashMap<RunId, Arc<[InputEntry]>>>,
     next: Mutex<u64>,
 }
 
@@ -117,6 +119,12 @@ impl Dumper {
         )
     }
 
+    /// Notes what a run is given, so that a comparison can tell whether another one was given the same. To be called
+    /// before the run is observed; the same set serves all runs that are given the same.
+    pub fn set_inputs(&self, run: RunId, inputs: Arc<[InputEntry]>) {
+        lock(&self.inputs).insert(run, inputs);
+    }
+
     /// Notes what the runs fall short of, such as that they were interrupted before the last one: what is dumped is then
     /// incomplete, although every run that took place was captured as a whole.
     pub fn set_incomplete(&self, reason: &str) {
@@ -164,7 +172,8 @@ impl Instrument for Dumper {
         let routes = self.routes_of(run.graph, run.kernels);
         let watches = self.subscriptions().into_iter().filter(|(_, s)| s.selection.runs.contains(run.id));
         let watches = watches.map(|(handle, s)| Watch { routes: routes.selected(handle, &s), subscription: s });
-        Box::new(Observer::new(run, watches.collect()))
+        let inputs = lock(&self.inputs).remove(&run.id);
+        Box::new(Observer::new(run, watches.collect(), inputs))
     }
 }
 

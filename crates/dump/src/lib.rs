@@ -43,6 +43,7 @@ mod estimate;
 mod flow;
 mod fresh;
 mod index;
+mod inputs;
 mod inspect;
 mod layout;
 mod manifest;
@@ -69,6 +70,7 @@ pub use error::DumpError;
 pub use estimate::Estimate;
 pub use flow::{Delivery, Flow, Policy};
 pub use index::{INDEX, IndexLine, State};
+pub use inputs::InputEntry;
 pub use inspect::{Details, Inspection};
 pub use manifest::{
     About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,

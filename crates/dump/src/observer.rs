@@ -10,7 +10,7 @@ use opscope_tensor::{Tensor, TensorView};
 use crate::outcome::RunOutcome;
 use crate::routes::{Route, Routes};
 use crate::subscription::Subscription;
-use crate::{Io, Missing};
+use crate::{InputEntry, Io, Missing};
 
 /// One run, as the dumper sees it.
 pub(crate) struct Observer {
@@ -18,6 +18,7 @@ pub(crate) struct Observer {
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
     watches: Vec<Watch>,
+    inputs: Option<Arc<[InputEntry]>>,
     /// How far each kernel is.
     progress: Vec<AtomicU8>,
     /// Copies of what the kernels in flight take and nobody captures.
@@ -40,10 +41,10 @@ const BEGUN: u8 = 1;
 const ENDED: u8 = 2;
 
 impl Observer {
-    pub fn new(run: &RunInfo<'_>, watches: Vec<Watch>) -> Self {
+    pub fn new(run: &RunInfo<'_>, watches: Vec<Watch>, inputs: Option<Arc<[InputEntry]>>) -> Self {
         let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
         let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
-        Self { run: run.id, graph, kernels, watches, progress, held: Mutex::default() }
+        Self { run: run.id, graph, kernels, watches, inputs, progress, held: Mutex::default() }
     }
 
     fn deliver<'r>(
@@ -169,6 +170,7 @@ impl RunObserver for Observer {
             watch.subscription.run_ended(RunOutcome {
                 run: self.run,
                 graph: Arc::clone(&self.graph),
+                inputs: self.inputs.clone(),
                 failure: failure.clone(),
                 in_flight: in_flight.clone(),
             });

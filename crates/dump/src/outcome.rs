@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opscope_onnx::Graph;
 
-use crate::Missing;
+use crate::{InputEntry, Missing};
 
 /// How a subscription's runs ended and what did not reach its sink: what a sink is told when it is closed.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +38,8 @@ pub struct RunOutcome {
     pub run: RunId,
     /// The graph that ran.
     pub graph: Arc<Graph>,
+    /// What it was given: see [`Dumper::set_inputs`](crate::Dumper::set_inputs).
+    pub inputs: Option<Arc<[InputEntry]>>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
     /// For a run that failed: the operators whose kernels had begun and not ended.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_dump::{
-    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, IoSelection, KeepSink, Place,
-    Position, Request, Selection, Sink, StoredDump,
+    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
+    Place, Position, Request, Selection, Sink, StoredDump,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -134,6 +134,7 @@ impl Way {
         let selection = Selection { io, name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
         dumper.subscribe(sink, Request { selection, ..Request::default() })?;
         dumper.add_plan(&**session.model(), &*plan)?;
+        dumper.set_inputs(RunId(0), InputEntry::of(graph, &inputs));
         let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
         let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
         let report = dumper.finish()?;

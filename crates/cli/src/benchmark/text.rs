@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
+use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
 use opscope::onnx::shown_text;
 use opscope::profile::Column::{Beginnings, Numbers, Words};
@@ -102,12 +102,31 @@ fn inputs(inputs: &[InputSummary]) -> String {
     inputs.collect::<Vec<_>>().join("; ")
 }
 
+/// What a run needs: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
+fn memory(memory: &MemorySummary) -> String {
+    let bytes = memory.bytes as f64;
+    let size = match memory.bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..0x10_0000 => format!("{:.1} KiB", bytes / 1024.0),
+        _ => format!("{:.1} MiB", bytes / f64::from(1 << 20)),
+    };
+    let mut line = format!("{size} of tensors at once in a run");
+    if let Some(operator) = &memory.operator {
+        let _ = write!(line, ", at {}", shown_text(operator));
+    }
+    if memory.unknown > 0 {
+        let _ = write!(line, "; the sizes of {} more are not known before they are computed", memory.unknown);
+    }
+    line
+}
+
 fn measured(text: &mut String, measured: &Measured, report: &Report) {
     let others = match measured.by_shape.len() {
         0 | 1 => String::new(),
         shapes => format!(" at first; {shapes} shapes in all"),
     };
     let _ = writeln!(text, "inputs    {}{others}", inputs(&measured.inputs));
+    let _ = writeln!(text, "memory    {}", memory(&measured.run_memory));
     let open = &measured.made_up_dimensions;
     if !open.is_empty() {
         let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });

@@ -1,6 +1,7 @@
 //! Comparing tensors with those of another dump: two dumps on disk, or runs with what was kept of earlier ones.
 
 mod diverge;
+mod given;
 mod initializers;
 mod mapping;
 mod matching;
@@ -33,7 +34,7 @@ pub struct CompareOptions {
     pub mapping: Mapping,
     /// How tensors that no pair of names joins are found to belong together.
     pub match_by: MatchBy,
-    /// Whether both sides ran on the same inputs of the model.
+    /// Whether both sides ran on the same inputs of the model, whatever their manifests say.
     pub same_inputs: bool,
     /// The initializers that are not the same on both sides, by name.
     pub initializers: Vec<String>,
@@ -69,6 +70,8 @@ pub struct Comparison {
     pub fused: Vec<Place>,
     /// The initializers that are not the same on both sides, by name.
     pub initializers: Vec<String>,
+    /// The inputs of the model that were not the same in runs that were compared, by name.
+    pub inputs: Vec<String>,
     /// The first row of operators that differs, with its inputs.
     pub divergence: Option<Divergence>,
     /// What could not be read, of either side.

@@ -70,6 +70,9 @@ impl Comparison {
         for problem in &self.problems {
             text += &format!("problem: {}\n", shown_text(problem));
         }
+        if !self.inputs.is_empty() {
+            text += &format!("the two sides were given different inputs: {}\n", shown_text(&self.inputs.join(", ")));
+        }
         let within = self.rows.iter().filter(|row| row.is_within()).count();
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
         let unknown = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
@@ -89,10 +92,11 @@ impl Comparison {
         };
         let mut text = format!("first to diverge: {}, {}\n", shown_text(&operator), shown_text(&outcome(row)));
         for input in &divergence.inputs {
-            let compared = match input.row {
-                Some(row) => outcome(&self.rows[row]),
-                None if input.given => "the same, as it was given to both sides".into(),
-                None => "not captured".into(),
+            let compared = match (input.row, input.given) {
+                (Some(row), _) => outcome(&self.rows[row]),
+                (None, Verdict::Same) => "the same, as it was given to both sides".into(),
+                (None, Verdict::Different) => "the two sides were given different data".into(),
+                (None, Verdict::Unknown) => "not captured".into(),
             };
             let (value, compared) = (shown_text(&input.value), shown_text(&compared));
             text += &format!("  its input {} '{value}': {compared}\n", input.slot);
@@ -139,7 +143,12 @@ impl Comparison {
         let labels = |places: &[Place]| places.iter().map(Place::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
             let input = |input: &super::InputRow| {
-                json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": input.given })
+                let given = match input.given {
+                    Verdict::Same => Some(true),
+                    Verdict::Different => Some(false),
+                    Verdict::Unknown => None,
+                };
+                json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": given })
             };
             json!({
                 "row": divergence.row,
@@ -170,6 +179,7 @@ impl Comparison {
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
             "initializers": self.initializers,
+            "inputs": self.inputs,
             "problems": self.problems,
         })
     }

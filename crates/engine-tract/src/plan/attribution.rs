@@ -2,7 +2,7 @@
 //!
 //! At exact fidelity a kernel's name tells. An optimiser names a fused kernel after any of the operators that went into it,
 //! so names alone credit the wrong ones. What is known is which values of the file each kernel gives (see
-//! [`provenance`](crate::provenance)): the operators between those values and the values that other kernels give are what a
+//! [`provenance`](crate::optimise::provenance)): the operators between those values and the values that other kernels give are what a
 //! kernel stands for. Where several kernels lie between the same values, their names and kinds tell which is which, and
 //! that is marked as inferred.
 

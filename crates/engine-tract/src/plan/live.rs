@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use opscope_model::LiveValues;
 use opscope_onnx::ValueId;
 use opscope_tensor::TensorView;
-use tract_onnx::prelude::{TValue, TVec};
+use tract_onnx::prelude::{TValue, TVec, TypedModel};
 use tract_onnx::tract_core::internal::OutletId;
+use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::tensors::view;
 
@@ -15,6 +16,7 @@ pub(crate) type Outlets = HashMap<ValueId, OutletId>;
 
 /// The values of a run around one of its nodes.
 pub(crate) struct Live<'a> {
+    pub model: &'a TypedModel,
     pub outlets: &'a Outlets,
     /// What the plan holds, by node; empty where tract does not show it.
     pub held: &'a [Option<TVec<TValue>>],
@@ -41,7 +43,8 @@ impl LiveValues for Live<'_> {
     fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
         let outlet = *self.outlets.get(&id)?;
         let held = self.held.get(outlet.node).and_then(|outputs| outputs.as_ref()?.get(outlet.slot));
-        let value = held.or_else(|| self.inputs.at(outlet)).or_else(|| self.given.at(outlet))?;
-        Some(view(value))
+        let value = held.or_else(|| self.inputs.at(outlet)).or_else(|| self.given.at(outlet));
+        let constant = || self.model.node(outlet.node).op_as::<Const>().map(|constant| view(constant.val()));
+        value.map(|value| view(value)).or_else(constant)
     }
 }

@@ -1,4 +1,5 @@
 pub(crate) mod attribution;
+pub(crate) mod held;
 pub(crate) mod kernels;
 pub(crate) mod live;
 pub(crate) mod observed;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunObserver,
+    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunMemory, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -25,6 +26,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::budget::guard;
 use crate::tensors::{TractTensors, import_all, view};
+use held::run_memory;
 use kernels::{Kernels, Values, kernels};
 use live::Outlets;
 use observed::{Observed, Stopped};
@@ -37,6 +39,7 @@ pub(crate) struct TractPlan {
     /// What the plan's threads are.
     executor: Option<Executor>,
     flushed: Vec<TVec<usize>>,
+    memory: RunMemory,
     shapes_are_known: bool,
     kernels: Arc<[Kernel]>,
     /// The kernel of each node of tract's, or [`NO_KERNEL`].
@@ -83,8 +86,15 @@ impl TractPlan {
         };
         outlets.extend(constants.iter().copied());
         let model = plan.model();
+        // What a rewritten plan gives without computing it in a run is known by the output alone.
+        for (&value, &outlet) in graph.outputs.iter().zip(&model.outputs) {
+            if model.node(outlet.node).op_is::<Const>() {
+                outlets.entry(value).or_insert(outlet);
+            }
+        }
         let flushed =
             build_flush_list(model, plan.order_without_consts(), &model.outputs, |node| !node.op_is::<Const>());
+        let memory = run_memory(model, plan.order_without_consts(), &flushed, &kernel_of);
         let shapes_are_known =
             model.nodes().iter().flat_map(|node| &node.outputs).all(|output| output.fact.shape.is_concrete());
         let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {
@@ -96,6 +106,7 @@ impl TractPlan {
             plan,
             executor,
             flushed,
+            memory,
             shapes_are_known,
             kernels,
             kernel_of,
@@ -204,6 +215,10 @@ impl Plan for TractPlan {
 
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn memory(&self) -> RunMemory {
+        self.memory
     }
 
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {

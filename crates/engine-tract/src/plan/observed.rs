@@ -245,6 +245,7 @@ impl Observed<'_> {
 
     fn live<'d>(&'d self, node: usize, inputs: &'d [TValue], held: &'d Held) -> Live<'d> {
         Live {
+            model: self.plan.model(),
             outlets: self.plan.outlets(),
             held,
             inputs: Fed { outlets: self.plan.sources(node), tensors: inputs },

@@ -1,13 +1,15 @@
 //! The runs of a benchmark.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
-use opscope_onnx::Graph;
+use opscope_dump::InputEntry;
+use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunMemory, RunObserver};
+use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::latency::median_interval;
@@ -98,6 +100,9 @@ pub struct Measurement {
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time the place of its inputs' shapes among those.
     pub shape_of: Vec<usize>,
+    /// What a run needs for tensors, and the operator that is executed when it needs the most; of several plans, the one
+    /// that needs the most.
+    pub memory: Option<(RunMemory, Option<OperatorId>)>,
     /// What the plans say of how they run the model, each once.
     pub notes: Vec<String>,
     /// Whether it ended at its limit before the median was as stable as wanted.
@@ -168,6 +173,7 @@ pub fn measure(
         began: OnceLock::new(),
         width: AtomicU64::new(f64::NAN.to_bits()),
         samples: Mutex::default(),
+        described: Mutex::default(),
         failure: Mutex::default(),
         over: AtomicBool::new(false),
     };
@@ -213,6 +219,8 @@ struct Bench<'a> {
     /// The bits of how wide the median's confidence interval was at the last look, in percent.
     width: AtomicU64,
     samples: Mutex<Samples>,
+    /// What the sets of inputs are like, by their numbers: hashed once each.
+    described: Mutex<HashMap<usize, Arc<[InputEntry]>>>,
     failure: Mutex<Option<MeasureError>>,
     /// Set by whoever fails; the others stop at their next run.
     over: AtomicBool,
@@ -228,6 +236,8 @@ struct Samples {
     numbers: u64,
     /// The kernels of the plans that were met.
     plans: Vec<Arc<[Kernel]>>,
+    /// What their runs need at most for tensors, and the operator that is executed then.
+    memory: Option<(RunMemory, Option<OperatorId>)>,
     /// What those plans say.
     notes: Vec<String>,
     /// The shapes of the inputs that were met.
@@ -349,6 +359,7 @@ impl Bench<'_> {
             watch.planned(&**self.session.model(), &*plan)?;
             (self.progress.stage)(Stage::Running);
         }
+        watch.given(run, || self.describe(index, &batch));
         let info = RunInfo {
             id: run,
             graph: self.session.graph(),
@@ -394,6 +405,12 @@ impl Bench<'_> {
         Ok(())
     }
 
+    fn describe(&self, index: usize, batch: &Batch) -> Arc<[InputEntry]> {
+        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        let describe = || InputEntry::of(self.session.graph(), &batch.tensors);
+        Arc::clone(described.entry(index).or_insert_with(describe))
+    }
+
     /// Gives a run its number, and says whether its plan was not seen before.
     fn number(&self, plan: &dyn Plan) -> (RunId, bool) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
@@ -404,6 +421,11 @@ impl Bench<'_> {
             samples.plans.push(Arc::clone(plan.kernels()));
             let (start, end) = plan.made();
             samples.planning += end.as_raw().saturating_sub(start.as_raw());
+            let memory = plan.memory();
+            if samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
+                let operator = memory.at.map(|kernel| plan.kernels()[kernel.index()].operator());
+                samples.memory = Some((memory, operator));
+            }
             for note in plan.notes() {
                 if !samples.notes.contains(note) {
                     samples.notes.push(note.clone());
@@ -428,6 +450,7 @@ impl Bench<'_> {
             runs: samples.numbers,
             shape_of: runs.iter().map(|run| run.shape).collect(),
             shapes: samples.shapes,
+            memory: samples.memory,
             notes: samples.notes,
             unstable: samples.unstable,
             busy: 0.0,

@@ -22,8 +22,8 @@ pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
 pub use place::{Place, PlaceError, remove_unfinished_places};
 pub use places::run_name;
 pub use report::{
-    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary,
-    ProfileSummary, Report, ShapeTimes,
+    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary,
+    ModelSummary, ProfileSummary, Report, ShapeTimes,
 };
 pub use stage::Stage;
 pub use watch::{Capture, Watch};

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use opscope_model::RunMemory;
+use opscope_onnx::{Graph, OperatorId};
 use opscope_profile::Account;
 use serde::Serialize;
 
@@ -113,6 +115,8 @@ pub struct Measured {
     pub download: Latency,
     /// The 95 % confidence interval of the median inference time, in milliseconds.
     pub median_interval_95: Option<(f64, f64)>,
+    /// The memory that tensors take during one run; with several plans, of the one that needs the most.
+    pub run_memory: MemorySummary,
     /// What the plan says of how it runs the model, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -132,6 +136,17 @@ pub struct Measured {
     pub npu_compute_time_list: Vec<f64>,
     /// The files of the first pass.
     pub filesinfo: BTreeMap<String, FileInfo>,
+}
+
+/// The memory that tensors take during one run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct MemorySummary {
+    /// The most bytes of inputs, outputs and what is in between that are held at once.
+    pub bytes: u64,
+    /// The operator that is executed then; none where the inputs alone are the most.
+    pub operator: Option<String>,
+    /// How many tensors are not counted, because their sizes depend on what a run computes.
+    pub unknown: usize,
 }
 
 /// A set of shapes that could not be measured.
@@ -219,6 +234,7 @@ impl Measured {
     /// Summarises a measurement; none if nothing was measured. `batch_size` is what the user says a run's samples are.
     pub(super) fn of(
         measurement: &Measurement,
+        graph: &Graph,
         inputs: Vec<InputSummary>,
         batch_size: Option<u64>,
         concurrent: usize,
@@ -239,11 +255,19 @@ impl Measured {
             throughput: 1000.0 * batchsize / mean,
             batchsize,
             plan_ms: measurement.planning,
+            run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)).unwrap_or_default(),
             notes: measurement.notes.clone(),
             verification: None,
             npu_compute_time_list: measurement.compute.clone(),
             filesinfo,
         })
+    }
+}
+
+impl MemorySummary {
+    fn of((memory, operator): (RunMemory, Option<OperatorId>), graph: &Graph) -> Self {
+        let operator = operator.map(|id| graph.operator(id).name.clone());
+        Self { bytes: memory.peak, operator, unknown: memory.unknown }
     }
 }
 

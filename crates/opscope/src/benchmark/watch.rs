@@ -1,8 +1,9 @@
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use opscope_clock::Ticks;
 use opscope_debug::Debugger;
-use opscope_dump::Dumper;
+use opscope_dump::{Dumper, InputEntry};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Call, Profiler};
 
@@ -62,6 +63,13 @@ impl<'a> Watch<'a> {
                 Ok(())
             }
             Capture::Dumper(dumper) => dumper.add_plan(model, plan),
+        }
+    }
+
+    /// A run will be given these inputs, as far as something wants to know them.
+    pub(super) fn given(&self, run: RunId, inputs: impl FnOnce() -> Arc<[InputEntry]>) {
+        if let Capture::Dumper(dumper) = self.capture {
+            dumper.set_inputs(run, inputs());
         }
     }
 
