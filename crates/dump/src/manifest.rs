@@ -2,8 +2,9 @@ use opscope_model::Fidelity;
 use opscope_onnx::Graph;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Ending, RunOutcome};
-use crate::{InputEntry, Losses, Missing, Origin, inputs};
+use crate::stream::inputs;
+use crate::stream::outcome::{Ending, RunOutcome};
+use crate::{InputEntry, Losses, Missing, Origin};
 
 /// The manifest's file name in a dump's directory.
 pub const MANIFEST: &str = "manifest.json";

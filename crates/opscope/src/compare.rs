@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
-    Place, Position, Request, Selection, Sink, StoredDump,
+    Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -90,8 +90,9 @@ pub fn compare_run(
     let ran = way.run(inputs, Box::new(sink), io)?;
     let mut comparison = comparer.comparison(&way.label());
     comparison.problems.extend(problems);
-    let is_in =
-        |hidden: &HashSet<String>, place: &mut Place| place.value.as_ref().is_some_and(|name| hidden.contains(name));
+    let is_in = |hidden: &HashSet<String>, place: &mut StoredOrigin| {
+        place.value.as_ref().is_some_and(|name| hidden.contains(name))
+    };
     let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(&hidden, place));
     let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(&ran.hidden, place));
     comparison.fused.extend(only_in_tensors.chain(only_in_reference));

@@ -52,7 +52,7 @@ enum Fate {
     /// It changes the request, and nothing is to be said.
     Works(fn(&BenchmarkRequest) -> bool),
     /// It is accepted, and a note says this.
-    Noted(&'static str),
+    IndexStatistics(&'static str),
     /// It is refused, and the message says this.
     Refused(&'static str),
 }
@@ -132,16 +132,16 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
     ("debug", "1", "m.onnx", Works(|r| r.reporting.debug)),
-    ("device", "0", "m.onnx", Noted("--device 0: there is one device here, the CPU")),
-    ("run-mode", "tensor", "m.onnx", Noted("--run-mode tensor: host and device share one memory")),
-    ("display-all-summary", "1", "m.onnx", Noted("the copies in and out are always shown")),
-    ("output-size", "4096,1024", "m.onnx", Noted("the engine knows the sizes")),
-    ("dump-npy", "1", "m.onnx -o o --dump", Noted("a dump is npy files here anyway")),
-    ("pipeline", "1", "m.onnx", Noted("set by --threads alone")),
-    ("divide-input", "1", "m.onnx", Noted("one device here")),
-    ("profiler-rename", "1", "m.onnx", Noted("no files of msprof")),
-    ("energy-consumption", "1", "m.onnx", Noted("the energy is not measured")),
-    ("npu-id", "3", "m.onnx", Noted("there is no NPU here")),
+    ("device", "0", "m.onnx", IndexStatistics("--device 0: there is one device here, the CPU")),
+    ("run-mode", "tensor", "m.onnx", IndexStatistics("--run-mode tensor: host and device share one memory")),
+    ("display-all-summary", "1", "m.onnx", IndexStatistics("the copies in and out are always shown")),
+    ("output-size", "4096,1024", "m.onnx", IndexStatistics("the engine knows the sizes")),
+    ("dump-npy", "1", "m.onnx -o o --dump", IndexStatistics("a dump is npy files here anyway")),
+    ("pipeline", "1", "m.onnx", IndexStatistics("set by --threads alone")),
+    ("divide-input", "1", "m.onnx", IndexStatistics("one device here")),
+    ("profiler-rename", "1", "m.onnx", IndexStatistics("no files of msprof")),
+    ("energy-consumption", "1", "m.onnx", IndexStatistics("the energy is not measured")),
+    ("npu-id", "3", "m.onnx", IndexStatistics("there is no NPU here")),
     ("aipp-config", "a.config", "m.onnx", Refused("preprocess the inputs and pass them with --input")),
     ("backend", "trtexec", "m.onnx", Refused("--backend trtexec: it would start another program")),
     ("perf", "1", "m.onnx", Refused("it belongs to --backend")),
@@ -178,7 +178,7 @@ fn every_option_in_every_spelling_works_or_is_noted_or_is_refused_with_a_reason(
                     assert!(check(&request(&line)), "{line}");
                     assert_eq!(notes(&line), [""; 0], "{line}");
                 }
-                Noted(text) => {
+                IndexStatistics(text) => {
                     assert!(notes(&line).iter().any(|note| note.contains(text)), "{line}: {:?}", notes(&line))
                 }
                 Refused(text) => assert!(refusal(&line).contains(text), "{line}: {}", refusal(&line)),

@@ -4,7 +4,7 @@ use opscope_onnx::{Graph, Operator, Producer};
 
 use super::given::Given;
 use super::{CompareOptions, Comparison, Row, Verdict};
-use crate::{Io, Place};
+use crate::{Io, StoredOrigin};
 
 /// The first operator whose output is not what the reference says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Blame {
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let graph = options.graph.as_deref();
     let order = graph.map(order);
-    let place = |place: &Place| {
+    let place = |place: &StoredOrigin| {
         let order = order.as_ref()?;
         place
             .operator
@@ -112,7 +112,7 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
 }
 
 /// The operator that gives a tensor, by its name or that of its value.
-fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
+fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> {
     let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
     let gives = |operator: &&Operator| {
         operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
@@ -120,7 +120,7 @@ fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
     by_name.or_else(|| graph.operators.iter().find(gives))
 }
 
-fn same_run(one: &Place, other: &Place) -> bool {
+fn same_run(one: &StoredOrigin, other: &StoredOrigin) -> bool {
     other.run == one.run || other.run.is_none() || one.run.is_none()
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Difference, Tolerance, compared_in};
 
-use crate::{Place, StoredDump};
+use crate::{StoredDump, StoredOrigin};
 pub use diverge::{Blame, Divergence, InputRow};
 pub use initializers::differing_initializers;
 pub use mapping::Mapping;
@@ -63,11 +63,11 @@ pub struct Comparison {
     /// A row per pair, in the order of runs and of the graph.
     pub rows: Vec<Row>,
     /// Tensors for which the reference has none.
-    pub only_in_tensors: Vec<Place>,
+    pub only_in_tensors: Vec<StoredOrigin>,
     /// Tensors of the reference that were not compared.
-    pub only_in_reference: Vec<Place>,
+    pub only_in_reference: Vec<StoredOrigin>,
     /// Tensors of one side that the other one does not compute, because its plan fuses operators.
-    pub fused: Vec<Place>,
+    pub fused: Vec<StoredOrigin>,
     /// The initializers that are not the same on both sides, by name.
     pub initializers: Vec<String>,
     /// The inputs of the model that were not the same in runs that were compared, by name.
@@ -82,9 +82,9 @@ pub struct Comparison {
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The tensor.
-    pub place: Place,
+    pub place: StoredOrigin,
     /// What in the reference it was compared with.
-    pub reference: Place,
+    pub reference: StoredOrigin,
     /// How they were found to belong together.
     pub matched_by: MatchedBy,
     /// The types of the elements: the tensor's and the reference's.

@@ -3,9 +3,9 @@ use opscope_tensor::Difference;
 use serde_json::{Value, json};
 
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
-use crate::Place;
-use crate::layout::{columns, finite, short};
-use crate::table::cell;
+use crate::StoredOrigin;
+use crate::table::csv::cell;
+use crate::table::text::{columns, finite, short};
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Comparison {
 
     /// The comparison for machines.
     pub fn json(&self) -> Value {
-        let labels = |places: &[Place]| places.iter().map(Place::label).collect::<Vec<_>>();
+        let labels = |places: &[StoredOrigin]| places.iter().map(StoredOrigin::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
             let input = |input: &super::InputRow| {
                 let given = match input.given {

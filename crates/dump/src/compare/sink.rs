@@ -7,8 +7,8 @@ use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
 use super::given::Given;
 use super::matching::{Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
-use crate::outcome::Ending;
-use crate::{Answer, Closed, InputEntry, Noted, Piece, Place, Sink, StoredDump, Stream};
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump, StoredOrigin, Stream};
 
 /// Compares tensors with a dump while they are computed, without files.
 pub struct CompareSink {
@@ -30,7 +30,7 @@ pub struct Comparer {
 #[derive(Default)]
 struct State {
     rows: Vec<Row>,
-    only_in_tensors: Vec<Place>,
+    only_in_tensors: Vec<StoredOrigin>,
     used: Vec<bool>,
     problems: Vec<String>,
     /// What the runs were given, by their numbers.
@@ -53,7 +53,7 @@ enum Against {
         /// The elements that are still to come.
         left: usize,
     },
-    Statistics(Accumulator, Noted),
+    Statistics(Accumulator, IndexStatistics),
 }
 
 impl CompareSink {
@@ -69,7 +69,7 @@ impl CompareSink {
 
     /// What a stream is compared with; none if there is nothing, or nothing that can be.
     fn pair(&mut self, stream: &Stream) -> Option<Current> {
-        let place = Place::of(&stream.origin);
+        let place = StoredOrigin::of(&stream.origin);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((index, matched_by)) = self.matcher.find(&place) else {
             state.only_in_tensors.push(place);
@@ -122,7 +122,7 @@ impl CompareSink {
                 Outcome::Compared { difference, within: difference.is_within(&tolerance) }
             }
             Against::Statistics(accumulator, noted) => {
-                let found = Noted::from(&accumulator.finish());
+                let found = IndexStatistics::from(&accumulator.finish());
                 Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &tolerance))
             }
         });

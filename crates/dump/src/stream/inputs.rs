@@ -6,7 +6,7 @@ use opscope_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::outcome::RunOutcome;
+use super::outcome::RunOutcome;
 
 /// An input of the model in the manifest: enough to tell whether two runs were given the same data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use tempfile::SpooledTempFile;
 use super::proto::{DumpData, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
 use super::read::VALUE_ATTRIBUTE;
 use super::{FileName, data_type, directory};
-use crate::outcome::Ending;
+use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 
 /// Makes AscendCL's dump files out of streams, one per operator and run, and gives them to a target in chunks.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
 use crate::manifest::About;
-use crate::manifest_file::ManifestFile;
-use crate::outcome::Ending;
-use crate::table::quoted;
-use crate::{Closed, DumpError, fresh};
+use crate::sinks::fresh;
+use crate::sinks::manifest_file::ManifestFile;
+use crate::stream::outcome::Ending;
+use crate::table::csv::quoted;
+use crate::{Closed, DumpError};
 
 /// Writes AscendCL's dump files under a directory, with a manifest: the files themselves cannot say what is missing.
 pub struct DirectoryTarget {

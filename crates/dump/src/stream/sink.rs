@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use opscope_model::RunId;
 
-use crate::outcome::Ending;
+use super::outcome::Ending;
 use crate::{Delivery, Piece, Stream};
 
 /// Where streams go: files, statistics, a callback, a comparison.

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::Duration;
 
-use crate::driver::Driver;
-use crate::queue::{Data, Message, Queue};
+use super::driver::Driver;
+use super::queue::{Data, Message, Queue};
 use crate::{Closed, DumpError, Flow, Piece, Policy, Stream};
 
 /// The thread that brings what waits in a queue to a sink.

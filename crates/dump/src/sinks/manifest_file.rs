@@ -2,9 +2,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::fresh;
+use crate::DumpError;
 use crate::manifest::{About, MANIFEST, Manifest};
-use crate::outcome::Ending;
-use crate::{DumpError, fresh};
+use crate::stream::outcome::Ending;
 
 /// The manifest of a dump that is being written, in its directory.
 pub(crate) struct ManifestFile {

@@ -1,3 +1,10 @@
+//! A tensor on its way to a sink.
+
+pub(crate) mod flow;
+pub(crate) mod inputs;
+pub(crate) mod outcome;
+pub(crate) mod sink;
+
 use std::fmt;
 use std::sync::Arc;
 

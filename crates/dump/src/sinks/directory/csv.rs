@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opscope_tensor::{DType, Statistics};
 
-use crate::table::cell;
+use crate::table::csv::cell;
 use crate::{Io, Stream};
 
 /// `statistics.csv`: the columns of AscendCL's statistics between ours.
@@ -17,7 +17,7 @@ const COLUMNS: &str = "Run,Op Name,Op Type,Value,Input/Output,Index,Data Size,Da
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        let mut file = crate::fresh::file(&root.join("statistics.csv"))?;
+        let mut file = crate::sinks::fresh::file(&root.join("statistics.csv"))?;
         file.write_all(COLUMNS.as_bytes())?;
         Ok(Self { file })
     }

@@ -5,9 +5,8 @@ use opscope_onnx::shown_text;
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use serde_json::{Value, json};
 
-use crate::layout::{bytes, columns, finite, short};
-use crate::stored::Noted;
-use crate::{DumpError, Io, StoredDump, StoredTensor};
+use crate::table::text::{bytes, columns, finite, short};
+use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
 /// What a dump contains.
 #[derive(Debug, Clone)]
@@ -249,7 +248,7 @@ fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String
             line.extend([statistics.min, statistics.max, statistics.mean].map(number));
             line.extend([statistics.nan, infinite].map(|count| count.to_string()));
         }
-        (Err(_), Some(Noted { min, max, mean, nan, inf, .. })) => {
+        (Err(_), Some(IndexStatistics { min, max, mean, nan, inf, .. })) => {
             line.extend([min, max, mean].map(|of| number(*of)));
             line.extend([nan, inf].map(ToString::to_string));
         }

@@ -5,9 +5,9 @@ use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInf
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::TensorView;
 
-use crate::observer::{Observer, Watch};
-use crate::routes::{Route, Routes, is_weight};
-use crate::subscription::Subscription;
+use super::observer::{Observer, Watch};
+use super::routes::{Route, Routes, is_weight};
+use super::subscription::Subscription;
 use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
 
 /// The instrument that captures tensors and brings them to sinks.

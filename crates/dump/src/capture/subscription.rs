@@ -3,10 +3,10 @@ use std::thread::{self, ThreadId};
 
 use opscope_tensor::{Statistics, TensorError, TensorView};
 
-use crate::driver::Driver;
-use crate::outcome::{Ending, RunOutcome, SubscriptionReport};
-use crate::queue::{Message, Refused};
-use crate::worker::Worker;
+use super::driver::Driver;
+use super::queue::{Message, Refused};
+use super::worker::Worker;
+use crate::stream::outcome::{Ending, RunOutcome, SubscriptionReport};
 use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
 
 /// What is asked of a dumper: which tensors, and how they get to the sink.

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
+use super::fresh;
 use crate::index::{INDEX, IndexLine, State};
 use crate::manifest::{About, RawEntry};
-use crate::manifest_file::ManifestFile;
-use crate::outcome::Ending;
-use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream, fresh};
+use crate::sinks::manifest_file::ManifestFile;
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///

@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use opscope_model::{Model, Plan, RunId, TensorType};
 use opscope_onnx::{Dim, Graph, ValueId};
 
-use crate::routes::{Route, Routes};
+use super::routes::{Route, Routes};
 use crate::{DumpError, Selection};
 
 /// How much a dump will be, before anything runs.

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_model::RunId;
 
-use crate::outcome::Ending;
-use crate::sink::MOST_ATTEMPTS;
+use crate::stream::outcome::Ending;
+use crate::stream::sink::MOST_ATTEMPTS;
 use crate::{Answer, Closed, Missing, Piece, Sink, Stream};
 
 /// Calls a sink, does what it answers and counts what it took. After a stop or a panic it calls it no more, except to

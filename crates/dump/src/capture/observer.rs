@@ -7,9 +7,9 @@ use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, R
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::outcome::RunOutcome;
-use crate::routes::{Route, Routes};
-use crate::subscription::Subscription;
+use super::routes::{Route, Routes};
+use super::subscription::Subscription;
+use crate::stream::outcome::RunOutcome;
 use crate::{InputEntry, Io, Missing};
 
 /// One run, as the dumper sees it.
