@@ -17,7 +17,7 @@ use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
-use opscope::verify::{FoundOutput, Verify, VerifyOptions, find_values, other_numbers, verify};
+use opscope::verify::{FoundOutput, ValueSteps, Verify, VerifyOptions, find_values, other_numbers, verify};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -55,7 +55,7 @@ fn prove_plan(
 ) -> Result<usize, Problem> {
     let graph = optimised.graph();
     let runs = [other_numbers(given, 1), other_numbers(given, 2)];
-    let (kernels, outputs) = find_values(optimised, exact, &runs)?;
+    let (kernels, outputs) = find_values(optimised, exact, &runs, &ValueSteps::of(graph)?)?;
     if shows_kernels {
         kernels.iter().for_each(|kernel| println!("{}", described(graph, kernel, &outputs)));
     }
