@@ -112,3 +112,34 @@ fn a_sigmoid_that_differs_by_no_more_than_its_approximation_does_tells_nothing()
     let outputs = found(&graph, &input, &ValueSteps::of(&graph).unwrap());
     assert!(outputs.iter().all(|output| !output.telling && output.values.is_empty()), "{outputs:?}");
 }
+
+#[test]
+fn operators_that_were_seen_to_change_nothing_do_not_blur_what_kernels_stand_for() {
+    let ones = [1.0; 4];
+    let graph = Builder::default()
+        .input("x", DataType::Float, &[D::N(1), D::N(4), D::N(16)])
+        .output("y")
+        .initializer(floats("ones", &[4], &ones))
+        .initializer(floats("zeros", &[4], &[0.0; 4]))
+        .initializer(floats("weights", &[4, 1], &ones))
+        .node("norm", "InstanceNormalization", &["x", "ones", "zeros"], &["normed"])
+        .node("scale", "Mul", &["normed", "weights"], &["scaled"])
+        .node("sine", "Sin", &["scaled"], &["y"])
+        .graph();
+    let mut random = fastrand::Rng::with_seed(3);
+    let input: Vec<f32> = (0..64).map(|_| random.f32()).collect();
+    let input = Tensor::from_f32(vec![1, 4, 16], &input).unwrap();
+    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let optimised = session(&graph, Fidelity::Optimised);
+    let (_, verified) = verify(&optimised, &[input.clone()], 1, &options).unwrap();
+    let plan = verified.unwrap().model().plan(&[input]).unwrap();
+    let named = |name: &str| graph.operator_named(name).unwrap().id;
+    let stands_for = |name: &str| {
+        let kernels = plan.kernels().iter().flat_map(|kernel| &kernel.operators);
+        kernels.filter(|at| at.operator == named(name)).map(|at| at.exact).collect::<Vec<_>>()
+    };
+    let norm = stands_for("norm");
+    assert!(norm.len() > 1 && norm.iter().all(|exact| *exact), "several kernels normalise: {norm:?}");
+    assert_eq!(stands_for("scale"), [true], "one of them gives what the multiplication by 1 gives, too");
+    assert_eq!(stands_for("sine"), [true]);
+}
