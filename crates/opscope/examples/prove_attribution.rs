@@ -4,8 +4,9 @@
 //!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
 //!
 //! With `--kernels` in front it prints every kernel with the operators that it stands for (`~` where inferred) and the
-//! values that it was found to give (`*` where in the file's order). Prints a line for each model, and one for each claim that the values contradict; then the exit code is 1. Without
-//! files, inputs are made up, with 1 for every open dimension.
+//! values that it was found to give (`*` where in the file's order). Prints a line for each model, and one for each claim that
+//! the values contradict; then the exit code is 1. Integers of 8 bits, what they are dequantised to, and Sigmoids may be a step
+//! apart (`ValueSteps`). Without files, inputs are made up, with 1 for every open dimension.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;

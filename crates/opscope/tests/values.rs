@@ -128,11 +128,11 @@ fn operators_that_were_seen_to_change_nothing_do_not_blur_what_kernels_stand_for
         .graph();
     let mut random = fastrand::Rng::with_seed(3);
     let input: Vec<f32> = (0..64).map(|_| random.f32()).collect();
-    let input = Tensor::from_f32(vec![1, 4, 16], &input).unwrap();
+    let inputs = [Tensor::from_f32(vec![1, 4, 16], &input).unwrap()];
     let options = VerifyOptions { when: Verify::On, kept_in: None };
     let optimised = session(&graph, Fidelity::Optimised);
-    let (_, verified) = verify(&optimised, &[input.clone()], 1, &options).unwrap();
-    let plan = verified.unwrap().model().plan(&[input]).unwrap();
+    let (_, verified) = verify(&optimised, &inputs, 1, &options).unwrap();
+    let plan = verified.unwrap().model().plan(&inputs).unwrap();
     let named = |name: &str| graph.operator_named(name).unwrap().id;
     let stands_for = |name: &str| {
         let kernels = plan.kernels().iter().flat_map(|kernel| &kernel.operators);
