@@ -120,6 +120,16 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
         .collect()
 }
 
+/// The value that another one shows in another shape.
+fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
+    let Producer::Operator(operator, _) = graph.value(value).producer else { return Some(value) };
+    let operator = graph.operator(operator);
+    match operator.op_type.as_str() {
+        "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => source(graph, operator.inputs[0]?),
+        _ => Some(value),
+    }
+}
+
 /// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
     let maker = |value: ValueId| match graph.value(value).producer {
@@ -144,7 +154,15 @@ fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &
     let given_before = kernels[..kernel.id.index()]
         .iter()
         .any(|before| before.operators.iter().any(|at| makers.contains(&at.operator)));
-    if makers.is_empty() || !says_exactly || stands_for_one || given_before {
+    // An operator over quantised numbers begins by dequantising what it takes, and the file may do that beside it.
+    let takes = |operator: OperatorId| source(graph, graph.operator(operator).inputs[0]?);
+    let dequantises_its_own = kernel.operators.iter().map(|at| at.operator).any(|said| {
+        graph.operator(said).op_type.starts_with("QLinear")
+            && makers
+                .iter()
+                .all(|&maker| graph.operator(maker).op_type == "DequantizeLinear" && takes(maker) == takes(said))
+    });
+    if makers.is_empty() || !says_exactly || stands_for_one || given_before || dequantises_its_own {
         return None;
     }
     let names = |ids: &mut dyn Iterator<Item = OperatorId>| {
