@@ -110,6 +110,8 @@ struct Regions<'a> {
     made: Vec<Vec<ValueId>>,
     /// For each step the operators between its values and those of other steps. Empty for a step that gives no value.
     operators: Vec<BTreeSet<OperatorId>>,
+    /// For each step the operators that only pass its values on: what they take and what they give is the same.
+    idle: Vec<BTreeSet<OperatorId>>,
     /// For each step that gives no value, the steps behind it that are the first to give one.
     leads_to: Vec<BTreeSet<usize>>,
 }
@@ -144,7 +146,22 @@ impl<'a> Regions<'a> {
             }
             found
         };
-        let operators = made.iter().enumerate().map(region).collect();
+        let passes_on = |made: &[ValueId], id: OperatorId| {
+            let operator = graph.operator(id);
+            let mut taken = operator.inputs.iter().flatten().chain(&operator.captures);
+            operator.outputs.iter().flatten().all(|value| made.contains(value))
+                && taken.all(|value| made.contains(value) || !depends[value.index()])
+        };
+        let mut operators: Vec<BTreeSet<OperatorId>> = made.iter().enumerate().map(region).collect();
+        let idle = operators.iter_mut().zip(&made).map(|(operators, made)| {
+            let (idle, rest): (BTreeSet<_>, BTreeSet<_>) = operators.iter().partition(|id| passes_on(made, **id));
+            if rest.is_empty() {
+                return rest;
+            }
+            *operators = rest;
+            idle
+        });
+        let idle = idle.collect();
         let mut leads_to = vec![BTreeSet::new(); steps.len()];
         for index in (0..steps.len()).rev() {
             let goal = if made[index].is_empty() { leads_to[index].clone() } else { BTreeSet::from([index]) };
@@ -154,7 +171,7 @@ impl<'a> Regions<'a> {
                 }
             }
         }
-        Self { graph, steps, made, operators, leads_to }
+        Self { graph, steps, made, operators, idle, leads_to }
     }
 
     /// The operators that a step can stand for.
@@ -240,7 +257,9 @@ impl<'a> Regions<'a> {
         };
         let rest = all.iter().rev().filter(|id| **id != first && !taken.contains(id)).copied();
         let exact = !is_shared || all.len() == 1;
-        std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact }).collect()
+        let computed = std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact });
+        let idle = self.idle[step].iter().map(|&operator| Attribution { operator, exact: true });
+        computed.chain(idle).collect()
     }
 }
 

@@ -10,6 +10,7 @@ mod differs;
 mod fingerprint;
 mod kept;
 mod search;
+mod steps;
 mod trial;
 mod values;
 mod verification;
@@ -22,6 +23,7 @@ use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
 pub use differs::OutputDifference;
+pub use steps::ValueSteps;
 pub use values::{FoundOutput, FoundValue, find_values, other_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 
@@ -105,7 +107,7 @@ pub fn verify(
 pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
     let runs = [inputs.to_vec(), other_numbers(inputs, 2)];
-    let (kernels, outputs) = find_values(session, &exact, &runs)?;
+    let (kernels, outputs) = find_values(session, &exact, &runs, &ValueSteps::default())?;
     let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
     session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
 }

@@ -6,7 +6,7 @@ use opscope_tensor::{DType, Tensor};
 use super::differs::Judge;
 use super::trial::{Trial, run_until};
 use super::values::{find_values, kernel_outputs, other_numbers};
-use super::{Outcome, Verification, Verify, WrongForm};
+use super::{Outcome, ValueSteps, Verification, Verify, WrongForm};
 use crate::{Session, machine};
 
 /// What a comparison may take beside the time of the runs that are measured.
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         if may_look && let Some(session) = session_for(self.session, &verification) {
             let session = session.as_ref().unwrap_or(self.session);
             let runs = [self.inputs.clone(), other_numbers(&self.inputs, 2)];
-            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs) {
+            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs, &ValueSteps::default()) {
                 verification.kernels = kernel_outputs(session.graph(), &kernels, &outputs);
             }
         }
