@@ -66,8 +66,6 @@ fn capture<'a>(graph: &'a GraphProto, scopes: &mut Vec<HashSet<&'a str>>, found:
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     fn nodes_of_one_name(count: usize) -> Vec<NodeProto> {
@@ -81,19 +79,10 @@ mod tests {
         assert_eq!(unique(&nodes), ["same", "same_2", "same_4", "same_5", "same_3"]);
     }
 
-    /// Eight times the nodes take about eight times as long; numbering each from the first would take 64 times.
+    /// Numbering each from the first would take half an hour.
     #[test]
     fn the_time_for_nodes_of_one_name_grows_with_their_number_and_not_its_square() {
-        let time = |count| {
-            let nodes = nodes_of_one_name(count);
-            let measured = (0..3).map(|_| {
-                let start = Instant::now();
-                assert_eq!(unique(&nodes).len(), count);
-                start.elapsed()
-            });
-            measured.min().unwrap_or(Duration::ZERO)
-        };
-        let (few, many) = (time(500), time(4000));
-        assert!(many < few * 30, "{few:?} for 500 and {many:?} for 4000");
+        let names = unique(&nodes_of_one_name(200_000));
+        assert_eq!(names.last().map(String::as_str), Some("same_200000"));
     }
 }
