@@ -9,7 +9,6 @@ use crate::manifest::About;
 use crate::sinks::fresh;
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
-use crate::table::csv::quoted;
 use crate::{Closed, DumpError};
 
 /// Writes AscendCL's dump files under a directory, with a manifest: the files themselves cannot say what is missing.
@@ -55,8 +54,8 @@ impl DirectoryTarget {
         if name != full {
             let table = directory.join(MAPPING);
             let is_new = self.tables.insert(table.clone());
-            let mut table = if is_new { fresh::file(&table)? } else { fresh::longer(&table)? };
-            table.write_all(format!("{name},{}\n", quoted(&full)).as_bytes())?;
+            let table = if is_new { fresh::file(&table)? } else { fresh::longer(&table)? };
+            csv::Writer::from_writer(table).write_record([name.as_str(), &full])?;
         }
         let on_disk = directory.join(name);
         let file = fresh::file(&on_disk)?;
