@@ -9,7 +9,6 @@ mod nesting;
 mod op_statistic;
 mod op_summary;
 mod perfetto;
-mod protobuf;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
