@@ -6,7 +6,8 @@ use crate::DumpError;
 /// The most rows of a table that is read; one with more is damaged or hostile.
 const MOST_ROWS: usize = 10_000_000;
 
-/// Reads a table of comma-separated values (RFC 4180): rows of fields. A field may be in quotes.
+/// Reads a table of comma-separated values (RFC 4180): rows of fields. A field may be in quotes. A byte order mark, which
+/// spreadsheets write at the start of a file, is not part of the first field.
 ///
 /// # Errors
 /// When a quote is not closed, or there are too many rows.
@@ -51,9 +52,17 @@ mod tests {
         assert!(read("a,b\n\"c,d").unwrap_err().to_string().contains("row 2"));
     }
 
+    #[test]
+    fn the_byte_order_mark_of_a_spreadsheet_is_not_part_of_a_field() {
+        assert_eq!(read("\u{feff}a,b\n").unwrap(), [["a", "b"]]);
+    }
+
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(rows in prop::collection::vec(prop::collection::vec(".*", 2..4), 0..5)) {
+        fn what_is_written_below_a_header_is_read_back(
+            mut rows in prop::collection::vec(prop::collection::vec(".*", 2..4), 0..5),
+        ) {
+            rows.insert(0, vec!["a".into(), "b".into()]);
             let mut table = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
             rows.iter().for_each(|row| table.write_record(row).unwrap());
             prop_assert_eq!(read(&String::from_utf8(table.into_inner().unwrap()).unwrap()).unwrap(), rows);
