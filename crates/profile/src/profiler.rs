@@ -8,12 +8,12 @@ use opscope_model::{
     Capabilities, EngineError, Fidelity, Instrument, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::Graph;
-use opscope_trace::records::{CopyOperation, EngineCallOperation};
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord,
     KernelIndex, Kind, MemoryId, ModelId, Operation, Operations, Record, RunRecord, ThreadId, TraceError,
     current_correlation, current_thread,
 };
+use opscope_trace::{CopyOperation, EngineCallOperation};
 
 use crate::recording::{
     Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,

@@ -33,60 +33,34 @@
 
 #![deny(unsafe_code)]
 
-mod barrier;
-#[allow(unsafe_code)]
-mod batch;
 mod buffer;
-mod bytes;
-mod callback_thread;
 #[allow(unsafe_code)]
 mod chunk;
 mod context;
 mod error;
 mod file;
-mod header;
-mod kind;
-#[allow(unsafe_code)]
-mod ledger;
-#[allow(unsafe_code)]
-mod life;
-#[allow(unsafe_code)]
-mod local;
 #[cfg(all(test, loom))]
 #[allow(unsafe_code)]
-mod models;
-mod name;
-mod range;
-pub mod records;
-#[cfg(not(loom))]
+mod loom_tests;
 #[allow(unsafe_code)]
-mod reservation;
+mod process;
+mod record;
 mod sync;
-mod thread;
-mod thread_hooks;
-mod waits;
-#[allow(unsafe_code)]
-mod writer;
 
-pub use batch::{Batch, RecordRef, Records};
-pub use buffer::{Buffer, BufferId, BufferOptions, KindStatistics, Policy, Statistics};
-pub use bytes::Bytes;
-pub use callback_thread::CallbackThread;
-pub use context::{Context, ContextId, emit, wanted};
+#[cfg(not(loom))]
+pub use buffer::Reservation;
+pub use buffer::{
+    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, on_callback_thread_creation,
+};
+pub use chunk::Policy;
+pub use context::{Context, Range, counter, emit, mark, mark_named, range, range_named, wanted};
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
-pub use header::{Category, Header};
-pub use kind::{Kind, Operation, Operations};
-pub use life::shutdown;
-pub use name::{NameId, all_names, intern, name_text};
-pub use range::{Range, counter, mark, mark_named, range, range_named};
-pub use records::{
-    AllocationRecord, CopyRecord, Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
-    ExternalId, KernelIndex, MarkerRecord, MemoryId, ModelId, Record, RetirementRecord, RunId, RunRecord, ThreadId,
+pub use process::shutdown;
+pub use record::{
+    AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
+    Correlation, CorrelationGuard, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord,
+    ExternalId, Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, ModelId, NameId, Operation,
+    Operations, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, all_names, correlate,
+    current_correlation, current_thread, intern, name_text, new_correlation, pop_external, push_external,
 };
-#[cfg(not(loom))]
-pub use reservation::Reservation;
-pub use thread::{
-    CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
-};
-pub use thread_hooks::on_callback_thread_creation;

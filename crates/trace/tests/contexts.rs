@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::{Ticks, Timestamp};
-use opscope_trace::records::{EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, Category, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId,
     KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter,
     current_correlation, current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
 };
+use opscope_trace::{EngineCallOperation, MarkerOperation};
 
 /// Contexts are the whole process's: these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {

@@ -1,11 +1,11 @@
 //! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
 //! filled up to a multiple of 8.
 
-use opscope_trace::records::{CopyOperation, EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, MarkerRecord, Record,
     RunRecord,
 };
+use opscope_trace::{CopyOperation, EngineCallOperation, MarkerOperation};
 use zerocopy::FromBytes;
 
 use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};

@@ -9,7 +9,7 @@ use opscope_clock::{ClockPair, Ticks, Timestamp};
 use opscope_model::{Attribution, Fidelity, Kernel, KernelId, TensorType};
 use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::DType;
-use opscope_trace::records::MarkerOperation;
+use opscope_trace::MarkerOperation;
 use opscope_trace::{
     Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, ModelId,
     NameId, Record, RunId, RunRecord, ThreadId,

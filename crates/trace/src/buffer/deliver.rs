@@ -4,8 +4,8 @@ use std::sync::{Arc, MutexGuard};
 use super::inner::Callback;
 use super::{Inner, State};
 use crate::Batch;
+use crate::buffer::state::Cut;
 use crate::file;
-use crate::ledger::Cut;
 
 impl Inner {
     /// Makes the next callback, on the callback thread. `cut` is lent for its memory.

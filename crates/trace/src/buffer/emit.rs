@@ -2,9 +2,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::Inner;
+use crate::buffer::callback_thread::deadlock as waits;
+use crate::buffer::state::{Appended, Place, SHARED};
+use crate::buffer::thread_writers as local;
 use crate::context::Service;
-use crate::ledger::{Appended, Place, SHARED};
-use crate::{Policy, TraceError, local, waits};
+use crate::{Policy, TraceError};
 
 impl Inner {
     /// Emits a record with the lock, and does what its policy says where there is no room. `service` is what asked for the

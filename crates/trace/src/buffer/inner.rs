@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::buffer::callback_thread::deadlock as waits;
+use crate::buffer::state::Ledger;
+use crate::buffer::writer::Writer;
 use crate::chunk::{Geometry, MAX_SIZE, Region};
-use crate::ledger::Ledger;
-use crate::writer::Writer;
+use crate::process as life;
+use crate::sync::barrier;
 use crate::{Batch, BufferId, BufferOptions, Bytes, CallbackThread, ContextId, Statistics, ThreadId, TraceError};
-use crate::{barrier, context, file, life, waits};
+use crate::{context, file};
 
 pub(crate) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
 

@@ -1,23 +1,36 @@
+#[allow(unsafe_code)]
+mod batch;
+pub(crate) mod callback_thread;
 mod deliver;
 mod emit;
 mod inner;
 mod options;
+#[cfg(not(loom))]
+#[allow(unsafe_code)]
+mod reservation;
+#[allow(unsafe_code)]
+pub(crate) mod state;
 mod statistics;
+#[allow(unsafe_code)]
+pub(crate) mod thread_writers;
+#[allow(unsafe_code)]
+pub(crate) mod writer;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use batch::{Batch, Records};
+pub use callback_thread::CallbackThread;
+pub use callback_thread::hooks::on_callback_thread_creation;
 pub(crate) use inner::{Inner, State};
-pub use options::{BufferOptions, Policy};
+pub use options::BufferOptions;
+#[cfg(not(loom))]
+pub use reservation::Reservation;
 pub use statistics::{KindStatistics, Statistics};
 
 use crate::chunk::header_word;
-use crate::{Batch, CallbackThread, Category, Record, TraceError, local};
-
-/// Names a buffer within the process. Numbers are never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BufferId(pub(crate) u64);
+use crate::{BufferId, Category, Record, TraceError};
+use thread_writers as local;
 
 /// Where records wait for their callback. Clones are handles of the same buffer, which is destroyed with the last one or
 /// by [`destroy`](Self::destroy).
@@ -131,18 +144,5 @@ impl Drop for Owner {
     fn drop(&mut self) {
         // A buffer that was destroyed by name is what this would make of it.
         let _ = self.0.destroy();
-    }
-}
-
-impl fmt::Display for BufferId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "buffer {}", self.0)
-    }
-}
-
-impl BufferId {
-    /// The number.
-    pub const fn as_raw(self) -> u64 {
-        self.0
     }
 }

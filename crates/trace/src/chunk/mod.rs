@@ -9,18 +9,20 @@
 //! - *Publication*: `committed` is stored with Release after the bytes and loaded with Acquire before they are read.
 
 mod geometry;
+#[cfg(loom)]
+mod loom_memory;
 #[cfg(not(loom))]
 mod memory;
-#[cfg(loom)]
-mod modelled;
+mod policy;
 mod region;
 mod segment;
 
 pub(crate) use geometry::{Geometry, MAX_SIZE};
+#[cfg(loom)]
+pub(crate) use loom_memory::Chunk;
 #[cfg(not(loom))]
 pub(crate) use memory::Chunk;
-#[cfg(loom)]
-pub(crate) use modelled::Chunk;
+pub use policy::Policy;
 pub(crate) use region::Region;
 pub(crate) use segment::{Cursor, Fill, Segment, Taken, Words, header_word};
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::NAME_HEAD;
-use crate::name::names_after;
+use crate::record::name::names_after;
 use crate::{BufferId, NameId};
 
 /// A file behind whose chunks names are written.

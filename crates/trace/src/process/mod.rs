@@ -6,9 +6,13 @@ use std::time::{Duration, Instant};
 
 use opscope_clock::ClockPair;
 
+use crate::buffer::callback_thread::deadlock as waits;
+use crate::buffer::callback_thread::hooks as thread_hooks;
+use crate::buffer::callback_thread::{Work, Worker};
+use crate::buffer::thread_writers as local;
 use crate::buffer::{Inner, State};
-use crate::callback_thread::{Work, Worker};
-use crate::{BufferId, TraceError, context, file, local, name, thread, thread_hooks, waits};
+use crate::record::{name, thread};
+use crate::{BufferId, TraceError, context, file};
 
 /// How long a process that exits without [`shutdown`] waits for its callbacks.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The number of a run, as its profiler counts them.
@@ -58,3 +60,37 @@ pub struct KernelIndex(pub u32);
 )]
 #[repr(transparent)]
 pub struct MemoryId(pub u32);
+
+/// Names a buffer within the process. Numbers are never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub(crate) u64);
+
+/// Names a context within the process. Numbers are never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(pub(crate) u64);
+
+impl fmt::Display for BufferId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "buffer {}", self.0)
+    }
+}
+
+impl BufferId {
+    /// The number.
+    pub const fn as_raw(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "context {}", self.0)
+    }
+}
+
+impl ContextId {
+    /// The number.
+    pub const fn as_raw(self) -> u64 {
+        self.0
+    }
+}

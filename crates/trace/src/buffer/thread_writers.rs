@@ -4,9 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
 use crate::buffer::Inner;
+use crate::buffer::writer::Writer;
 use crate::context::{Routes, Service};
-use crate::writer::Writer;
-use crate::{BufferId, Kind, Operation, barrier, current_thread};
+use crate::sync::barrier;
+use crate::{BufferId, Kind, Operation, current_thread};
 
 /// A kind's way into the one buffer that wants it.
 struct Slot {

@@ -2,8 +2,8 @@ use std::marker::PhantomData;
 
 use opscope_clock::Ticks;
 
-use crate::records::{CounterRecord, MarkerOperation, MarkerRecord};
-use crate::thread::{close_range, current_correlation, current_thread, open_range, open_ranges};
+use crate::record::thread::{close_range, current_correlation, current_thread, open_range, open_ranges};
+use crate::record::{CounterRecord, MarkerOperation, MarkerRecord};
 use crate::{Kind, NameId, emit, intern, wanted};
 
 /// A range that ends when this is dropped, on the thread that began it.

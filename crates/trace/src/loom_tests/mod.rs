@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use loom::sync::{Condvar, Mutex};
 
-use crate::barrier;
+use crate::buffer::state::{Appended, Cut, Ledger};
+use crate::buffer::writer::Writer;
 use crate::chunk::{Cursor, Geometry, Region, header_word};
-use crate::ledger::{Appended, Cut, Ledger};
-use crate::writer::Writer;
+use crate::sync::barrier;
 use crate::{Category, Policy, ThreadId};
 
 /// A buffer without its threads.

@@ -1,5 +1,7 @@
 //! The real atomics, or loom's, which try every order in which threads can run and every value that they may see.
 
+pub(crate) mod barrier;
+
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 

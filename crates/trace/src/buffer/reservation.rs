@@ -4,9 +4,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::buffer::Inner;
+use crate::buffer::state::Place;
+use crate::buffer::thread_writers as local;
 use crate::chunk::header_word;
-use crate::ledger::Place;
-use crate::{Buffer, Category, TraceError, local};
+use crate::{Buffer, Category, TraceError};
 
 /// A record that is being built where it will lie. It is zero at first. Dropped without [`commit`](Self::commit), it leaves
 /// no trace.

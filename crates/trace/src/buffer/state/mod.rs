@@ -12,9 +12,9 @@ mod room;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::buffer::writer::Writer;
 use crate::chunk::{Cursor, Fill, Region};
 use crate::sync::Ordering;
-use crate::writer::Writer;
 use crate::{Policy, ThreadId};
 
 pub(crate) use append::{Appended, Place};

@@ -1,7 +1,7 @@
 use super::{ChunkBook, Ledger, SHARED};
-use crate::barrier;
 use crate::chunk::{Segment, head};
 use crate::sync::Ordering;
+use crate::sync::barrier;
 use crate::{Policy, Statistics, file};
 
 impl Ledger {

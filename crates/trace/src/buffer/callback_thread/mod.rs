@@ -1,3 +1,6 @@
+pub(crate) mod deadlock;
+pub(crate) mod hooks;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -5,9 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::TraceError;
 use crate::buffer::Inner;
-use crate::ledger::Cut;
-use crate::{TraceError, life, thread_hooks, waits};
+use crate::buffer::state::Cut;
+use crate::process as life;
+use deadlock as waits;
+use hooks as thread_hooks;
 
 /// A thread that calls buffers' callbacks. A slow callback delays the other buffers of its thread, and no others.
 #[derive(Clone)]

@@ -3,9 +3,10 @@ use std::marker::PhantomData;
 
 use opscope_clock::Calibration;
 
+use crate::buffer::state::{Cut, Piece};
 use crate::chunk::{Cursor, Taken};
-use crate::ledger::{Cut, Piece};
-use crate::{BufferId, Bytes, Header, Kind, Record, life};
+use crate::process as life;
+use crate::{BufferId, Bytes, RecordRef};
 
 /// What one callback gets: records where they lie, those of each thread in the order in which it emitted them. They are
 /// gone when the callback returns.
@@ -13,13 +14,6 @@ use crate::{BufferId, Bytes, Header, Kind, Record, life};
 pub struct Batch<'a> {
     buffer: BufferId,
     cut: &'a Cut,
-}
-
-/// One record where it lies.
-#[derive(Debug, Clone, Copy)]
-pub struct RecordRef<'a> {
-    header: Header,
-    payload: &'a [u8],
 }
 
 /// Goes through the records of a batch.
@@ -85,33 +79,6 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl<'a> RecordRef<'a> {
-    pub(crate) fn new(header: Header, payload: &'a [u8]) -> Self {
-        Self { header, payload }
-    }
-
-    /// What stands before the payload.
-    pub fn header(&self) -> Header {
-        self.header
-    }
-
-    /// The kind, where the record is one of opscope's own.
-    pub fn kind(&self) -> Option<Kind> {
-        self.header.tracing_kind()
-    }
-
-    /// The payload. It starts at an address that is a multiple of 8.
-    pub fn payload(&self) -> &'a [u8] {
-        self.payload
-    }
-
-    /// The record as its struct; none where it is of another kind or length.
-    #[inline]
-    pub fn get<R: Record>(&self) -> Option<&'a R> {
-        if self.kind() == Some(R::KIND) { R::ref_from_bytes(self.payload).ok() } else { None }
-    }
-}
-
 impl<'a> Iterator for Records<'a> {
     type Item = RecordRef<'a>;
 
@@ -127,7 +94,7 @@ impl<'a> Iterator for Records<'a> {
                 let payload = unsafe { piece.chunk.payload(taken.start, usize::from(header.length)) };
                 taken.start += taken.segment.step();
                 taken.count -= 1;
-                return Some(RecordRef { header, payload });
+                return Some(RecordRef::new(header, payload));
             }
             self.advance()?;
         }

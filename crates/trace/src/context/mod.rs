@@ -1,10 +1,14 @@
-use std::fmt;
+mod markers;
+
+pub use markers::{Range, counter, mark, mark_named, range, range_named};
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::buffer::Inner;
+use crate::buffer::thread_writers as local;
 use crate::chunk::header_word;
-use crate::{Buffer, BufferId, Category, Kind, Operation, Operations, Record, TraceError, local};
+use crate::{Buffer, BufferId, Category, ContextId, Kind, Operation, Operations, Record, TraceError};
 
 /// The switch for a set of tracing services: which kinds go to which buffers while it is started. It stops when it is
 /// dropped.
@@ -12,10 +16,6 @@ use crate::{Buffer, BufferId, Category, Kind, Operation, Operations, Record, Tra
 pub struct Context {
     id: ContextId,
 }
-
-/// Names a context within the process. Numbers are never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContextId(pub(crate) u64);
 
 /// A kind that a context wants in a buffer.
 #[derive(Debug, Clone)]
@@ -301,18 +301,5 @@ fn operation_bits(kind: Kind, operations: Operations<'_>) -> Result<u64, TraceEr
             kind.operation_name(operation).ok_or(TraceError::UnknownOperation { kind, operation })?;
             Ok(bits | 1 << operation.0)
         }),
-    }
-}
-
-impl fmt::Display for ContextId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "context {}", self.0)
-    }
-}
-
-impl ContextId {
-    /// The number.
-    pub const fn as_raw(self) -> u64 {
-        self.0
     }
 }

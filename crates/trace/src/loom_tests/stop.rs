@@ -4,8 +4,8 @@ use loom::thread;
 
 use super::{Model, check};
 use crate::Category;
-use crate::barrier;
 use crate::chunk::header_word;
+use crate::sync::barrier;
 
 #[test]
 fn nothing_is_written_without_the_lock_once_the_writers_are_shut_out() {

@@ -57,7 +57,7 @@ impl Writer {
 
     /// Writes a record where nothing but writing is to be done. Says whether it did. For the owning thread alone.
     ///
-    /// `fence` is [`light`](crate::barrier::light), or [`none`](crate::barrier::none) where [`is_one_sided`](crate::barrier::is_one_sided) was found true before.
+    /// `fence` is [`light`](crate::sync::barrier::light), or [`none`](crate::sync::barrier::none) where [`is_one_sided`](crate::sync::barrier::is_one_sided) was found true before.
     #[inline(always)]
     pub(crate) fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
         self.busy.store(1, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl Writer {
         self.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Waits until the owner is not writing without the lock. The limit was set to 0 and [`heavy`](crate::barrier::heavy) was called
+    /// Waits until the owner is not writing without the lock. The limit was set to 0 and [`heavy`](crate::sync::barrier::heavy) was called
     /// before: whoever is not seen here sees the limit.
     pub(crate) fn shut_out(&self) {
         while self.busy.load(Ordering::Acquire) != 0 {
