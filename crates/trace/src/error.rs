@@ -24,6 +24,9 @@ pub enum TraceError {
         /// The buffer's size.
         size: Bytes,
     },
+    /// A text that is not the name of a policy.
+    #[error("unknown policy '{0}'; it is lossless, discard or overwrite")]
+    UnknownPolicy(String),
     /// A record without a payload.
     #[error("a record of 0 bytes holds nothing; a record has at least 1 byte")]
     EmptyRecord,

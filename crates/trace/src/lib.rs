@@ -60,7 +60,7 @@ pub use process::shutdown;
 pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationGuard, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord,
-    ExternalId, Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, ModelId, NameId, Operation,
-    Operations, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, all_names, correlate,
-    current_correlation, current_thread, intern, name_text, new_correlation, pop_external, push_external,
+    ExternalId, Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations,
+    PlanId, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, all_names, correlate, current_correlation,
+    current_thread, intern, name_text, new_correlation, pop_external, push_external,
 };

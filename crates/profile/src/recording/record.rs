@@ -64,7 +64,7 @@ impl Fact {
             DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Dispatch(DispatchFact {
                     run: record.run.0,
-                    plan: record.model.0,
+                    plan: record.plan.0,
                     kernel: record.kernel.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
@@ -73,7 +73,7 @@ impl Fact {
             RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Run(RunFact {
                     run: record.run.0,
-                    plan: record.model.0,
+                    plan: record.plan.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
                     warm_up: record.is_warm_up(),

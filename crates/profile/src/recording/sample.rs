@@ -11,7 +11,7 @@ use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, Va
 use opscope_tensor::DType;
 use opscope_trace::MarkerOperation;
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, ModelId,
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, PlanId,
     NameId, Record, RunId, RunRecord, ThreadId,
 };
 
@@ -87,7 +87,7 @@ fn put<R: Record>(record: &R, into: &mut Vec<u8>) {
 fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
     DispatchRecord {
         run: RunId(run),
-        model: ModelId(0),
+        plan: PlanId(0),
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         kernel: KernelIndex(kernel),

@@ -10,7 +10,7 @@ use crate::buffer::writer::Writer;
 use crate::chunk::{Geometry, MAX_SIZE, Region};
 use crate::process as life;
 use crate::sync::barrier;
-use crate::{Batch, BufferId, BufferOptions, Bytes, CallbackThread, ContextId, Statistics, ThreadId, TraceError};
+use crate::{Batch, BufferId, BufferOptions, CallbackThread, ContextId, Statistics, ThreadId, TraceError};
 use crate::{context, file};
 
 pub(crate) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
@@ -330,11 +330,5 @@ impl State {
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer").field("id", &self.id).field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl Bytes {
-    pub(crate) fn add(&mut self, bytes: usize) {
-        *self = Bytes::new(self.get() + bytes as u64);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Writer {
     /// Where that header stands.
     header_at: AtomicUsize,
     /// The chunk that the owner took last, if it ever took one.
-    chunk: UnsafeCell<MaybeUninit<Chunk>>,
+    chunk: UnsafeCell<MaybeUninit<Chunk<'static>>>,
     /// Its entry in the buffer's books.
     desk: usize,
 }
@@ -106,7 +106,7 @@ impl Writer {
     }
 
     /// Begins an empty chunk. Under the lock, by the owner.
-    pub(crate) fn take(&self, chunk: Chunk) {
+    pub(crate) fn take(&self, chunk: Chunk<'static>) {
         self.header.store(0, Ordering::Relaxed);
         chunk.committed().store(Fill::EMPTY.0, Ordering::Release);
         // SAFETY: the caller holds the lock and is the owner, who is not in `try_append` then.

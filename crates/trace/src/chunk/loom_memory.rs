@@ -2,26 +2,32 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 
 use super::head;
 
-/// A chunk for loom. Payloads are relaxed atomics: where the protocol does not order a read after its write, loom lets the
-/// read see an older value, and the model's assertion on the content fails.
+/// A chunk for loom. Its payloads are relaxed atomics: where the protocol does not order a read after its write, loom lets
+/// the read see an older value, and the test's assertion on the content fails.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chunk(&'static [AtomicU64]);
+pub(crate) struct Chunk<'region>(&'region [AtomicU64]);
 
-impl Chunk {
-    /// A chunk of that many bytes.
-    pub(crate) fn with_bytes(bytes: usize) -> Self {
-        Self(Box::leak((0..bytes / 8).map(|_| AtomicU64::new(0)).collect()))
+impl<'region> Chunk<'region> {
+    pub(crate) fn new(words: &'region [AtomicU64]) -> Self {
+        Self(words)
     }
 
-    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+    /// # Safety
+    /// As for the real chunk.
+    pub(crate) unsafe fn detach(self) -> Chunk<'static> {
+        // SAFETY: the caller vouches for it.
+        Chunk(unsafe { std::mem::transmute::<&'region [AtomicU64], &'static [AtomicU64]>(self.0) })
+    }
+
+    pub(crate) fn word(&self, offset: usize) -> &'region AtomicU64 {
         &self.0[offset / 8]
     }
 
-    pub(crate) fn committed(&self) -> &AtomicU64 {
+    pub(crate) fn committed(&self) -> &'region AtomicU64 {
         self.word(head::COMMITTED)
     }
 
-    /// A model has no caches.
+    /// Does nothing: loom models no caches.
     pub(crate) fn prepare_to_write(&self, _: usize) {}
 
     /// # Safety
@@ -36,7 +42,7 @@ impl Chunk {
 
     /// # Safety
     /// As for [`write`](Self::write).
-    pub(crate) unsafe fn payload<'a>(&self, offset: usize, length: usize) -> &'a [u8] {
+    pub(crate) unsafe fn payload(&self, offset: usize, length: usize) -> &'region [u8] {
         let words = (offset..offset + length.next_multiple_of(8)).step_by(8);
         let bytes: Vec<u8> = words.flat_map(|at| self.word(at).load(Ordering::Relaxed).to_le_bytes()).collect();
         &Box::leak(bytes.into_boxed_slice())[..length]

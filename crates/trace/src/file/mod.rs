@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use opscope_clock::{ClockPair, TickSource};
 use rustix::fs::{FallocateFlags, fallocate};
 
-pub(crate) use names::{Lock, lock_for_fork, note_new_names};
+pub(crate) use names::{Lock, lock_for_fork};
 pub use recover::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 
 use crate::chunk::{Geometry, Region};

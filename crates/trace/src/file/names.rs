@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::NAME_HEAD;
-use crate::record::name::names_after;
+use crate::record::name::{names_after, set_on_new_name};
 use crate::{BufferId, NameId};
 
 /// A file behind whose chunks names are written.
@@ -23,6 +23,7 @@ static FOLLOWERS: Mutex<Vec<Follower>> = Mutex::new(Vec::new());
 /// Writes every name to this file, those that are there and those that come.
 pub(super) fn follow(buffer: BufferId, file: File, end: u64) -> io::Result<()> {
     let mut follower = Follower { buffer, file, end, last: NameId(0) };
+    set_on_new_name(note_new_names);
     let mut followers = lock();
     follower.catch_up()?;
     followers.push(follower);
@@ -38,7 +39,7 @@ pub(super) fn forget_all() {
 }
 
 /// A text got a number. When this returns it is in the files, so it is there before any record that refers to it.
-pub(crate) fn note_new_names() {
+fn note_new_names() {
     for follower in lock().iter_mut() {
         // A name that cannot be written is missing in the recovery; the records are all there.
         let _ = follower.catch_up();

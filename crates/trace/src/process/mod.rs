@@ -136,7 +136,7 @@ extern "C" fn before_fork() {
     let all = AllLocks {
         _hooks: thread_hooks::lock(),
         _files: file::lock_for_fork(),
-        _names: name::lock_for_fork(),
+        _names: name::lock(),
         _waits: waits::lock(),
         workers,
         buffers,
@@ -162,6 +162,6 @@ extern "C" fn after_fork_in_child() {
     drop(all);
     waits::begin_anew();
     file::forget_all();
-    thread::begin_anew();
+    thread::reset_after_fork();
     local::begin_anew();
 }

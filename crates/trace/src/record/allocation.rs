@@ -1,28 +1,27 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, MemoryId, Record, ThreadId};
-use crate::{Kind, Operation};
+use super::{Correlation, Kind, MemoryId, Operation, Record, ThreadId};
 
-/// Memory for a tensor that was taken or given back: 64 bytes.
+/// An allocation or a release of memory for a tensor: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct AllocationRecord {
     /// When the call began.
     pub start: Ticks,
-    /// When it ended.
+    /// When the call ended.
     pub end: Ticks,
-    /// The first address.
+    /// The address of the memory.
     pub address: u64,
-    /// How much, in bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// The work that it belongs to.
     pub correlation: Correlation,
-    /// An [`AllocationOperation`].
+    /// What happened: an [`AllocationOperation`].
     pub operation: u32,
-    /// The thread that asked for it.
+    /// The thread that made the call.
     pub thread: ThreadId,
-    /// Where the memory is.
+    /// The memory's device.
     pub memory: MemoryId,
     /// Always 0.
     pub reserved: u32,

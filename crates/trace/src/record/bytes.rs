@@ -5,24 +5,28 @@ use std::fmt;
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// That many bytes.
+    /// Makes a number of bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// That many times 1024 bytes.
+    /// Makes a number of bytes from a number of KiB (1024 bytes).
     pub const fn kib(kib: u64) -> Self {
         Self(kib << 10)
     }
 
-    /// That many times 1024 KiB.
+    /// Makes a number of bytes from a number of MiB (1024 KiB).
     pub const fn mib(mib: u64) -> Self {
         Self(mib << 20)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.0 += bytes as u64;
     }
 }
 

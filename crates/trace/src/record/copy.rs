@@ -1,32 +1,31 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, MemoryId, Record, RunId, ThreadId};
-use crate::{Kind, Operation};
+use super::{Correlation, Kind, MemoryId, Operation, Record, RunId, ThreadId};
 
-/// A tensor that went from one memory to another: 72 bytes.
+/// A copy of a tensor from one memory to another: 72 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CopyRecord {
-    /// The run that needed it.
+    /// The run that the tensor belongs to.
     pub run: RunId,
     /// When the copy began.
     pub start: Ticks,
-    /// When it ended.
+    /// When the copy ended.
     pub end: Ticks,
-    /// How much was copied, in bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// The work that it belongs to.
     pub correlation: Correlation,
-    /// The number of the input or output.
+    /// The number of the model's input or output.
     pub slot: u32,
-    /// A [`CopyOperation`].
+    /// The direction: a [`CopyOperation`].
     pub operation: u32,
-    /// The thread that asked for it.
+    /// The thread that requested the copy.
     pub thread: ThreadId,
-    /// Where the bytes came from.
+    /// The memory that was read.
     pub source: MemoryId,
-    /// Where they went.
+    /// The memory that was written.
     pub destination: MemoryId,
     /// Always 0.
     pub reserved: u32,
@@ -34,7 +33,7 @@ pub struct CopyRecord {
 
 const _: () = assert!(size_of::<CopyRecord>() == 72);
 
-/// Which way a copy went.
+/// The direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[repr(u32)]

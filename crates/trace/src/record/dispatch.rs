@@ -1,30 +1,29 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, KernelIndex, ModelId, Record, RunId, ThreadId};
-use crate::{Kind, Operation};
+use super::{Correlation, KernelIndex, Kind, Operation, PlanId, Record, RunId, ThreadId};
 
 /// One execution of one kernel: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct DispatchRecord {
-    /// The run that it was part of.
+    /// The run.
     pub run: RunId,
-    /// The model that ran.
-    pub model: ModelId,
+    /// The plan that ran.
+    pub plan: PlanId,
     /// When the kernel began.
     pub start: Ticks,
-    /// When it ended.
+    /// When the kernel ended.
     pub end: Ticks,
     /// The work that it belongs to.
     pub correlation: Correlation,
-    /// Which kernel, by its position in the plan.
+    /// The kernel, by its position in the plan.
     pub kernel: KernelIndex,
     /// Always 0: `complete`.
     pub operation: u32,
-    /// The thread that started it.
+    /// The thread that started the kernel.
     pub thread: ThreadId,
-    /// Where it ran: 0 for the host.
+    /// The device that the kernel ran on: 0 for the host.
     pub device: u32,
 }
 

@@ -1,28 +1,27 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, ModelId, Record, RunId, ThreadId};
-use crate::{Kind, Operation};
+use super::{Correlation, Kind, Operation, Record, RunId, ThreadId};
 
 /// A call of an engine: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct EngineCallRecord {
-    /// The run that the call was for; 0 where it was for none.
+    /// The run that the call was for; 0 for `load` and `plan`.
     pub run: RunId,
-    /// The model.
-    pub model: ModelId,
+    /// Always 0.
+    pub unused: u64,
     /// When the call began.
     pub start: Ticks,
     /// When it returned.
     pub end: Ticks,
     /// The work that it belongs to.
     pub correlation: Correlation,
-    /// An [`EngineCallOperation`].
+    /// The call: an [`EngineCallOperation`].
     pub operation: u32,
     /// The thread that called.
     pub thread: ThreadId,
-    /// 0 where the call did what it should, 1 where it failed.
+    /// 0 if the call succeeded, 1 if it failed.
     pub failed: u32,
     /// Always 0.
     pub reserved: u32,
@@ -30,7 +29,7 @@ pub struct EngineCallRecord {
 
 const _: () = assert!(size_of::<EngineCallRecord>() == 64);
 
-/// Which call.
+/// The call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[repr(u32)]

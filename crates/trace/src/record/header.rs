@@ -1,9 +1,9 @@
-use crate::Kind;
+use super::Kind;
 
-/// What stands before a record's payload and is enough to step over it.
+/// The description in front of a record's payload. A reader that does not know the kind skips the record by its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// Whose numbers the kinds are.
+    /// The set that the kind's number belongs to.
     pub category: Category,
     /// The number of the kind within the category.
     pub kind: u16,
@@ -11,18 +11,18 @@ pub struct Header {
     pub length: u16,
 }
 
-/// A set of kinds. opscope's own are [`Category::TRACING`]; a tool that keeps records of its own in a buffer takes
+/// A set of kinds. opscope's own kinds are [`Category::TRACING`]. A tool that puts records of its own into a buffer takes
 /// another number for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Category(pub u8);
 
 impl Category {
-    /// The kinds of [`Kind`].
+    /// The category of every [`Kind`].
     pub const TRACING: Self = Self(1);
 }
 
 impl Header {
-    /// The kind, where the record is one of opscope's own.
+    /// Returns the kind if the record is one of opscope's own.
     pub fn tracing_kind(&self) -> Option<Kind> {
         if self.category == Category::TRACING { Kind::from_raw(self.kind) } else { None }
     }

@@ -2,48 +2,48 @@ use std::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The number of a run, as its profiler counts them.
+/// The number of a run, counted by its profiler.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct RunId(pub u64);
 
-/// The number of a loaded model, as its profiler counts them.
+/// The number of a plan (a model made ready for given input shapes), counted by its profiler from 0.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
-pub struct ModelId(pub u64);
+pub struct PlanId(pub u64);
 
-/// A thread as the operating system numbers it (`gettid`).
+/// A thread's number in the operating system (`gettid`).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct ThreadId(pub u32);
 
-/// What records that belong together share. opscope gives them out, unique within the process; 0 is none.
+/// The number that records of the same work share. opscope assigns it, unique within the process. 0 is none.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct CorrelationId(pub u64);
 
-/// A number of the user's own, whatever it means to him; 0 is none.
+/// A number that the user's code assigns to its work, with a meaning of its own. 0 is none.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct ExternalId(pub u64);
 
-/// Which work a record belongs to.
+/// The work that a record belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Correlation {
-    /// In opscope's numbers.
+    /// opscope's number.
     pub internal: CorrelationId,
-    /// In the user's numbers.
+    /// The user's number.
     pub external: ExternalId,
 }
 
@@ -54,18 +54,18 @@ pub struct Correlation {
 #[repr(transparent)]
 pub struct KernelIndex(pub u32);
 
-/// Where memory is: 0 is the host, every other number a device's.
+/// A memory: 0 is the host's, every other number is a device's.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct MemoryId(pub u32);
 
-/// Names a buffer within the process. Numbers are never used again.
+/// A buffer's number within the process. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub(crate) u64);
 
-/// Names a context within the process. Numbers are never used again.
+/// A context's number within the process. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContextId(pub(crate) u64);
 
@@ -76,7 +76,7 @@ impl fmt::Display for BufferId {
 }
 
 impl BufferId {
-    /// The number.
+    /// Returns the number.
     pub const fn as_raw(self) -> u64 {
         self.0
     }
@@ -89,7 +89,7 @@ impl fmt::Display for ContextId {
 }
 
 impl ContextId {
-    /// The number.
+    /// Returns the number.
     pub const fn as_raw(self) -> u64 {
         self.0
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What a record is about. Kinds are what a context switches on.
+/// What a record is about. A context is configured per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[repr(u16)]
@@ -9,35 +9,35 @@ pub enum Kind {
     OperatorDispatch = 1,
     /// One inference.
     Run = 2,
-    /// A tensor that went from one memory to another.
+    /// A copy of a tensor from one memory to another.
     TensorCopy = 3,
-    /// Memory for a tensor that was taken or given back.
+    /// An allocation or a release of memory for a tensor.
     TensorAllocation = 4,
-    /// A moment or a range that the user named.
+    /// A moment or a range that the user's code named.
     Marker = 5,
     /// The value of something that is counted or measured.
     Counter = 6,
-    /// A call of an engine: load, plan, upload, run, download.
+    /// A call of an engine: load, plan, upload, run or download.
     EngineCall = 7,
-    /// The last record with this correlation id has been emitted.
+    /// The end of a correlation id: its last record has been emitted.
     CorrelationRetirement = 8,
 }
 
-/// One of the things that records of a kind are about, as [`EngineCall`](Kind::EngineCall) knows `load` and `run`. It is
+/// What a record of a kind describes: a record of [`Kind::EngineCall`] is a `load` or a `run`, for example. The number is
 /// the index into [`Kind::operations`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Operation(pub u32);
 
-/// Which operations of a kind a context wants.
+/// The operations of a kind that a context traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations<'a> {
-    /// Every one.
+    /// Every operation.
     All,
-    /// These.
+    /// The given operations.
     Only(&'a [Operation]),
 }
 
-/// Every kind, its name and the names of its operations.
+/// Every kind with its name and the names of its operations, in the order of the kinds' numbers.
 const TABLE: [(Kind, &str, &[&str]); 8] = [
     (Kind::OperatorDispatch, "operator_dispatch", &["complete"]),
     (Kind::Run, "run", &["warm_up", "measured"]),
@@ -50,45 +50,45 @@ const TABLE: [(Kind, &str, &[&str]); 8] = [
 ];
 
 impl Kind {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: usize = TABLE.len();
 
-    /// Every kind, in the order of their numbers.
+    /// Returns every kind, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The kind with this number; none where it is unknown.
+    /// Returns the kind with this number, or `None` if there is no such kind.
     pub fn from_raw(raw: u16) -> Option<Self> {
         TABLE.get(usize::from(raw).wrapping_sub(1)).map(|row| row.0)
     }
 
-    /// The number that stands in a record's header.
+    /// Returns the number that a record's header holds.
     pub const fn as_raw(self) -> u16 {
         self as u16
     }
 
-    /// The name, as in `operator_dispatch`.
+    /// Returns the name, such as `operator_dispatch`.
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// Every operation of this kind with its name, in the order of their numbers.
+    /// Returns every operation of this kind with its name, in the order of their numbers.
     pub fn operations(self) -> impl Iterator<Item = (Operation, &'static str)> {
         (0..).map(Operation).zip(self.row().2.iter().copied())
     }
 
-    /// The name of an operation; none where the kind has no such operation.
+    /// Returns the name of an operation, or `None` if the kind has no such operation.
     pub fn operation_name(self, operation: Operation) -> Option<&'static str> {
         self.row().2.get(operation.0 as usize).copied()
     }
 
-    /// Where this kind stands in tables of all kinds.
+    /// Returns the position of this kind in a table of all kinds.
     pub(crate) const fn index(self) -> usize {
         self as usize - 1
     }
 
-    /// The kind's bit in a set of kinds.
+    /// Returns the kind's bit in a set of kinds.
     pub(crate) const fn bit(self) -> u64 {
         1 << self.index()
     }

@@ -1,4 +1,6 @@
-//! The records: one module per kind, one plain struct each, all integers little-endian.
+//! What is recorded: kinds, headers, names, and one plain struct per kind. All integers are little-endian.
+//!
+//! This room knows nothing of buffers. Its types are what every other room of the crate speaks in.
 
 mod allocation;
 mod bytes;
@@ -24,7 +26,7 @@ pub use dispatch::DispatchRecord;
 pub use engine_call::{EngineCallOperation, EngineCallRecord};
 pub use header::{Category, Header};
 pub use ids::{
-    BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, ModelId, RunId, ThreadId,
+    BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, RunId, ThreadId,
 };
 pub use kind::{Kind, Operation, Operations};
 pub use marker::{MarkerOperation, MarkerRecord};
@@ -38,11 +40,11 @@ pub use thread::{
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A record of fixed layout that a context can be asked for.
+/// A record of fixed layout that a context can trace.
 pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
-    /// The kind that all records of this type have.
+    /// The kind of all records of this type.
     const KIND: Kind;
 
-    /// The operation that this record is about.
+    /// Returns the operation of this record: one of its kind's [`Kind::operations`].
     fn operation(&self) -> Operation;
 }

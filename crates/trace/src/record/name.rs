@@ -1,16 +1,18 @@
+//! Texts that records refer to by number.
+
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A text that records refer to by number: the message of a marker, the name of a counter. 0 is no text.
+/// The number of a text: the message of a marker, the name of a counter. 0 is no text.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(transparent)]
 pub struct NameId(pub u32);
 
-/// Every text that got a number in this process. Texts are never forgotten, so give numbers to names, not to data.
+/// The texts of this process with their numbers.
 #[derive(Default)]
 pub(crate) struct Names {
     texts: Vec<Arc<str>>,
@@ -19,35 +21,44 @@ pub(crate) struct Names {
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
-/// The number of a text, the same each time. Takes a lock: keep the number where it is needed often.
+/// Called after each new name, before [`intern`] returns it.
+static ON_NEW_NAME: OnceLock<fn()> = OnceLock::new();
+
+/// Returns the number of a text: a new one at the first call, the same one at every later call. It takes a lock, so keep
+/// the number where it is needed often. Texts are kept until the process ends: intern names, not data.
 pub fn intern(text: &str) -> NameId {
-    let (id, new) = lock().get_or_insert_default().intern(text);
-    if new {
-        crate::file::note_new_names();
+    let (id, is_new) = lock().get_or_insert_default().intern(text);
+    if is_new && let Some(on_new_name) = ON_NEW_NAME.get() {
+        on_new_name();
     }
     id
 }
 
-/// The text behind a number; none where no text has it.
+/// Returns the text of a number, or `None` if no text has it.
 pub fn name_text(id: NameId) -> Option<Arc<str>> {
     let index = (id.0 as usize).checked_sub(1)?;
     lock().as_ref()?.texts.get(index).cloned()
 }
 
-/// Every text that has a number so far, in the order of the numbers.
+/// Returns every text that has a number so far, in the order of the numbers.
 pub fn all_names() -> Vec<(NameId, Arc<str>)> {
     names_after(NameId(0))
 }
 
-/// Every text that got its number after this one did.
+/// Returns every text with a number above this one.
 pub(crate) fn names_after(last: NameId) -> Vec<(NameId, Arc<str>)> {
     let names = lock();
     let texts = names.iter().flat_map(|names| names.texts.iter().skip(last.0 as usize).cloned());
     (last.0 + 1..).map(NameId).zip(texts).collect()
 }
 
+/// Sets the function that is called after each new name. The first call counts.
+pub(crate) fn set_on_new_name(function: fn()) {
+    ON_NEW_NAME.get_or_init(|| function);
+}
+
 impl Names {
-    /// The number of a text, and whether it is new.
+    /// Returns the number of a text, and whether it is new.
     fn intern(&mut self, text: &str) -> (NameId, bool) {
         if let Some(&id) = self.ids.get(text) {
             return (id, false);
@@ -60,15 +71,11 @@ impl Names {
     }
 }
 
-/// The table, locked.
+/// The locked names.
 pub(crate) type Lock = MutexGuard<'static, Option<Names>>;
 
-pub(crate) fn lock_for_fork() -> Lock {
-    lock()
-}
-
-fn lock() -> Lock {
-    // Nothing panics between two halves of a change, so a poisoned table is whole.
+pub(crate) fn lock() -> Lock {
+    // No code panics in the middle of a change, so poisoned names are consistent.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

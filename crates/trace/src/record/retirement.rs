@@ -1,16 +1,15 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{CorrelationId, Record};
-use crate::{Kind, Operation};
+use super::{CorrelationId, Kind, Operation, Record};
 
-/// The last record with this correlation id has been emitted: 16 bytes.
+/// The end of a correlation id: its last record has been emitted. 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RetirementRecord {
-    /// When that was.
+    /// When the last record was emitted.
     pub time: Ticks,
-    /// The id, which will not be seen again.
+    /// The id. No later record has it.
     pub correlation: CorrelationId,
 }
 

@@ -1,28 +1,27 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, ModelId, Record, RunId, ThreadId};
-use crate::{Kind, Operation};
+use super::{Correlation, Kind, Operation, PlanId, Record, RunId, ThreadId};
 
-/// One inference, from the first byte that went to the engine to the last that came back: 96 bytes.
+/// One inference, from the upload of its inputs to the download of its outputs: 96 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RunRecord {
     /// The run.
     pub run: RunId,
-    /// The model that ran.
-    pub model: ModelId,
-    /// When the inputs began to go to the engine.
+    /// The plan that ran.
+    pub plan: PlanId,
+    /// When the upload of the inputs began.
     pub upload_start: Ticks,
-    /// When they had arrived.
+    /// When the upload ended.
     pub upload_end: Ticks,
     /// When the inference began.
     pub start: Ticks,
-    /// When it ended.
+    /// When the inference ended.
     pub end: Ticks,
-    /// When the outputs began to come back.
+    /// When the download of the outputs began.
     pub download_start: Ticks,
-    /// When they had arrived.
+    /// When the download ended.
     pub download_end: Ticks,
     /// The work that it belongs to.
     pub correlation: Correlation,
@@ -30,7 +29,7 @@ pub struct RunRecord {
     pub operation: u32,
     /// The thread that called the engine.
     pub thread: ThreadId,
-    /// 0 where the run came to its end, 1 where it failed.
+    /// 0 if the run succeeded, 1 if it failed.
     pub failed: u32,
     /// Always 0.
     pub reserved: u32,
@@ -39,12 +38,12 @@ pub struct RunRecord {
 const _: () = assert!(size_of::<RunRecord>() == 96);
 
 impl RunRecord {
-    /// The operation of runs that come before those that count.
+    /// The operation of warm-up runs.
     pub const WARM_UP: Operation = Operation(0);
-    /// The operation of runs that count.
+    /// The operation of measured runs.
     pub const MEASURED: Operation = Operation(1);
 
-    /// Whether it was a warm-up.
+    /// Returns whether the run was a warm-up.
     pub fn is_warm_up(&self) -> bool {
         self.operation() == Self::WARM_UP
     }

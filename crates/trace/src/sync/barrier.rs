@@ -1,8 +1,8 @@
-//! A fence whose cost lies on one side.
+//! A memory barrier whose cost lies on one side.
 //!
-//! An emitting thread raises a flag and looks at its limit; a thread that takes something away lowers the limit and looks
-//! at the flag. One of them must see the other, which takes a full fence on both sides: 5 to 20 ns for each record. With
-//! `membarrier` the rare side pays for both: it makes every running thread of the process execute a full fence, and the
+//! An emitting thread raises a flag and reads its limit. A thread that takes room away lowers the limit and reads the flag.
+//! One of them must see the other's store, which takes a full fence on both sides: 5 to 20 ns for each record. With
+//! `membarrier` the rare side pays for both. It makes every running thread of the process execute a full fence, and the
 //! emitting side only keeps the compiler from reordering.
 
 #[cfg(not(any(loom, opscope_no_fences)))]
@@ -20,10 +20,10 @@ mod asymmetric {
     const EXPEDITED: u8 = 1;
     const FENCES: u8 = 2;
 
-    /// What [`light`] may rely on. Decided before the first buffer exists, so that both sides agree.
+    /// What [`light`] may rely on. It is decided before the first buffer exists, so that both sides agree.
     static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-    /// The emitting side.
+    /// The barrier of the emitting side.
     #[inline(always)]
     pub(crate) fn light() {
         if MODE.load(Ordering::Relaxed) == EXPEDITED {
@@ -33,18 +33,18 @@ mod asymmetric {
         }
     }
 
-    /// Whether the emitting side may leave its fence out, for good: then [`none`](super::none) does.
+    /// Returns whether the emitting side may use [`none`](super::none) from now on.
     pub(crate) fn is_one_sided() -> bool {
         mode() == EXPEDITED
     }
 
-    /// The other side. 1 to 10 µs.
+    /// The barrier of the other side. It takes 1 to 10 µs.
     pub(crate) fn heavy() {
         if mode() == EXPEDITED && membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // A copy of a registered process need not be registered itself.
+            // The child of a registered process need not be registered itself.
             let again = membarrier(MembarrierCommand::RegisterPrivateExpedited)
                 .and_then(|()| membarrier(MembarrierCommand::PrivateExpedited));
-            again.expect("what worked before the fork works after it");
+            again.expect("membarrier worked before the fork");
         }
         fence(Ordering::SeqCst);
     }
@@ -67,13 +67,13 @@ mod asymmetric {
     }
 }
 
-/// The emitting side where only the compiler must be kept from reordering.
+/// The barrier of the emitting side where [`is_one_sided`] holds: it only keeps the compiler from reordering.
 #[inline(always)]
 pub(crate) fn none() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// For loom, which has no `membarrier`, and for the thread sanitizer, which understands neither that nor fences.
+/// For loom, which has no `membarrier`, and for the thread sanitizer, which understands neither `membarrier` nor fences.
 #[cfg(any(loom, opscope_no_fences))]
 mod symmetric {
     #[cfg(loom)]
@@ -84,7 +84,7 @@ mod symmetric {
     #[cfg(not(loom))]
     static TURN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-    /// A read-modify-write of one word orders what all threads did before and after it.
+    /// A read-modify-write of this one word orders the accesses of all threads before and after it.
     #[cfg(not(loom))]
     pub(crate) fn light() {
         TURN.fetch_add(1, std::sync::atomic::Ordering::AcqRel);

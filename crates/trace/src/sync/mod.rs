@@ -1,12 +1,13 @@
-//! The real atomics, or loom's, which try every order in which threads can run and every value that they may see.
+//! What threads agree with each other by: atomics, and a memory barrier.
+//!
+//! Under loom these are loom's, which tries every order in which threads can run and every value that they may see.
 
 pub(crate) mod barrier;
 
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Lets another thread run while this one waits for it.
 pub(crate) fn yield_now() {

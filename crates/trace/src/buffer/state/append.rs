@@ -16,7 +16,7 @@ pub(crate) enum Appended {
 pub(crate) struct Place {
     /// The desk that holds the chunk.
     pub(crate) desk: usize,
-    pub(crate) chunk: Chunk,
+    pub(crate) chunk: Chunk<'static>,
     /// Where the payload goes.
     pub(crate) offset: usize,
     header: u64,
@@ -42,7 +42,8 @@ impl Ledger {
         if length > left {
             self.extend(desk, length - left)?;
         }
-        let chunk = self.region.chunk(hold.chunk);
+        // SAFETY: the buffer keeps its region until no thread writes or reads there.
+        let chunk = unsafe { self.region.chunk(hold.chunk).detach() };
         Some(Place { desk, chunk, offset: self.desks[desk].writer.offset_of(&chunk, header), header, length })
     }
 
@@ -164,7 +165,8 @@ impl Ledger {
         self.free_room -= grant;
         let desk = &mut self.desks[desk];
         desk.hold = Some(Hold { chunk: index, granted: grant, queued: 0, idle: false });
-        desk.writer.take(chunk);
+        // SAFETY: the buffer keeps its region until no thread writes or reads there.
+        desk.writer.take(unsafe { chunk.detach() });
         true
     }
 

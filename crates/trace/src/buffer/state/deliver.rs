@@ -5,7 +5,7 @@ use crate::sync::Ordering;
 /// Part of a chunk that a callback gets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
-    pub(crate) chunk: Chunk,
+    pub(crate) chunk: Chunk<'static>,
     pub(crate) cursor: Cursor,
     /// Where it ends. The bytes before were committed.
     pub(crate) upto: usize,
@@ -114,7 +114,8 @@ impl Ledger {
     /// Takes what is wanted from the front of the queue, as far as it lies in one chunk.
     fn take_piece(&mut self, cut: &mut Cut, wanted: usize) -> bool {
         let Some(stretch) = self.queue.front().copied() else { return false };
-        let chunk = self.region.chunk(stretch.chunk);
+        // SAFETY: the buffer keeps its region until no thread writes or reads there.
+        let chunk = unsafe { self.region.chunk(stretch.chunk).detach() };
         let cursor = self.chunks[stretch.chunk].cursor;
         let mut payload = 0;
         while payload < wanted {
