@@ -10,7 +10,7 @@ use opscope_model::{
 use opscope_onnx::Graph;
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord,
-    KernelIndex, Kind, MemoryId, PlanId, Operation, Operations, Record, RunRecord, ThreadId, TraceError,
+    KernelIndex, Kind, MemoryId, Operation, Operations, PlanId, Record, RunRecord, ThreadId, TraceError,
     current_correlation, current_thread,
 };
 use opscope_trace::{CopyOperation, EngineCallOperation};

@@ -11,8 +11,8 @@ use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, Va
 use opscope_tensor::DType;
 use opscope_trace::MarkerOperation;
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, PlanId,
-    NameId, Record, RunId, RunRecord, ThreadId,
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, NameId,
+    PlanId, Record, RunId, RunRecord, ThreadId,
 };
 
 use super::frame::FrameWriter;
