@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::{BufferId, Bytes, ContextId, Kind, Operation};
+use crate::record::{BufferId, Bytes, ContextId, Kind, Operation};
 
 /// What can be wrong with a record, a buffer or a context.
 #[derive(Debug, thiserror::Error)]

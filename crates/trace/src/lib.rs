@@ -53,10 +53,9 @@ pub use buffer::{
     Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, on_callback_thread_creation,
 };
 pub use chunk::Policy;
-pub use context::{Context, Range, counter, emit, mark, mark_named, range, range_named, wanted};
+pub use context::{Context, Range, counter, emit, mark, mark_named, range, range_named, shutdown, wanted};
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
-pub use process::shutdown;
 pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationGuard, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord,

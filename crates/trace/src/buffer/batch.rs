@@ -1,81 +1,74 @@
 use std::iter::FusedIterator;
-use std::marker::PhantomData;
 
 use opscope_clock::Calibration;
 
-use crate::buffer::state::{Cut, Piece};
+use super::clock::first_clocks;
+use super::state::{NextBatch, Piece};
 use crate::chunk::{Cursor, Taken};
-use crate::process as life;
-use crate::{BufferId, Bytes, RecordRef};
+use crate::record::{BufferId, Bytes, RecordRef};
 
-/// What one callback gets: records where they lie, those of each thread in the order in which it emitted them. They are
-/// gone when the callback returns.
+/// What one callback receives: records where they lie in the buffer, those of each thread in the order in which it emitted
+/// them. Their memory is reused when the callback returns.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     buffer: BufferId,
-    cut: &'a Cut,
+    batch: &'a NextBatch,
 }
 
-/// Goes through the records of a batch.
+/// Iterates over the records of a batch.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
     pieces: std::slice::Iter<'a, Piece>,
     piece: Option<Piece>,
     cursor: Cursor,
     taken: Option<Taken>,
-    _batch: PhantomData<&'a [u8]>,
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) fn new(buffer: BufferId, cut: &'a Cut) -> Self {
-        Self { buffer, cut }
+    pub(super) fn new(buffer: BufferId, batch: &'a NextBatch) -> Self {
+        Self { buffer, batch }
     }
 
-    /// The buffer that delivers.
+    /// Returns the buffer that the records come from.
     pub fn buffer(&self) -> BufferId {
         self.buffer
     }
 
-    /// How many records there are; never 0.
+    /// Returns the number of records: at least 1.
     pub fn len(&self) -> u64 {
-        self.cut.records
+        self.batch.records
     }
 
-    /// Whether there are none. A callback never gets such a batch.
+    /// Returns whether there are no records, which is never the case in a callback.
     pub fn is_empty(&self) -> bool {
-        self.cut.records == 0
+        self.batch.records == 0
     }
 
-    /// The payload of all records, each rounded up to 8 bytes.
+    /// Returns the payload bytes of all records, each rounded up to 8.
     pub fn bytes(&self) -> Bytes {
-        Bytes::new(self.cut.payload as u64)
+        Bytes::new(self.batch.payload as u64)
     }
 
-    /// How many records the buffer delivered before these. A reader that kept earlier batches knows from it whether one is
-    /// missing, or here twice.
+    /// Returns the number of records that the buffer delivered before these. A reader that kept earlier batches sees from it
+    /// whether one is missing, or here twice.
     pub fn first(&self) -> u64 {
-        self.cut.first
+        self.batch.first
     }
 
-    /// How many records the buffer has dropped since it was created.
+    /// Returns the number of records that the buffer has dropped since it was created.
     pub fn dropped(&self) -> u64 {
-        self.cut.dropped
+        self.batch.dropped
     }
 
-    /// How the ticks of records become time. Reads both clocks, which takes about half a microsecond: ask once for a batch.
+    /// Returns the calibration that turns the ticks of records into timestamps. It reads both clocks, which takes about half
+    /// a microsecond: call it once per batch.
     pub fn calibration(&self) -> Calibration {
-        Calibration::since(life::first_clocks())
+        Calibration::since(first_clocks())
     }
 
-    /// The records.
+    /// Returns the records.
     pub fn records(&self) -> Records<'a> {
-        Records {
-            pieces: self.cut.pieces.iter(),
-            piece: None,
-            cursor: Cursor::start(),
-            taken: None,
-            _batch: PhantomData,
-        }
+        Records { pieces: self.batch.pieces.iter(), piece: None, cursor: Cursor::start(), taken: None }
     }
 }
 
@@ -89,7 +82,7 @@ impl<'a> Iterator for Records<'a> {
                 && taken.count > 0
             {
                 let header = taken.segment.header();
-                // SAFETY: the batch was cut from what was committed, and the chunk is not recycled before the callback that
+                // SAFETY: the batch was taken from what is committed, and the chunk is not recycled before the callback that
                 // borrows the batch returns. `Cursor::take` keeps whole records within the piece.
                 let payload = unsafe { piece.chunk.payload(taken.start, usize::from(header.length)) };
                 taken.start += taken.segment.step();
@@ -104,7 +97,7 @@ impl<'a> Iterator for Records<'a> {
 impl FusedIterator for Records<'_> {}
 
 impl Records<'_> {
-    /// Goes on to the next segment, in this piece or the next one.
+    /// Moves to the next segment, in this piece or the next one.
     fn advance(&mut self) -> Option<()> {
         loop {
             if let Some(piece) = &self.piece {

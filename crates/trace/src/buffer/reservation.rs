@@ -1,32 +1,31 @@
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::buffer::Inner;
-use crate::buffer::state::Place;
-use crate::buffer::thread_writers as local;
+use super::state::Place;
+use super::thread_writers::{ThreadWriter, own_writer};
+use super::{Buffer, SharedBuffer};
+use crate::TraceError;
 use crate::chunk::header_word;
-use crate::{Buffer, Category, TraceError};
+use crate::record::Category;
 
-/// A record that is being built where it will lie. It is zero at first. Dropped without [`commit`](Self::commit), it leaves
-/// no trace.
+/// A record that is being built in the buffer itself. Its bytes are zero at first. Dropped without
+/// [`commit`](Self::commit), it is not emitted.
 ///
 /// A record that the same thread emits meanwhile comes before it.
 pub struct Reservation<'a> {
-    buffer: Arc<Inner>,
+    buffer: Arc<SharedBuffer>,
     header: u64,
     memory: Memory<'a>,
-    /// It belongs to the thread that made it.
-    _thread: PhantomData<*const ()>,
 }
 
 enum Memory<'a> {
-    /// In this thread's chunk.
-    InPlace { desk: usize, place: Place, payload: &'a mut [u8] },
-    /// Apart, where the thread has no chunk of its own at the moment, or is building another record in it.
+    /// In the chunk of this thread, whose writer keeps the reservation on it.
+    InPlace { own: Rc<ThreadWriter>, place: Place, payload: &'a mut [u8] },
+    /// Elsewhere, because the thread leases no chunk at the moment or builds another record in it.
     Apart(Vec<u8>),
-    /// Committed, or given up.
+    /// Committed or given up.
     Done,
 }
 
@@ -36,21 +35,49 @@ impl Buffer {
     /// # Errors
     /// When a record of this length can never fit, or the buffer is destroyed.
     pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
-        let buffer = Arc::clone(self.inner());
+        let buffer = Arc::clone(self.shared());
         buffer.check_length(length)?;
         let header = header_word(category, kind, length);
-        let memory = match local::desk(&buffer).and_then(|desk| Some((desk, buffer.reserve(desk, header, length)?))) {
-            Some((desk, place)) => {
-                // SAFETY: the reservation keeps this thread's records, and everyone else, out of that part of the chunk until
-                // it is committed or given up, and keeps the buffer alive.
-                let payload = unsafe { place.chunk.payload_mut(place.offset, length.next_multiple_of(8)) };
-                payload.fill(0);
-                Memory::InPlace { desk, place, payload: &mut payload[..length] }
-            }
-            None if buffer.is_destroyed() => return Err(TraceError::BufferDestroyed(buffer.id())),
-            None => Memory::Apart(vec![0; length]),
-        };
-        Ok(Reservation { buffer, header, memory, _thread: PhantomData })
+        let memory = buffer.reserve(header, length)?;
+        Ok(Reservation { buffer, header, memory })
+    }
+}
+
+impl SharedBuffer {
+    fn reserve<'a>(self: &Arc<Self>, header: u64, length: usize) -> Result<Memory<'a>, TraceError> {
+        let own = own_writer(self);
+        let mut locked = self.lock();
+        if locked.state.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(self.id()));
+        }
+        let reserved = own.and_then(|own| {
+            // SAFETY: the reservation stays on this thread, because its `Rc` does. It uses the slice before it ends, and
+            // keeps the buffer alive. In the child of a fork the region of a reserved record stays.
+            let (place, payload) = unsafe { locked.state.reserve(own.writer(), header, length) }?;
+            Some((own, place, payload))
+        });
+        self.schedule_if_due(locked);
+        let Some((own, place, payload)) = reserved else { return Ok(Memory::Apart(vec![0; length])) };
+        payload.fill(0);
+        Ok(Memory::InPlace { own, place, payload: &mut payload[..length] })
+    }
+
+    /// Commits the reserved record, or gives its place up if there is no `place`. Returns whether the reservation was this
+    /// process's; one that was made before a fork is not.
+    fn end_reservation(self: &Arc<Self>, own: &ThreadWriter, place: Option<&Place>) -> Result<bool, TraceError> {
+        let mut locked = self.lock();
+        let destroyed = locked.state.is_destroyed();
+        let ended = locked.state.end_reservation(own.writer(), place.filter(|_| !destroyed));
+        if destroyed || locked.room_waiters > 0 {
+            // The threads that wait for room could not take what this slot leased.
+            locked.state.seal_own(own.writer());
+            locked.state.request_flush(false);
+            locked.announce_room(&self.room);
+            self.schedule(locked);
+        } else {
+            self.schedule_if_due(locked);
+        }
+        if destroyed { Err(TraceError::BufferDestroyed(self.id())) } else { Ok(ended) }
     }
 }
 
@@ -61,7 +88,10 @@ impl Reservation<'_> {
     /// As [`Buffer::emit`].
     pub fn commit(mut self) -> Result<(), TraceError> {
         match std::mem::replace(&mut self.memory, Memory::Done) {
-            Memory::InPlace { desk, place, .. } => self.buffer.end_reservation(desk, Some(&place)),
+            Memory::InPlace { own, place, payload } => match self.buffer.end_reservation(&own, Some(&place))? {
+                true => Ok(()),
+                false => self.buffer.emit(None, self.header, payload),
+            },
             Memory::Apart(payload) => self.buffer.emit(None, self.header, &payload),
             Memory::Done => Ok(()),
         }
@@ -70,9 +100,9 @@ impl Reservation<'_> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        if let Memory::InPlace { desk, .. } = self.memory {
+        if let Memory::InPlace { own, .. } = &self.memory {
             // Only a commit can fail.
-            let _ = self.buffer.end_reservation(desk, None);
+            let _ = self.buffer.end_reservation(own, None);
         }
     }
 }

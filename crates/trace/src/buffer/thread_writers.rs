@@ -1,163 +1,168 @@
-//! What each thread knows of the buffers that it emits into.
+//! The writers of the calling thread, and shortcuts to them.
+//!
+//! All pointers from thread-local memory into writers are in this file.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
-use crate::buffer::Inner;
-use crate::buffer::writer::Writer;
-use crate::context::{Routes, Service};
+use super::SharedBuffer;
+use super::writer::{OwnWriter, Writer};
+use crate::record::{BufferId, Kind, Operation, current_thread};
 use crate::sync::barrier;
-use crate::{BufferId, Kind, Operation, current_thread};
 
-/// A kind's way into the one buffer that wants it.
-struct Slot {
-    /// The state of all contexts that this was true for.
-    word: Cell<u64>,
+/// A thread's writer at one buffer. Its slot is closed when it is dropped: when the thread ends.
+#[derive(Debug)]
+pub(crate) struct ThreadWriter {
+    buffer: Weak<SharedBuffer>,
+    /// `None` while it is dropped.
+    writer: Option<OwnWriter>,
+}
+
+/// From a kind to the writer at the one buffer that it is traced into.
+struct KindShortcut {
+    /// The version of the contexts' routes that it was found for; 0 for none.
+    version: Cell<u64>,
+    /// A bit for each operation that is traced.
     operations: Cell<u64>,
     writer: Cell<*const Writer>,
 }
 
-/// A writer that was used lately.
-struct Recent {
+/// From a buffer to the writer at it.
+struct BufferShortcut {
+    /// The buffer's number; 0 for none.
     buffer: Cell<u64>,
     writer: Cell<*const Writer>,
 }
 
-/// The writers of this thread. Its end hands the chunks over.
+/// The writers of a thread.
 struct Writers {
-    list: Vec<(Weak<Inner>, Arc<Writer>)>,
+    list: Vec<Rc<ThreadWriter>>,
 }
 
-const RECENT: usize = 8;
+const BUFFER_SHORTCUTS: usize = 8;
 
 thread_local! {
-    // These have no destructor, so reaching them costs an addition. The pointers are of writers in `WRITERS`, which
-    // clears them before it lets a writer go.
-    static SLOTS: [Slot; Kind::COUNT] = const { [const { Slot::empty() }; Kind::COUNT] };
-    static RECENTLY: [Recent; RECENT] = const { [const { Recent::empty() }; RECENT] };
+    // The shortcuts have no destructor, so reaching them costs an addition. A shortcut that is in use points to a writer in
+    // `WRITERS`: `clear_shortcuts` is called before any writer is dropped.
+    static BY_KIND: [KindShortcut; Kind::COUNT] = const { [const { KindShortcut::empty() }; Kind::COUNT] };
+    static BY_BUFFER: [BufferShortcut; BUFFER_SHORTCUTS] =
+        const { [const { BufferShortcut::empty() }; BUFFER_SHORTCUTS] };
     static WRITERS: RefCell<Writers> = const { RefCell::new(Writers { list: Vec::new() }) };
-    static ROUTES: RefCell<(u64, Option<Arc<Routes>>)> = const { RefCell::new((0, None)) };
 }
 
-/// Emits a record of a kind into the one buffer that wants it, where that is known and nothing but writing is to be done.
-/// Says whether the record is dealt with. `word` is the state of all contexts.
+/// Appends a record to the one buffer that its kind is traced into, if this thread has a shortcut for it and nothing but
+/// writing is to be done. Returns whether the record is dealt with. `version` is that of the contexts' routes.
 #[inline(always)]
-pub(crate) fn append(word: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> bool {
-    let slots = SLOTS.with(std::ptr::from_ref);
+pub(crate) fn append_by_kind(version: u64, kind: Kind, operation: Operation, header: u64, payload: &[u8]) -> bool {
+    let shortcuts = BY_KIND.with(std::ptr::from_ref);
     // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
     // meanwhile. (A closure around all of this would not be inlined.)
-    let slot = unsafe { &(*slots)[kind.index()] };
-    if slot.word.get() != word {
+    let shortcut = unsafe { &(*shortcuts)[kind.index()] };
+    if shortcut.version.get() != version {
         return false;
     }
-    if slot.operations.get() >> (operation.0 & 63) & 1 == 0 {
+    if shortcut.operations.get() >> (operation.0 & 63) & 1 == 0 {
         return true;
     }
-    // SAFETY: a slot with a word above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
-    unsafe { &*slot.writer.get() }.try_append(header, payload, barrier::none)
+    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. Shortcuts by kind are used
+    // only where `barrier::is_one_sided`.
+    unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::none) }
 }
 
-/// Emits a record into a buffer where the way is known and nothing but writing is to be done. Says whether it did.
+/// Appends a record to a buffer, if this thread has a shortcut to it and nothing but writing is to be done. Returns whether
+/// it did.
 #[inline(always)]
-pub(crate) fn append_to(buffer: BufferId, header: u64, payload: &[u8]) -> bool {
-    let recently = RECENTLY.with(std::ptr::from_ref);
-    // SAFETY: as for the slots.
-    let recent = unsafe { &(*recently)[buffer.0 as usize % RECENT] };
-    // SAFETY: an entry with a number above 0 points to a writer that `WRITERS` keeps alive; the thread is its owner.
-    recent.buffer.get() == buffer.0 && unsafe { &*recent.writer.get() }.try_append(header, payload, barrier::light)
+pub(crate) fn append_by_buffer(buffer: BufferId, header: u64, payload: &[u8]) -> bool {
+    let shortcuts = BY_BUFFER.with(std::ptr::from_ref);
+    // SAFETY: as in `append_by_kind`.
+    let shortcut = unsafe { &(*shortcuts)[buffer.0 as usize % BUFFER_SHORTCUTS] };
+    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`.
+    shortcut.buffer.get() == buffer.0 && unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::light) }
 }
 
-/// This thread's desk at a buffer, which is opened where there is none. None for a thread that is ending.
-pub(crate) fn desk(buffer: &Arc<Inner>) -> Option<usize> {
-    writer(buffer).map(|writer| writer.desk())
+/// Returns this thread's writer at a buffer, and opens a slot for it if there is none. Returns `None` while the thread is
+/// being torn down.
+pub(super) fn own_writer(buffer: &Arc<SharedBuffer>) -> Option<Rc<ThreadWriter>> {
+    let own = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
+    BY_BUFFER.with(|shortcuts| {
+        let shortcut = &shortcuts[buffer.id().0 as usize % BUFFER_SHORTCUTS];
+        shortcut.writer.set(Arc::as_ptr(own.writer().writer()));
+        shortcut.buffer.set(buffer.id().0);
+    });
+    Some(own)
 }
 
-/// Remembers that a kind goes into one buffer, and how.
-pub(crate) fn remember(word: u64, service: &Service) {
+/// Sets the shortcut of a kind that is traced into one buffer.
+pub(crate) fn set_kind_shortcut(version: u64, kind: Kind, operations: u64, buffer: &Arc<SharedBuffer>) {
     if !barrier::is_one_sided() {
         return;
     }
-    let Some(writer) = writer(service.buffer()) else { return };
-    SLOTS.with(|slots| {
-        let slot = &slots[service.kind().index()];
-        slot.operations.set(service.operations());
-        slot.writer.set(Arc::as_ptr(&writer));
-        slot.word.set(word);
+    let Some(own) = own_writer(buffer) else { return };
+    BY_KIND.with(|shortcuts| {
+        let shortcut = &shortcuts[kind.index()];
+        shortcut.operations.set(operations);
+        shortcut.writer.set(Arc::as_ptr(own.writer().writer()));
+        shortcut.version.set(version);
     });
 }
 
-/// Calls `act` with the routes that belong to this state of all contexts, or a newer one.
-pub(crate) fn with_routes<T>(word: u64, act: impl Fn(&Routes) -> T) -> T {
-    let cached = ROUTES.try_with(|routes| {
-        let fresh = routes.try_borrow().is_ok_and(|routes| routes.0 == word && routes.1.is_some());
-        if !fresh && let Ok(mut routes) = routes.try_borrow_mut() {
-            let now = Routes::current();
-            *routes = (now.word(), Some(now));
-        }
-        routes.try_borrow().ok().and_then(|routes| routes.1.as_deref().map(&act))
-    });
-    match cached {
-        Ok(Some(result)) => result,
-        _ => act(&Routes::current()),
-    }
-}
-
-/// Forgets every writer, in the child of a fork: they are for the parent's chunks.
-pub(crate) fn begin_anew() {
-    forget_pointers();
-    // A thread that is ending has none.
+/// Drops every writer of this thread, in the child of a fork: they are for the parent's chunks.
+pub(super) fn reset_after_fork() {
+    clear_shortcuts();
+    // A thread that is being torn down has no writers.
     let _ = WRITERS.try_with(|writers| writers.borrow_mut().list.clear());
 }
 
-fn writer(buffer: &Arc<Inner>) -> Option<Arc<Writer>> {
-    let writer = WRITERS.try_with(|writers| writers.borrow_mut().of(buffer)).ok()?;
-    RECENTLY.with(|recently| {
-        let recent = &recently[buffer.id().0 as usize % RECENT];
-        recent.writer.set(Arc::as_ptr(&writer));
-        recent.buffer.set(buffer.id().0);
-    });
-    Some(writer)
-}
-
-fn forget_pointers() {
-    SLOTS.with(|slots| slots.iter().for_each(|slot| slot.word.set(0)));
-    RECENTLY.with(|recently| recently.iter().for_each(|recent| recent.buffer.set(0)));
+fn clear_shortcuts() {
+    BY_KIND.with(|shortcuts| shortcuts.iter().for_each(|shortcut| shortcut.version.set(0)));
+    BY_BUFFER.with(|shortcuts| shortcuts.iter().for_each(|shortcut| shortcut.buffer.set(0)));
 }
 
 impl Writers {
-    fn of(&mut self, buffer: &Arc<Inner>) -> Arc<Writer> {
-        let known = self.list.iter().find(|(other, _)| std::ptr::eq(other.as_ptr(), Arc::as_ptr(buffer)));
-        if let Some((_, writer)) = known {
-            return Arc::clone(writer);
+    fn of(&mut self, buffer: &Arc<SharedBuffer>) -> Rc<ThreadWriter> {
+        let known = self.list.iter().find(|own| std::ptr::eq(own.buffer.as_ptr(), Arc::as_ptr(buffer)));
+        if let Some(own) = known {
+            return Rc::clone(own);
         }
-        if self.list.iter().any(|(buffer, _)| buffer.strong_count() == 0) {
-            forget_pointers();
-            self.list.retain(|(buffer, _)| buffer.strong_count() > 0);
+        if self.list.iter().any(|own| own.buffer.strong_count() == 0) {
+            clear_shortcuts();
+            self.list.retain(|own| own.buffer.strong_count() > 0);
         }
-        let writer = buffer.open_desk(current_thread());
-        self.list.push((Arc::downgrade(buffer), Arc::clone(&writer)));
-        writer
+        let writer = Some(buffer.open_slot(current_thread()));
+        let own = Rc::new(ThreadWriter { buffer: Arc::downgrade(buffer), writer });
+        self.list.push(Rc::clone(&own));
+        own
+    }
+}
+
+impl ThreadWriter {
+    pub(super) fn writer(&self) -> &OwnWriter {
+        self.writer.as_ref().expect("the writer is taken when this is dropped")
+    }
+}
+
+impl Drop for ThreadWriter {
+    fn drop(&mut self) {
+        if let (Some(buffer), Some(writer)) = (self.buffer.upgrade(), self.writer.take()) {
+            buffer.close_slot(writer);
+        }
     }
 }
 
 impl Drop for Writers {
     fn drop(&mut self) {
-        forget_pointers();
-        for (buffer, writer) in &self.list {
-            if let Some(buffer) = buffer.upgrade() {
-                buffer.close_desk(writer);
-            }
-        }
+        clear_shortcuts();
     }
 }
 
-impl Slot {
+impl KindShortcut {
     const fn empty() -> Self {
-        Self { word: Cell::new(0), operations: Cell::new(0), writer: Cell::new(std::ptr::null()) }
+        Self { version: Cell::new(0), operations: Cell::new(0), writer: Cell::new(std::ptr::null()) }
     }
 }
 
-impl Recent {
+impl BufferShortcut {
     const fn empty() -> Self {
         Self { buffer: Cell::new(0), writer: Cell::new(std::ptr::null()) }
     }

@@ -1,16 +1,20 @@
+//! The user's own records: ranges, marks and counters.
+
 use std::marker::PhantomData;
 
 use opscope_clock::Ticks;
 
-use crate::record::thread::{close_range, current_correlation, current_thread, open_range, open_ranges};
-use crate::record::{CounterRecord, MarkerOperation, MarkerRecord};
-use crate::{Kind, NameId, emit, intern, wanted};
+use super::{emit, wanted};
+use crate::record::thread::{close_range, open_range, open_ranges};
+use crate::record::{
+    CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread, intern,
+};
 
-/// A range that ends when this is dropped, on the thread that began it.
+/// A range of the thread that began it. It ends when it is dropped.
 #[derive(Debug)]
 #[must_use = "the range ends where this is dropped"]
 pub struct Range {
-    /// None where nobody wanted markers when it began.
+    /// `None` if markers were not traced when it began.
     open: Option<Open>,
     _thread: PhantomData<*const ()>,
 }
@@ -22,20 +26,20 @@ struct Open {
     depth: u32,
 }
 
-/// Begins a named range of the calling thread. It looks the name up; [`range_named`] does not.
+/// Begins a named range of the calling thread. It looks the name up under a lock; [`range_named`] does not.
 #[inline]
 pub fn range(name: &str) -> Range {
     if wanted(Kind::Marker) { range_named(intern(name)) } else { Range { open: None, _thread: PhantomData } }
 }
 
-/// As [`range`], by a name that was looked up before: as cheap as an operator's own record.
+/// As [`range`], by a name that [`intern`] returned. It costs as much as the record of an operator.
 #[inline]
 pub fn range_named(name: NameId) -> Range {
     let open = wanted(Kind::Marker).then(|| Open { name, depth: open_range(), start: Ticks::now() });
     Range { open, _thread: PhantomData }
 }
 
-/// Marks this moment.
+/// Marks this moment. It looks the name up under a lock; [`mark_named`] does not.
 #[inline]
 pub fn mark(name: &str) {
     if wanted(Kind::Marker) {
@@ -43,14 +47,14 @@ pub fn mark(name: &str) {
     }
 }
 
-/// As [`mark`], by a name that was looked up before.
+/// As [`mark`], by a name that [`intern`] returned.
 pub fn mark_named(name: NameId) {
     let now = Ticks::now();
     let operation = MarkerOperation::Mark as u32;
     emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges(), ..here() });
 }
 
-/// Records the value of something, by a name that [`intern`] gave.
+/// Records the value of a counter, by a name that [`intern`] returned.
 #[inline]
 pub fn counter(name: NameId, value: f64) {
     if wanted(Kind::Counter) {
@@ -62,7 +66,7 @@ pub fn counter(name: NameId, value: f64) {
             thread: current_thread(),
             ..CounterRecord::default()
         };
-        // What a buffer could not take stands in its statistics; the user's code has no use for it.
+        // The buffer counts a record that it could not take. The user's code has no use for the error.
         let _ = emit(&record);
     }
 }
@@ -72,7 +76,7 @@ fn here() -> MarkerRecord {
 }
 
 fn emit_marker(record: MarkerRecord) {
-    // What a buffer could not take stands in its statistics; the user's code has no use for it.
+    // As above.
     let _ = emit(&record);
 }
 

@@ -1,27 +1,27 @@
-//! Seal a chunk, hand it over, use it again.
+//! A chunk is sealed, delivered and used again.
 
 use loom::thread;
 
-use super::{Model, check};
+use super::{TestBuffer, check};
 
 #[test]
-fn a_chunk_that_is_handed_over_and_used_again_gives_each_record_once() {
+fn a_chunk_that_is_delivered_and_used_again_gives_each_record_once() {
     check(|| {
-        // A chunk for each record or two, and as few as there can be: they come round.
-        let model = Model::new(2, 1, 2);
+        // A chunk for each record or two, and as few chunks as possible, so that they are used again.
+        let buffer = TestBuffer::new(2, 1, 2);
         let producer = {
-            let model = model.clone();
+            let buffer = buffer.clone();
             thread::spawn(move || {
-                let writer = model.open_desk(1);
-                (1..=2).for_each(|number| model.emit(&writer, number));
+                let writer = buffer.open_slot(1);
+                (1..=2).for_each(|number| buffer.emit(&writer, number));
             })
         };
-        let mut seen = model.flush();
+        let mut seen = buffer.flush();
         producer.join().expect("it emits");
-        seen.extend(model.flush());
-        let writer = model.open_desk(2);
-        (3..=4).for_each(|number| model.emit(&writer, number));
-        seen.extend(model.flush());
+        seen.extend(buffer.flush());
+        let writer = buffer.open_slot(2);
+        (3..=4).for_each(|number| buffer.emit(&writer, number));
+        seen.extend(buffer.flush());
         assert_eq!(seen, [1, 2, 3, 4]);
     });
 }

@@ -6,39 +6,39 @@
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::CallbackThread;
+use super::CallbackThread;
 
 thread_local! {
-    /// The number of the callback thread that this is; 0 for all others.
+    /// The number of this callback thread; 0 on all other threads.
     static THIS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Which callback thread waits for which one.
+/// Which callback thread waits for which, by their numbers.
 static WAITS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// A wait that is registered as long as this lives.
+/// A wait. It is registered until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Wait {
+pub(in crate::buffer) struct Wait {
     registered: Option<(u64, u64)>,
 }
 
-/// From here on this thread is the callback thread of this number.
-pub(crate) fn this_is(thread: u64) {
-    THIS.set(thread);
+/// Makes this thread the callback thread of this number.
+pub(super) fn set_this_thread(number: u64) {
+    THIS.set(number);
 }
 
-/// Whether this is the callback thread of that number.
-pub(crate) fn is_this(thread: u64) -> bool {
-    THIS.get() == thread
+/// Returns the number of this callback thread, or 0 on all other threads.
+pub(super) fn this_thread() -> u64 {
+    THIS.get()
 }
 
-/// Forgets who waits, in the child of a fork: nobody does.
-pub(crate) fn begin_anew() {
-    lock().clear();
+/// Returns whether this is that callback thread.
+pub(in crate::buffer) fn is_this_thread(thread: &CallbackThread) -> bool {
+    THIS.get() == thread.number()
 }
 
-/// Begins to wait for a callback thread; none where it would never end.
-pub(crate) fn begin(on: &CallbackThread) -> Option<Wait> {
+/// Begins to wait for a callback thread. Returns `None` if the wait would never end.
+pub(in crate::buffer) fn begin_wait(on: &CallbackThread) -> Option<Wait> {
     let this = THIS.get();
     if this == 0 {
         return Some(Wait { registered: None });
@@ -68,7 +68,10 @@ impl Drop for Wait {
     }
 }
 
-/// The list. Nothing panics between two halves of a change.
-pub(crate) fn lock() -> MutexGuard<'static, Vec<(u64, u64)>> {
+/// The locked list of waits.
+pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<(u64, u64)>>;
+
+pub(in crate::buffer) fn lock() -> Lock {
+    // No code panics in the middle of a change.
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,42 @@
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::SharedBuffer;
+use super::callback_thread::deadlock;
+use crate::TraceError;
+
+impl SharedBuffer {
+    /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
+    pub(super) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
+        // A time too long to be added to the clock is forever.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut locked = self.lock();
+        if locked.state.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(self.id()));
+        }
+        let _wait = deadlock::begin_wait(&locked.callback_thread).ok_or(TraceError::Busy(self.id()))?;
+        let number = locked.state.request_flush(true);
+        self.schedule(locked);
+        locked = self.lock();
+        while locked.state.flushes_done() < number && !locked.ended {
+            locked.flush_waiters += 1;
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            locked = match left {
+                Some(left) => self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.done.wait(locked).unwrap_or_else(PoisonError::into_inner),
+            };
+            locked.flush_waiters -= 1;
+            if left == Some(Duration::ZERO) && locked.state.flushes_done() < number {
+                return Err(TraceError::TimedOut(self.id()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests that everything that was emitted is delivered, and does not wait for it.
+    pub(super) fn flush_later(self: &Arc<Self>) {
+        let mut locked = self.lock();
+        locked.state.request_flush(false);
+        self.schedule(locked);
+    }
+}
