@@ -126,10 +126,7 @@ impl SharedBuffer {
     /// Makes the buffer the child's own: empty, in memory, with its counts at 0. The child has no other thread, so no other
     /// code uses `locked`.
     fn reset_after_fork(&self, locked: &mut Protected) {
-        locked.state.abandon();
         let destroyed = locked.state.is_destroyed() || locked.callback.is_none();
-        // This thread may be in a callback or building a record: it reads and writes the old memory.
-        let in_use = locked.delivering || locked.state.is_reserved();
         let Ok(region) = Region::anonymous(Geometry::for_size(self.options().size.get())) else {
             // Without memory the buffer takes no records and says so.
             locked.state.set_destroyed();
@@ -138,9 +135,7 @@ impl SharedBuffer {
         };
         let state = BufferState::new(region, self.options().watermark.get() as usize, self.options().policy);
         let before = std::mem::replace(&mut locked.state, state);
-        if in_use {
-            std::mem::forget(before);
-        }
+        before.abandon(locked.delivering);
         // A callback of another thread, which the child does not have, will not return.
         if destroyed {
             locked.state.set_destroyed();

@@ -44,6 +44,27 @@ impl Region {
         unsafe { Chunk::new(start, stride) }
     }
 
+    /// Replaces the memory of a file by private memory with the same content at the same address, in the child of a fork:
+    /// the file is the parent's. Anonymous memory is private already.
+    pub(crate) fn make_private(&mut self) -> std::io::Result<()> {
+        if self.offset == 0 {
+            return Ok(());
+        }
+        let (start, length) = (self.map.as_mut_ptr(), self.map.len());
+        // SAFETY: the mapping is initialised, and `&mut self` keeps this process from writing to it meanwhile. What the
+        // parent writes there is not read later.
+        let content = unsafe { std::slice::from_raw_parts(start, length) }.to_vec();
+        let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: the range is exactly this mapping, which stays mapped, readable and writable.
+        let mapped = unsafe { libc::mmap(start.cast(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if mapped == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        // SAFETY: both ranges have this length, and one of them was just allocated.
+        unsafe { std::ptr::copy_nonoverlapping(content.as_ptr(), start, length) };
+        Ok(())
+    }
+
     /// Returns a word before the first chunk, in the head of a file, or `None` if the memory has no head.
     pub(crate) fn head_word(&self, offset: usize) -> Option<&std::sync::atomic::AtomicU64> {
         let within = offset.is_multiple_of(8) && offset + 8 <= self.offset;
@@ -93,6 +114,11 @@ impl Region {
 
     pub(crate) fn chunk(&self, index: usize) -> Chunk<'_> {
         Chunk::new(&self.chunks[index])
+    }
+
+    /// Does nothing: there are no forks under loom.
+    pub(crate) fn make_private(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 
     pub(crate) fn head_word(&self, _offset: usize) -> Option<&loom::sync::atomic::AtomicU64> {

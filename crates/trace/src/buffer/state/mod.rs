@@ -133,6 +133,18 @@ impl BufferState {
         &self.region
     }
 
+    /// Drops the state in the child of a fork. Its memory stays if the forking thread still uses it: if the fork was made in
+    /// a callback (`delivering`), or while a record was being built.
+    pub(crate) fn abandon(mut self, delivering: bool) {
+        self.slots.iter().for_each(|slot| slot.writer.revoke_limit());
+        let reserved = self.slots.iter().any(|slot| slot.reserved);
+        // A record must not be built in the parent's file. On failure the memory goes, and using it faults.
+        let is_private = !reserved || self.region.make_private().is_ok();
+        if (delivering || reserved) && is_private {
+            std::mem::forget(self);
+        }
+    }
+
     fn share(&self) -> usize {
         self.region.geometry().share
     }

@@ -117,16 +117,6 @@ impl BufferState {
         self.lock_out(leasing);
     }
 
-    /// Locks every thread out for good, in the child of a fork: their chunks are the parent's.
-    pub(crate) fn abandon(&mut self) {
-        self.slots.iter().for_each(|slot| slot.writer.revoke_limit());
-    }
-
-    /// Returns whether a record is being built in any chunk.
-    pub(crate) fn is_reserved(&self) -> bool {
-        self.slots.iter().any(|slot| slot.reserved)
-    }
-
     /// Returns the slots that lease a chunk.
     pub(super) fn leasing(&self) -> impl Iterator<Item = (usize, &ThreadSlot, &ChunkLease)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| Some((index, slot, slot.lease.as_ref()?)))

@@ -99,6 +99,8 @@ fn the_process_of_a_scenario() {
         Ok("fork while others are within") => fork_while_others_are_within(),
         Ok("forks in a storm") => forks_in_a_storm(),
         Ok("fork in a callback") => fork_in_a_callback(),
+        Ok("fork in a callback that reads on") => fork_in_a_callback_that_reads_on(),
+        Ok("fork during a reservation") => fork_during_a_reservation(&file),
         Ok("killed") => {
             let buffer = quiet_buffer(Some(&file));
             let name = intern("a name in the file");
@@ -290,6 +292,61 @@ fn fork_in_a_callback() {
     std::process::exit(0);
 }
 
+/// The child has the callback's batch, too, although its own buffer is empty.
+fn fork_in_a_callback_that_reads_on() {
+    let options = BufferOptions { watermark: Bytes::new(800), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, |batch| {
+        // SAFETY: as above.
+        match unsafe { libc::fork() } {
+            0 => {
+                let right = batch.records().map(|record| number(&record)).eq(0..100);
+                // SAFETY: nothing of this copy is needed any more.
+                unsafe { libc::_exit(if right { 0 } else { 1 }) }
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: as above.
+                unsafe { libc::waitpid(child, &mut status, 0) };
+                println!("::status {status}");
+            }
+        }
+    })
+    .expect("the options make sense");
+    emit(&buffer, 0..100);
+    buffer.flush().expect("it is there");
+    println!("::done");
+    std::process::exit(0);
+}
+
+/// Both processes finish the record: each into its own buffer.
+fn fork_during_a_reservation(file: &Path) {
+    let options = BufferOptions { file: Some(file.to_owned()), ..BufferOptions::default() };
+    let buffer = Buffer::create(options, |batch| {
+        let payloads: Vec<u8> = batch.records().flat_map(|record| record.payload().to_vec()).collect();
+        println!("::got {payloads:?}");
+    })
+    .expect("the options make sense");
+    // The thread has a chunk from here on, so that the record is built in it.
+    emit(&buffer, 0..1);
+    buffer.flush().expect("it is there");
+    let mut record = buffer.reserve(OURS, 1, 2).expect("there is room");
+    record[0] = 7;
+    // SAFETY: as above.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        record.copy_from_slice(&[5, 8]);
+    } else {
+        record[1] = 9;
+        let mut status = 0;
+        // SAFETY: as above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        println!("::status {status}");
+    }
+    record.commit().expect("there is room");
+    buffer.flush().expect("it is there");
+    std::process::exit(0);
+}
+
 #[test]
 fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
     assert_eq!(told(start("exit", Path::new(""))), ["got 1000"]);
@@ -322,6 +379,18 @@ fn forks_in_the_middle_of_anything_harm_neither_the_parent_nor_the_child() {
 #[test]
 fn a_callback_may_fork() {
     assert_eq!(told(start("fork in a callback", Path::new(""))), ["status 0", "done"]);
+}
+
+#[test]
+fn the_child_of_a_fork_in_a_callback_may_read_the_batch() {
+    assert_eq!(told(start("fork in a callback that reads on", Path::new(""))), ["status 0", "done"]);
+}
+
+#[test]
+fn a_record_that_is_being_built_at_a_fork_is_finished_by_both_processes() {
+    let folder = tempfile::tempdir().expect("there is a place for files");
+    let told = told(start("fork during a reservation", &folder.path().join("records")));
+    assert_eq!(told, ["got [0, 0, 0, 0, 0, 0, 0, 0]", "got [5, 8]", "status 0", "got [7, 9]"]);
 }
 
 #[test]
