@@ -4,6 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
+use opscope::trace::Policy;
 use opscope::verify::Verify;
 use proptest::prelude::*;
 
@@ -104,7 +105,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "profiler-policy",
         "discard",
         "m.onnx -o o -pf",
-        Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
+        Works(|r| profiler(r).memory.policy == Some(Policy::Discard)),
     ),
     ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
     ("dump-operator", "/conv*", "m.onnx -o o --dump", Works(|r| dumped(r).dump_operator == ["/conv*"])),

@@ -33,10 +33,11 @@ impl Policy {
 impl FromStr for Policy {
     type Err = TraceError;
 
+    /// Reads a policy's name, in any case.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         Self::ALL
             .into_iter()
-            .find(|policy| policy.name() == text)
+            .find(|policy| policy.name().eq_ignore_ascii_case(text))
             .ok_or_else(|| TraceError::UnknownPolicy(text.to_owned()))
     }
 }
@@ -55,6 +56,7 @@ mod tests {
     fn a_policy_is_read_back_from_its_name_and_an_unknown_one_is_refused_with_all_names() {
         for policy in Policy::ALL {
             assert_eq!(policy.to_string().parse::<Policy>().expect("its own name"), policy);
+            assert_eq!(policy.name().to_uppercase().parse::<Policy>().expect("its own name"), policy);
         }
         let error = "lossy".parse::<Policy>().expect_err("not a policy").to_string();
         assert_eq!(error, "unknown policy 'lossy'; it is lossless, discard or overwrite");
