@@ -70,7 +70,7 @@ fn produce(producers: u64, subject: &Subject) {
             });
         }
     });
-    subject.buffer.flush().expect("it is there");
+    subject.buffer.flush().expect("it is not destroyed");
     assert_eq!(subject.checked.load(Ordering::Relaxed), RECORDS, "all of them");
     assert_eq!(subject.buffer.statistics().panics, 0, "all of them right");
 }

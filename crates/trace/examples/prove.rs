@@ -112,7 +112,7 @@ fn draw(random: &mut Random, left: u64) -> Scenario {
     }
 }
 
-/// Runs a scenario; gives how many records it emitted.
+/// Runs a scenario. Returns the number of records that it emitted.
 fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     let seen = Arc::new(Mutex::new(Seen { next: vec![0; scenario.threads as usize], ..Seen::default() }));
     let sees = Arc::clone(&seen);
@@ -129,7 +129,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     };
     let buffer =
         Buffer::create(options, move |batch| check(batch, &mut sees.lock().expect("no check fails"), lossless))
-            .expect("the options make sense");
+            .expect("the options are valid");
     let emitted: [AtomicU64; KINDS] = Default::default();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -148,7 +148,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     });
     let before = buffer.statistics().total();
     assert_eq!(before.emitted, before.delivered + before.dropped + before.waiting, "{seed}: {scenario:?}");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let statistics = buffer.statistics();
     let seen = seen.lock().expect("no check fails");
     for kind in 0..KINDS {
@@ -161,7 +161,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     }
     assert_eq!((statistics.panics, seen.gaps), (0, 0), "{seed}: {scenario:?}");
     if let Some(file) = file {
-        let recovery = recover(&file).expect("it is a buffer").recovery;
+        let recovery = recover(&file).expect("it is the file of a buffer").recovery;
         let total = statistics.total();
         assert_eq!((recovery.records, recovery.damage), (0, Vec::new()), "{seed}: {scenario:?}");
         assert_eq!((recovery.delivered, recovery.dropped), (total.delivered, total.dropped), "{seed}: {scenario:?}");
@@ -242,7 +242,7 @@ fn produce_on_this_thread(
             drop(buffer.reserve(OURS, kind as u16, length).expect("it fits"));
         }
         if random.one_in(20_000) {
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
         }
     }
     for (all, these) in emitted.iter().zip(counts) {
@@ -250,18 +250,18 @@ fn produce_on_this_thread(
     }
 }
 
-/// Does what others may do to a buffer meanwhile.
+/// Does what other threads may do to a buffer meanwhile.
 fn disturb(buffer: &Buffer, mut random: Random, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         match random.below(16) {
-            0..8 => buffer.flush().expect("it is there"),
-            // However short the time is, what was asked for goes on.
+            0..8 => buffer.flush().expect("it is not destroyed"),
+            // However short the time is, the delivery continues.
             8..10 => drop(buffer.flush_within(Duration::from_micros(random.below(100)))),
             10..15 => {
                 let total = buffer.statistics().total();
                 assert_eq!(total.emitted, total.delivered + total.dropped + total.waiting);
             }
-            _ => buffer.assign(&CallbackThread::create("another")).expect("it is there"),
+            _ => buffer.assign(&CallbackThread::create("another")).expect("it is not destroyed"),
         }
     }
 }

@@ -1,12 +1,30 @@
 //! Records, and the buffers that they wait in.
 //!
-//! *In a library* that has something to tell: ask [`wanted`], and [`emit`] a record. Where nobody listens that costs one
-//! relaxed load and one branch.
+//! *In a library* that records what it does: check [`wanted`], and [`emit`] a record. If no context is started for its kind,
+//! that costs one relaxed load and one branch.
 //!
-//! *In an application* that wants to know: create a [`Buffer`] with a callback and a [`Context`], configure the kinds that
-//! are of interest, start it.
+//! *In an application* that reads the records: create a [`Buffer`] with a callback and a [`Context`], configure the kinds
+//! that it is to trace, and start it.
 //!
-//! What is in a buffer is delivered when its process exits, and survives in a file when it is killed ([`recover`]).
+//! Records in a buffer are delivered when the process exits. In a buffer with a file they survive if the process is killed:
+//! [`recover`] reads them back.
+//!
+//! # Rooms
+//!
+//! Each folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `context` | which kinds are traced into which buffers; emitting through contexts; markers, ranges and counters |
+//! | `buffer` | the public handle, emitting, delivery, callback threads; in `state`, where the records of a buffer are |
+//! | `process` | when the process forks and exits |
+//! | `file` | a buffer's memory in a file, and recovery |
+//! | `chunk` | a buffer's memory, and how records lie in it |
+//! | `sync` | atomics and the memory barrier, real or loom's |
+//! | `error` | what can be wrong |
+//! | `record` | headers, kinds, names, and one struct per kind of record |
+//!
+//! # Example
 //!
 //! ```
 //! use opscope_trace::{Buffer, BufferOptions, Context, Kind, Operations};

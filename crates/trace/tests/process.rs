@@ -29,7 +29,7 @@ fn start(scenario: &str, file: &Path) -> Child {
 }
 
 /// What a scenario printed until it ended, as the lines that begin with a colon.
-fn told(mut child: Child) -> Vec<String> {
+fn output(mut child: Child) -> Vec<String> {
     let mut text = String::new();
     child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it is text");
     child.wait().expect("it was started");
@@ -52,7 +52,7 @@ fn quiet_buffer(file: Option<&Path>) -> Buffer {
         file: file.map(Path::to_owned),
         ..BufferOptions::default()
     };
-    Buffer::create(options, |batch| println!("::got {}", batch.records().count())).expect("the options make sense")
+    Buffer::create(options, |batch| println!("::got {}", batch.records().count())).expect("the options are valid")
 }
 
 fn emit(buffer: &Buffer, numbers: std::ops::Range<u64>) {
@@ -77,7 +77,7 @@ fn the_process_of_a_scenario() {
                 println!("::called back");
                 std::process::exit(0);
             });
-            emit(&buffer.expect("the options make sense"), 0..1);
+            emit(&buffer.expect("the options are valid"), 0..1);
             loop {
                 std::thread::park();
             }
@@ -87,8 +87,7 @@ fn the_process_of_a_scenario() {
             emit(&quick, 0..10);
             let (release, held) = std::sync::mpsc::channel::<()>();
             let options = BufferOptions { thread: CallbackThread::create("stuck"), ..BufferOptions::default() };
-            let stuck =
-                Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options make sense");
+            let stuck = Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options are valid");
             emit(&stuck, 0..1);
             let late = shutdown(Duration::from_millis(300));
             println!("::late {}\n::stuck {}", late.len(), late == [stuck.id()]);
@@ -131,12 +130,12 @@ fn the_process_of_a_scenario() {
                 delivered += batch.len();
                 println!("::{delivered}");
             });
-            emit(&buffer.expect("the options make sense"), 0..u64::MAX);
+            emit(&buffer.expect("the options are valid"), 0..u64::MAX);
         }
         Ok("ended") => {
             let buffer = quiet_buffer(Some(&file));
             emit(&buffer, 0..100);
-            buffer.destroy().expect("it is there");
+            buffer.destroy().expect("it is not destroyed");
         }
         other => panic!("there is no scenario {other:?}"),
     }
@@ -155,21 +154,21 @@ fn fork() {
             }
         })
     };
-    let goes_on = |from: u64| {
+    let emits_on = |from: u64| {
         while count.load(Ordering::SeqCst) < from + 1000 {
             std::thread::yield_now();
         }
     };
-    goes_on(0);
+    emits_on(0);
     // SAFETY: the child uses this library, the allocator and standard output only, which are made for it.
     match unsafe { libc::fork() } {
         0 => {
             assert_eq!(buffer.statistics().total().emitted, 0, "the child's buffer is empty");
             emit(&buffer, 0..7);
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
             let total = buffer.statistics().total();
             println!("::child {} {}", total.emitted, total.delivered);
-            buffer.destroy().expect("it is there");
+            buffer.destroy().expect("it is not destroyed");
             println!("::child is done");
             std::process::exit(0);
         }
@@ -178,11 +177,11 @@ fn fork() {
             // SAFETY: `child` is this process's child, and `status` is a place for an int.
             unsafe { libc::waitpid(child, &mut status, 0) };
             println!("::status {status}");
-            goes_on(count.load(Ordering::SeqCst));
+            emits_on(count.load(Ordering::SeqCst));
             done.store(true, Ordering::SeqCst);
             emitting.join().expect("it emits to the end");
             emit(&buffer, 0..3);
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
             assert_eq!(buffer.statistics().total().delivered, count.load(Ordering::SeqCst) + 3);
             println!("::parent is done");
             std::process::exit(0);
@@ -191,17 +190,17 @@ fn fork() {
 }
 
 /// A fork while another thread is within its callback, and one while another thread waits for room: the child gets a buffer
-/// that works or is destroyed, at once; the parent goes on where it was.
+/// that works or is destroyed, at once; the parent continues.
 fn fork_while_others_are_within() {
     let (entered, enters) = std::sync::mpsc::channel();
     let (release, held) = std::sync::mpsc::channel::<()>();
     let options = BufferOptions { size: Bytes::new(512), watermark: Bytes::new(8), ..BufferOptions::default() };
     let buffer = Buffer::create(options, move |_| {
-        entered.send(()).expect("the test waits");
+        entered.send(()).expect("the test receives");
         // Released for good once the parent has forked.
         let _ = held.recv();
     })
-    .expect("the options make sense");
+    .expect("the options are valid");
     let others = buffer.clone();
     let emitting = std::thread::spawn(move || emit(&others, 0..1000));
     enters.recv().expect("the first record is called back");
@@ -221,7 +220,7 @@ fn fork_while_others_are_within() {
             println!("::status {status}");
             drop(release);
             emitting.join().expect("it gets its room");
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
             println!("::parent {}", buffer.statistics().total().delivered);
             std::process::exit(0);
         }
@@ -235,7 +234,7 @@ fn forks_in_a_storm() {
     let buffer = Buffer::create(options, move |batch| {
         counted.fetch_add(batch.len(), Ordering::SeqCst);
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -264,7 +263,7 @@ fn forks_in_a_storm() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let total = buffer.statistics().total();
     let callbacks = count.load(Ordering::SeqCst);
     println!("::lost {}", total.emitted - total.delivered + callbacks - total.delivered);
@@ -285,9 +284,9 @@ fn fork_in_a_callback() {
             }
         }
     })
-    .expect("the options make sense");
+    .expect("the options are valid");
     emit(&buffer, 0..1);
-    buffer.destroy().expect("it is there");
+    buffer.destroy().expect("it is not destroyed");
     println!("::done");
     std::process::exit(0);
 }
@@ -311,9 +310,9 @@ fn fork_in_a_callback_that_reads_on() {
             }
         }
     })
-    .expect("the options make sense");
+    .expect("the options are valid");
     emit(&buffer, 0..100);
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     println!("::done");
     std::process::exit(0);
 }
@@ -325,10 +324,10 @@ fn fork_during_a_reservation(file: &Path) {
         let payloads: Vec<u8> = batch.records().flat_map(|record| record.payload().to_vec()).collect();
         println!("::got {payloads:?}");
     })
-    .expect("the options make sense");
+    .expect("the options are valid");
     // The thread has a chunk from here on, so that the record is built in it.
     emit(&buffer, 0..1);
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let mut record = buffer.reserve(OURS, 1, 2).expect("there is room");
     record[0] = 7;
     // SAFETY: as above.
@@ -343,69 +342,73 @@ fn fork_during_a_reservation(file: &Path) {
         println!("::status {status}");
     }
     record.commit().expect("there is room");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     std::process::exit(0);
 }
 
 #[test]
 fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
-    assert_eq!(told(start("exit", Path::new(""))), ["got 1000"]);
+    assert_eq!(output(start("exit", Path::new(""))), ["got 1000"]);
 }
 
 #[test]
 fn a_callback_may_end_the_process() {
-    assert_eq!(told(start("exit in a callback", Path::new(""))), ["called back"]);
+    assert_eq!(output(start("exit in a callback", Path::new(""))), ["called back"]);
 }
 
 #[test]
 fn the_child_of_a_fork_starts_with_an_empty_buffer_that_works_and_the_parent_keeps_its_own() {
-    let told = told(start("fork", Path::new("")));
+    let output = output(start("fork", Path::new("")));
     for line in ["got 7", "child 7 7", "child is done", "status 0", "parent is done"] {
-        assert!(told.contains(&line.to_owned()), "{line}: {told:?}");
+        assert!(output.contains(&line.to_owned()), "{line}: {output:?}");
     }
 }
 
 #[test]
 fn a_fork_while_another_thread_is_in_its_callback_and_one_waits_for_room_leaves_both_processes_going() {
-    let told = told(start("fork while others are within", Path::new("")));
-    assert_eq!(told, ["child true", "status 0", "parent 1000"], "the child's buffer is destroyed, as it is documented");
+    let output = output(start("fork while others are within", Path::new("")));
+    assert_eq!(
+        output,
+        ["child true", "status 0", "parent 1000"],
+        "the child's buffer is destroyed, as it is documented"
+    );
 }
 
 #[test]
 fn forks_in_the_middle_of_anything_harm_neither_the_parent_nor_the_child() {
-    assert_eq!(told(start("forks in a storm", Path::new(""))), ["lost 0"]);
+    assert_eq!(output(start("forks in a storm", Path::new(""))), ["lost 0"]);
 }
 
 #[test]
 fn a_callback_may_fork() {
-    assert_eq!(told(start("fork in a callback", Path::new(""))), ["status 0", "done"]);
+    assert_eq!(output(start("fork in a callback", Path::new(""))), ["status 0", "done"]);
 }
 
 #[test]
 fn the_child_of_a_fork_in_a_callback_may_read_the_batch() {
-    assert_eq!(told(start("fork in a callback that reads on", Path::new(""))), ["status 0", "done"]);
+    assert_eq!(output(start("fork in a callback that reads on", Path::new(""))), ["status 0", "done"]);
 }
 
 #[test]
 fn a_record_that_is_being_built_at_a_fork_is_finished_by_both_processes() {
-    let folder = tempfile::tempdir().expect("there is a place for files");
-    let told = told(start("fork during a reservation", &folder.path().join("records")));
-    assert_eq!(told, ["got [0, 0, 0, 0, 0, 0, 0, 0]", "got [5, 8]", "status 0", "got [7, 9]"]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = output(start("fork during a reservation", &folder.path().join("records")));
+    assert_eq!(output, ["got [0, 0, 0, 0, 0, 0, 0, 0]", "got [5, 8]", "status 0", "got [7, 9]"]);
 }
 
 #[test]
 fn every_record_of_a_killed_process_is_in_the_file() {
-    let folder = tempfile::tempdir().expect("there is a place for files");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("records");
     let mut child = start("killed", &file);
-    let mut told = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
     for _ in 0..4 {
-        told.by_ref().find(|line| line.contains("::emitted")).expect("each thread says so");
+        lines.by_ref().find(|line| line.contains("::emitted")).expect("each thread says so");
     }
     child.kill().expect("it runs");
     child.wait().expect("it was started");
 
-    let recovered = recover(&file).expect("it is a buffer");
+    let recovered = recover(&file).expect("it is the file of a buffer");
     assert_eq!(recovered.recovery.damage, []);
     assert_eq!((recovered.recovery.records, recovered.recovery.dropped), (12_001, 0));
     assert_eq!(recovered.recovery.process, child.id());
@@ -429,18 +432,18 @@ fn every_record_of_a_killed_process_is_in_the_file() {
 
 #[test]
 fn a_process_killed_while_it_delivers_loses_nothing_between_its_last_callback_and_its_last_record() {
-    let folder = tempfile::tempdir().expect("there is a place for files");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     for round in 0..5 {
         let file = folder.path().join(format!("records-{round}"));
         let mut child = start("killed while it delivers", &file);
-        let mut told = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
         for _ in 0..50 + round * 37 {
-            told.next().expect("it goes on until it is killed");
+            lines.next().expect("it continues until it is killed");
         }
         child.kill().expect("it runs");
         child.wait().expect("it was started");
 
-        let recovered = recover(&file).expect("it is a buffer");
+        let recovered = recover(&file).expect("it is the file of a buffer");
         assert_eq!(recovered.recovery.damage, []);
         let numbers: Vec<u64> = recovered.records().map(|record| number(&record)).collect();
         let first = recovered.recovery.delivered;
@@ -453,22 +456,22 @@ fn a_process_killed_while_it_delivers_loses_nothing_between_its_last_callback_an
 
 #[test]
 fn a_buffer_that_ended_in_order_leaves_a_file_that_says_so() {
-    let folder = tempfile::tempdir().expect("there is a place for files");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("records");
-    assert_eq!(told(start("ended", &file)), ["got 100"]);
-    let recovered = recover(&file).expect("it is a buffer");
+    assert_eq!(output(start("ended", &file)), ["got 100"]);
+    let recovered = recover(&file).expect("it is the file of a buffer");
     assert!(recovered.recovery.ended);
     assert_eq!((recovered.recovery.records, recovered.recovery.delivered), (0, 100));
 }
 
 #[test]
 fn a_file_that_exists_is_never_overwritten() {
-    let folder = tempfile::tempdir().expect("there is a place for files");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("precious");
     std::fs::write(&file, "precious").expect("it can be written");
     let options = BufferOptions { file: Some(file.clone()), ..BufferOptions::default() };
     Buffer::create(options, |_| ()).expect_err("the file is there already");
-    assert_eq!(std::fs::read(file).expect("it is there"), b"precious");
+    assert_eq!(std::fs::read(file).expect("it is not destroyed"), b"precious");
 }
 
 #[test]
@@ -480,19 +483,19 @@ fn a_thread_that_ends_leaves_its_records_and_gives_its_room_back() {
         policy: Policy::Discard,
         ..BufferOptions::default()
     };
-    let buffer = Buffer::create(options, move |batch| sender.send(batch.len()).expect("the test listens"))
-        .expect("it makes sense");
+    let buffer = Buffer::create(options, move |batch| sender.send(batch.len()).expect("the test receives"))
+        .expect("the options are valid");
     for thread in 0..200 {
         let buffer = buffer.clone();
         std::thread::spawn(move || emit(&buffer, thread..thread + 1)).join().expect("it emits");
     }
     emit(&buffer, 200..512);
     assert_eq!(buffer.statistics().total().dropped, 0, "200 threads that are gone hold nothing");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(receiver.try_iter().sum::<u64>(), 512);
 }
 
 #[test]
 fn a_shutdown_delivers_what_it_can_and_names_the_buffers_that_were_not_done() {
-    assert_eq!(told(start("shutdown", Path::new(""))), ["got 10", "late 1", "stuck true", "refused true"]);
+    assert_eq!(output(start("shutdown", Path::new(""))), ["got 10", "late 1", "stuck true", "refused true"]);
 }

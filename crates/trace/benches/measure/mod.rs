@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-/// Something to be measured: its name, and a function that does it once and gives the cost of it in the bench's unit.
+/// Something to be measured: its name, and a function that does it once and returns its cost in the bench's unit.
 pub struct Contender<'a> {
     name: &'static str,
     run: Box<dyn FnMut() -> f64 + 'a>,
@@ -49,7 +49,7 @@ impl Measured {
 /// The costs of all contenders, in their order.
 pub fn measured<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]) -> [Measured; N] {
     for contender in &mut contenders {
-        // Once for nothing: page faults, branch predictors, clocks.
+        // Not counted: page faults, branch predictors, clocks.
         (contender.run)();
     }
     let mut samples: [Vec<f64>; N] = [const { Vec::new() }; N];

@@ -49,12 +49,12 @@ impl Subject {
             }
             count.fetch_add(batch.len(), Ordering::Relaxed);
         })
-        .expect("the options make sense");
+        .expect("the options are valid");
         let context = Context::create();
         for kind in [Kind::OperatorDispatch, Kind::Marker] {
             context.configure(kind, Operations::All, &buffer).expect("it is free");
         }
-        context.start().expect("it is there");
+        context.start().expect("it is not destroyed");
         Self { buffer, context, checked }
     }
 }

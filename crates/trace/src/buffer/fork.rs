@@ -128,7 +128,7 @@ impl SharedBuffer {
     fn reset_after_fork(&self, locked: &mut Protected) {
         let destroyed = locked.state.is_destroyed() || locked.callback.is_none();
         let Ok(region) = Region::anonymous(Geometry::for_size(self.options().size.get())) else {
-            // Without memory the buffer takes no records and says so.
+            // Without memory the buffer is destroyed: it returns an error for each record.
             locked.state.set_destroyed();
             locked.ended = true;
             return;

@@ -1,4 +1,4 @@
-//! When the callback thread is told to look at a buffer, and which thread that is.
+//! When the callback thread looks at a buffer, and which thread that is.
 
 use std::sync::{Arc, MutexGuard};
 

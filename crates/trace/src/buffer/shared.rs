@@ -51,7 +51,7 @@ pub(crate) struct Protected {
     pub(super) forks: u64,
     /// The threads that wait for room.
     pub(super) room_waiters: usize,
-    /// The number of times that threads were told of room.
+    /// The number of times that waiting threads were notified of room.
     pub(super) room_made: u64,
     /// The threads that wait for a flush or the end.
     pub(super) flush_waiters: usize,

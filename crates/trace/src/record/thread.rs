@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Correlation, CorrelationId, ExternalId, ThreadId};
-use crate::TraceError;
 
 thread_local! {
     static THREAD: Cell<ThreadId> = const { Cell::new(ThreadId(0)) };
@@ -53,13 +52,10 @@ pub fn push_external(id: ExternalId) {
     BELOW.with_borrow_mut(|below| below.push(EXTERNAL.replace(id)));
 }
 
-/// Pops the topmost external id off the calling thread's stack and returns it.
-///
-/// # Errors
-/// When the stack is empty.
-pub fn pop_external() -> Result<ExternalId, TraceError> {
-    let below = BELOW.with_borrow_mut(Vec::pop).ok_or(TraceError::NoExternalId)?;
-    Ok(EXTERNAL.replace(below))
+/// Pops the topmost external id off the calling thread's stack and returns it, or `None` if the stack is empty.
+pub fn pop_external() -> Option<ExternalId> {
+    let below = BELOW.with_borrow_mut(Vec::pop)?;
+    Some(EXTERNAL.replace(below))
 }
 
 /// Forgets the thread's number after a fork: the child's thread has another one.
