@@ -17,9 +17,9 @@ mod deliver;
 mod destroy;
 mod emit;
 mod flush;
-#[allow(unsafe_code)]
-mod fork;
 mod options;
+#[allow(unsafe_code)]
+mod process_events;
 mod registry;
 #[cfg(not(loom))]
 #[allow(unsafe_code)]
@@ -39,8 +39,8 @@ use std::time::Duration;
 
 pub use batch::{Batch, Records};
 pub use callback_thread::{CallbackThread, on_callback_thread_creation};
-pub(crate) use fork::prepare as prepare_for_forks;
 pub use options::BufferOptions;
+pub(crate) use process_events::register as register_for_process_events;
 pub(crate) use registry::destroy_all;
 #[cfg(not(loom))]
 pub use reservation::Reservation;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::state::BufferState;
 use super::writer::OwnWriter;
-use super::{Batch, BufferOptions, CallbackThread, Statistics, clock, fork, registry};
+use super::{Batch, BufferOptions, CallbackThread, Statistics, clock, process_events, registry};
 use crate::TraceError;
 use crate::chunk::{Geometry, MAX_SIZE, Region};
 use crate::file;
@@ -67,7 +67,7 @@ impl SharedBuffer {
         check(&options)?;
         barrier::prepare();
         clock::first_clocks();
-        fork::prepare()?;
+        process_events::register()?;
         let id = BufferId(NEXT.fetch_add(1, Ordering::Relaxed));
         let geometry = Geometry::for_size(options.size.get());
         let region = match &options.file {

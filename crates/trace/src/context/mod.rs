@@ -6,7 +6,7 @@
 
 mod emit;
 mod markers;
-mod process;
+mod process_events;
 mod registry;
 mod routes;
 mod thread_routes;
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 pub use emit::{emit, wanted};
 pub use markers::{Range, counter, mark, mark_named, range, range_named};
-pub use process::shutdown;
+pub use process_events::shutdown;
 
 use crate::TraceError;
 use crate::buffer::Buffer;
@@ -34,7 +34,7 @@ impl Context {
     /// Creates a context without services. It is not started.
     pub fn create() -> Self {
         // An error is returned by `configure`, before the context can have any effect.
-        let _ = process::prepare();
+        let _ = process_events::register();
         Self { id: registry::add() }
     }
 
@@ -50,7 +50,7 @@ impl Context {
     /// When the context already has this kind, the kind does not have an operation, or the buffer is destroyed or serves
     /// another context. The context is unchanged then.
     pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
-        process::prepare()?;
+        process_events::register()?;
         let operations = operation_bits(kind, operations)?;
         let shared = buffer.shared();
         if shared.is_destroyed() {

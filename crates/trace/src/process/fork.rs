@@ -10,16 +10,16 @@ pub(crate) trait HeldLocks {
 }
 
 /// Takes a room's locks.
-type Lock = fn() -> Box<dyn HeldLocks>;
+pub(super) type LockRoom = fn() -> Box<dyn HeldLocks>;
 
 /// What takes the locks of each room, in the order in which they were registered.
-static ROOMS: Mutex<Vec<Lock>> = Mutex::new(Vec::new());
+static ROOMS: Mutex<Vec<LockRoom>> = Mutex::new(Vec::new());
 
 /// All locks that a fork holds.
 struct AllLocks {
     /// The room that was registered last comes first.
     rooms: Vec<Box<dyn HeldLocks>>,
-    _list: MutexGuard<'static, Vec<Lock>>,
+    _list: MutexGuard<'static, Vec<LockRoom>>,
 }
 
 thread_local! {
@@ -27,9 +27,8 @@ thread_local! {
     static HELD: RefCell<Option<AllLocks>> = const { RefCell::new(None) };
 }
 
-/// Registers a room whose locks every fork holds. The locks of the room that was registered last are taken first, so a room
-/// registers after the rooms whose locks it takes while it holds its own.
-pub(crate) fn hold_across_forks(lock: Lock) -> io::Result<()> {
+/// Registers a room whose locks every fork holds. The locks of the room that was registered last are taken first.
+pub(super) fn hold_across_forks(lock: LockRoom) -> io::Result<()> {
     static REGISTERED: OnceLock<i32> = OnceLock::new();
     // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is never unloaded
     // while functions are registered.
@@ -58,7 +57,7 @@ extern "C" fn after_in_child() {
     }
 }
 
-fn rooms() -> MutexGuard<'static, Vec<Lock>> {
+fn rooms() -> MutexGuard<'static, Vec<LockRoom>> {
     // No code panics in the middle of a change.
     ROOMS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 //! The parent's buffers stay as they are. The child's are empty, in memory, and work; its callback threads start again
 //! with the first record.
 
-use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::callback_thread::{Worker, WorkerQueue, deadlock, hooks};
@@ -12,7 +12,7 @@ use super::shared::Protected;
 use super::state::BufferState;
 use super::{SharedBuffer, Statistics, thread_writers};
 use crate::chunk::{Geometry, Region};
-use crate::process::{HeldLocks, call_at_exit, hold_across_forks};
+use crate::process::{HeldLocks, Registration};
 use crate::record::{name, thread};
 use crate::{TraceError, file};
 
@@ -23,17 +23,11 @@ const TIMEOUT_AT_EXIT: Duration = Duration::from_secs(5);
 /// the child: the callback's thread is the parent's.
 const TIMEOUT_AT_FORK: Duration = Duration::from_millis(100);
 
-/// Registers for forks and the exit of the process, once.
-pub(crate) fn prepare() -> Result<(), TraceError> {
-    static ERROR: OnceLock<Option<std::io::ErrorKind>> = OnceLock::new();
-    let register =
-        || hold_across_forks(|| Box::new(BufferLocks::take())).and_then(|()| call_at_exit(deliver_at_exit)).err();
-    match *ERROR.get_or_init(|| register().map(|error| error.kind())) {
-        None => Ok(()),
-        Some(kind) => {
-            Err(TraceError::System { what: "notification of forks and of the process's exit", source: kind.into() })
-        }
-    }
+static REGISTRATION: Registration = Registration::new(|| Box::new(BufferLocks::take()), deliver_at_exit);
+
+/// Registers the buffers for forks and the exit of the process, once.
+pub(crate) fn register() -> Result<(), TraceError> {
+    REGISTRATION.ensure()
 }
 
 extern "C" fn deliver_at_exit() {
