@@ -78,6 +78,6 @@ pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationGuard, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord,
     ExternalId, Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations,
-    PlanId, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, all_names, correlate, current_correlation,
-    current_thread, intern, name_text, new_correlation, pop_external, push_external,
+    PlanId, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, correlate, current_correlation,
+    current_thread, intern, name_text, pop_external, push_external,
 };

@@ -30,13 +30,11 @@ pub use ids::{
 };
 pub use kind::{Kind, Operation, Operations};
 pub use marker::{MarkerOperation, MarkerRecord};
-pub use name::{NameId, all_names, intern, name_text};
+pub use name::{NameId, intern, name_text};
 pub use record_ref::RecordRef;
 pub use retirement::RetirementRecord;
 pub use run::RunRecord;
-pub use thread::{
-    CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
-};
+pub use thread::{CorrelationGuard, correlate, current_correlation, current_thread, pop_external, push_external};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

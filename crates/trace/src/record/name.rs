@@ -40,12 +40,7 @@ pub fn name_text(id: NameId) -> Option<Arc<str>> {
     lock().as_ref()?.texts.get(index).cloned()
 }
 
-/// Returns every text that has a number so far, in the order of the numbers.
-pub fn all_names() -> Vec<(NameId, Arc<str>)> {
-    names_after(NameId(0))
-}
-
-/// Returns every text with a number above this one.
+/// Returns every text with a number above this one, in the order of the numbers.
 pub(crate) fn names_after(last: NameId) -> Vec<(NameId, Arc<str>)> {
     let names = lock();
     let texts = names.iter().flat_map(|names| names.texts.iter().skip(last.0 as usize).cloned());
@@ -90,7 +85,7 @@ mod tests {
         assert_ne!(first, second);
         assert_eq!(intern("first text of this test"), first);
         assert_eq!(name_text(second).as_deref(), Some("second text of this test"));
-        assert!(all_names().contains(&(first, "first text of this test".into())));
+        assert!(names_after(NameId(0)).contains(&(first, "first text of this test".into())));
         assert_eq!(name_text(NameId(0)), None);
     }
 }

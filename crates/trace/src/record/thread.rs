@@ -42,7 +42,7 @@ pub fn correlate() -> CorrelationGuard {
 }
 
 /// Returns a correlation id that was not used in this process before.
-pub fn new_correlation() -> CorrelationId {
+fn new_correlation() -> CorrelationId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     CorrelationId(NEXT.fetch_add(1, Ordering::Relaxed))
 }
