@@ -16,7 +16,7 @@ const OURS: Category = Category(9);
 const SCENARIO: &str = "OPSCOPE_TRACE_SCENARIO";
 const FILE: &str = "OPSCOPE_TRACE_FILE";
 
-/// Starts this very program with a scenario instead of the tests.
+/// Starts this program with a scenario instead of the tests.
 fn start(scenario: &str, file: &Path) -> Child {
     Command::new(std::env::current_exe().expect("a test is a program"))
         .args(["--exact", "the_process_of_a_scenario", "--ignored", "--nocapture", "--test-threads=1"])
@@ -28,7 +28,7 @@ fn start(scenario: &str, file: &Path) -> Child {
         .expect("it starts")
 }
 
-/// What a scenario printed until it ended, as the lines that begin with a colon.
+/// Returns the lines with two colons that a scenario printed until it ended.
 fn output(mut child: Child) -> Vec<String> {
     let mut text = String::new();
     child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it is text");
@@ -44,7 +44,7 @@ fn number(record: &RecordRef<'_>) -> u64 {
     u64::from_le_bytes(record.payload()[..8].try_into().expect("8 bytes"))
 }
 
-/// A buffer that delivers only when it is made to, and then prints how many records it got.
+/// A buffer that delivers only when it is flushed or destroyed, and then prints the number of records.
 fn quiet_buffer(file: Option<&Path>) -> Buffer {
     let options = BufferOptions {
         size: Bytes::mib(1),
@@ -143,7 +143,7 @@ fn the_process_of_a_scenario() {
 
 fn fork() {
     let buffer = quiet_buffer(None);
-    // Another thread emits before, during and after the fork, so that it comes in the middle of that.
+    // Another thread emits before, during and after the fork.
     let (done, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let emitting = {
         let (others, done, count) = (buffer.clone(), Arc::clone(&done), Arc::clone(&count));
@@ -154,12 +154,12 @@ fn fork() {
             }
         })
     };
-    let emits_on = |from: u64| {
+    let wait_for_1000_after = |from: u64| {
         while count.load(Ordering::SeqCst) < from + 1000 {
             std::thread::yield_now();
         }
     };
-    emits_on(0);
+    wait_for_1000_after(0);
     // SAFETY: the child uses this library, the allocator and standard output only, which are made for it.
     match unsafe { libc::fork() } {
         0 => {
@@ -177,7 +177,7 @@ fn fork() {
             // SAFETY: `child` is this process's child, and `status` is a place for an int.
             unsafe { libc::waitpid(child, &mut status, 0) };
             println!("::status {status}");
-            emits_on(count.load(Ordering::SeqCst));
+            wait_for_1000_after(count.load(Ordering::SeqCst));
             done.store(true, Ordering::SeqCst);
             emitting.join().expect("it emits to the end");
             emit(&buffer, 0..3);

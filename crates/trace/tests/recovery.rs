@@ -24,7 +24,7 @@ fn file() -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_no_buffer_is_refused_with_its_reason() {
+fn a_file_that_is_not_a_buffers_is_refused_with_its_reason() {
     assert!(matches!(recover(Path::new("/nonexistent")), Err(RecoverError::Read { .. })));
     assert!(matches!(recover_bytes(b""), Err(RecoverError::NotABuffer)));
     assert!(matches!(recover_bytes(&[7; 5000]), Err(RecoverError::NotABuffer)));
@@ -38,7 +38,7 @@ fn a_file_that_is_no_buffer_is_refused_with_its_reason() {
 }
 
 #[test]
-fn what_damage_took_is_said_and_what_it_left_is_given() {
+fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
     let mut bytes = file();
     let whole = recover_bytes(&bytes).expect("it is the file of a buffer");
     assert_eq!((whole.recovery.records, whole.recovery.damage.len()), (200, 0));

@@ -231,7 +231,7 @@ fn a_lossless_buffer_gives_every_record_once_and_in_order_whatever_the_lengths()
 }
 
 #[test]
-fn senseless_sizes_and_records_are_refused() {
+fn invalid_sizes_and_records_are_refused() {
     let options = |size, watermark| BufferOptions {
         size: Bytes::new(size),
         watermark: Bytes::new(watermark),

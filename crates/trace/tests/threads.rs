@@ -22,7 +22,7 @@ fn emit(buffer: &Buffer, thread: u64, number: u64) -> Result<(), TraceError> {
     buffer.emit_bytes(OURS, (number % 3) as u16, &(thread << 32 | number).to_le_bytes())
 }
 
-/// Counts what comes and checks that each thread's numbers come in order, without a gap.
+/// Checks that each thread's numbers come in order and without a gap.
 fn check_order(batch: &Batch<'_>, next: &mut BTreeMap<u64, u64>) {
     for record in batch.records() {
         let word = u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
@@ -33,7 +33,7 @@ fn check_order(batch: &Batch<'_>, next: &mut BTreeMap<u64, u64>) {
 }
 
 #[test]
-fn crowds_of_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
+fn many_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
     for (threads, size, watermark) in [(64, 4096, 48), (64, 4096, 4096), (64, 8, 8), (7, 512, 0), (64, 65_536, 1000)] {
         let next = Arc::new(Mutex::new(BTreeMap::new()));
         let check = Arc::clone(&next);
@@ -113,7 +113,7 @@ fn a_flush_delivers_what_any_thread_emitted_before() {
 }
 
 #[test]
-fn a_flush_with_a_timeout_says_when_it_is_over_and_emits_on() {
+fn a_flush_with_a_timeout_ends_with_it_and_the_delivery_continues() {
     let (release, held) = channel::<()>();
     let buffer = Buffer::create(BufferOptions { thread: CallbackThread::create("slow"), ..options(4096, 4096) }, {
         move |_| held.recv().expect("the test releases it")
@@ -245,11 +245,11 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
     }
 }
 
-/// The name and the id of a callback's thread, and the numbers of the records that it got there.
+/// The name and the id of a callback's thread, and the numbers of the records that the callback received.
 type Delivered = (Option<String>, thread::ThreadId, Vec<u64>);
 
-/// A buffer that tells on which thread it delivers what.
-fn telling(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
+/// A buffer that reports what it delivers on which thread.
+fn reporting(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options, move |batch| {
         let word = |record: RecordRef<'_>| u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
@@ -262,7 +262,7 @@ fn telling(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
 
 #[test]
 fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one() {
-    let [(first, of_first), (second, of_second)] = [(); 2].map(|()| telling(options(4096, 24)));
+    let [(first, of_first), (second, of_second)] = [(); 2].map(|()| reporting(options(4096, 24)));
     for (number, buffer) in [(0, &first), (10, &second), (20, &first), (30, &second)] {
         (number..number + 3).for_each(|number| emit(buffer, 0, number).expect("there is room"));
         // One batch is delivered before the next one is begun, so that each has the three records of its watermark.
@@ -278,9 +278,9 @@ fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one
 #[test]
 fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_it() {
     let created = CallbackThread::create("created");
-    let with = || telling(BufferOptions { thread: created.clone(), ..options(4096, 16) });
+    let with = || reporting(BufferOptions { thread: created.clone(), ..options(4096, 16) });
     let [(first, of_first), (second, of_second)] = [with(), with()];
-    let (other, of_other) = telling(options(4096, 16));
+    let (other, of_other) = reporting(options(4096, 16));
     for buffer in [&first, &second, &other] {
         (0..100).for_each(|number| emit(buffer, 0, number).expect("it waits for room"));
         buffer.flush().expect("it is not destroyed");
@@ -300,7 +300,7 @@ fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_
 
 #[test]
 fn several_buffers_that_are_assigned_to_one_thread_are_delivered_by_it_from_then_on() {
-    let buffers = [(); 3].map(|()| telling(options(4096, 4096)));
+    let buffers = [(); 3].map(|()| reporting(options(4096, 4096)));
     for (buffer, _) in &buffers {
         emit(buffer, 0, 0).expect("there is room");
         buffer.flush().expect("it is not destroyed");

@@ -14,6 +14,14 @@ use crate::record::Category;
 /// [`commit`](Self::commit), it is not emitted.
 ///
 /// A record that the same thread emits meanwhile comes before it.
+///
+/// It stays on the thread that began it:
+///
+/// ```compile_fail,E0277
+/// fn send(reservation: opscope_trace::Reservation<'static>) {
+///     std::thread::spawn(move || drop(reservation));
+/// }
+/// ```
 pub struct Reservation<'a> {
     buffer: Arc<SharedBuffer>,
     header: u64,
