@@ -53,7 +53,7 @@ impl BufferState {
         memory.word(head::DELIVERED).store(START as u64, Ordering::Relaxed);
         slot.lease = Some(ChunkLease { chunk, granted, enqueued: 0, idle: false });
         // SAFETY: the caller has the lock, the slot's thread is not writing, and the chunk was free. A writer uses its chunk
-        // while its limit is above 0, and the limit is 0 when the region goes.
+        // while its limit is above 0, and every limit is revoked before the region goes.
         unsafe { slot.writer.begin_chunk(memory.detach()) };
         true
     }

@@ -136,8 +136,9 @@ impl BufferState {
     /// Drops the state in the child of a fork. Its memory stays if the forking thread still uses it: if the fork was made in
     /// a callback (`delivering`), or while a record was being built.
     pub(crate) fn abandon(mut self, delivering: bool) {
-        self.slots.iter().for_each(|slot| slot.writer.revoke_limit());
         let reserved = self.slots.iter().any(|slot| slot.reserved);
+        // The other threads are the parent's, so there is no waiting for them.
+        self.slots.drain(..).for_each(|slot| slot.writer.revoke_limit());
         // A record must not be built in the parent's file. On failure the memory goes, and using it faults.
         let is_private = !reserved || self.region.make_private().is_ok();
         if (delivering || reserved) && is_private {
@@ -147,6 +148,13 @@ impl BufferState {
 
     fn share(&self) -> usize {
         self.region.geometry().share
+    }
+}
+
+impl Drop for BufferState {
+    /// Locks every thread out: the region goes now.
+    fn drop(&mut self) {
+        self.lock_all_out();
     }
 }
 

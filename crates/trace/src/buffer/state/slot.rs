@@ -35,7 +35,7 @@ pub(super) struct ChunkLease {
 }
 
 /// A slot whose thread is not writing without the lock: the calling thread's own slot, the shared one, or one that was
-/// locked out. It stays so until the lock is released.
+/// locked out. It stays so until the lock is released, and the calling thread's own slot while a record is being built in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QuietSlot(usize);
 
