@@ -82,7 +82,7 @@ fn main() {
             }),
         ],
     );
-    // Last: its collector thread runs from here on.
+    // The last one, because its collector thread runs from here on.
     fastrace::set_reporter(fastrace::collector::ConsoleReporter, fastrace::collector::Config::default());
     measured(
         31,

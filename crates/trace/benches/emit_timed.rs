@@ -32,7 +32,7 @@ fn main() {
     let start = &Barrier::new(2);
     let (go, asked) = std::sync::mpsc::channel::<()>();
     let (send_cost, cost_of_other) = std::sync::mpsc::channel::<f64>();
-    // Of the buffer's size: what is emitted goes to memory that no cache near the processor holds.
+    // As large as the buffer: records go to memory that no cache near the processor holds.
     let mut region = vec![0u64; (8 << 20) / 8];
     let mut at = 0;
     let [single, floor, clock, double, ..] = std::thread::scope(|scope| {

@@ -15,7 +15,7 @@ use subject::{Subject, record};
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
 fn main() {
-    // The same placement for both: who asks on one processor, who answers on another.
+    // The same placement for both: the caller on one processor, the other thread on another.
     run_on(0);
     let buffers = [64 << 10, 8 << 20, 256 << 20].map(|size| {
         let options = BufferOptions { size: Bytes::new(size), watermark: Bytes::new(size), ..BufferOptions::default() };
@@ -77,7 +77,7 @@ fn flush_one((subject, number): &mut (Subject, u64)) -> f64 {
     start.elapsed().as_nanos() as f64 / 1e3
 }
 
-/// Two threads that wake each other by a mutex and a condition variable, which are a futex each.
+/// Measures two threads that wake each other by a mutex and a condition variable, which are a futex each.
 struct RoundTrip(Arc<(Mutex<u64>, Condvar)>);
 
 impl RoundTrip {

@@ -1,4 +1,4 @@
-//! How much memory does a buffer take when all of it is in use, whatever the records?
+//! How much memory does a full buffer take, for records of different lengths and kinds?
 
 mod measure;
 
@@ -10,7 +10,7 @@ const MIB: f64 = (1 << 20) as f64;
 fn main() {
     let start = resident();
     title("resident MiB of a buffer after it was filled four times");
-    // Each with the length of its records, and how many of a kind come one after the other.
+    // Each with the length of its records, and the number of equal kinds in a row.
     for (case, size, length, run) in [
         ("resident memory, 64 MiB, 64-byte records", 64 << 20, 64, 64),
         ("resident memory, 64 MiB, 8-byte records", 64 << 20, 8, 64),

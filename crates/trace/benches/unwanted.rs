@@ -13,7 +13,7 @@ use subject::Subject;
 const BATCH: u64 = 100_000;
 
 fn main() {
-    // Other kinds are wanted: this is not a program in which everything is off.
+    // Other kinds are traced: this is not a program in which everything is off.
     let subject = Subject::start(BufferOptions::default());
     title("ns per record of a kind that is not traced");
     let [ours, _, _, floor] = measured(
