@@ -1,8 +1,8 @@
 use std::iter::FusedIterator;
+use std::sync::OnceLock;
 
-use opscope_clock::Calibration;
+use opscope_clock::{Calibration, ClockPair};
 
-use super::clock::first_clocks;
 use super::state::{NextBatch, Piece};
 use crate::chunk::{Cursor, Taken};
 use crate::record::{BufferId, Bytes, RecordRef};
@@ -111,4 +111,11 @@ impl Records<'_> {
             self.piece = Some(piece);
         }
     }
+}
+
+/// Returns the moment from which ticks are counted, for [`Calibration`]: that of the first call, when the first buffer is
+/// created.
+pub(super) fn first_clocks() -> ClockPair {
+    static FIRST: OnceLock<ClockPair> = OnceLock::new();
+    *FIRST.get_or_init(ClockPair::now)
 }

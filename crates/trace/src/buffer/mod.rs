@@ -2,54 +2,46 @@
 //!
 //! A record's way, from top to bottom; most records end at the second step:
 //!
-//! 1. [`Buffer::emit_bytes`], or `emit` of the room above, finds the thread's writer (`thread_writers`).
-//! 2. The writer writes the record into the thread's chunk, without a lock (`writer`).
+//! 1. [`Buffer::emit_bytes`], or `emit` of the room above, finds the thread's writer (`emit::thread_writers`).
+//! 2. The writer writes the record into the thread's chunk, without a lock (`state::writer`).
 //! 3. Where there is more to do than writing, the buffer's lock is taken (`emit`), and the record appended under it
-//!    (`state`).
-//! 4. When a callback is due, the buffer is put on its callback thread's list (`schedule`), which takes the next batch and
-//!    calls the callback (`deliver`).
+//!    (`state::append`).
+//! 4. When a callback is due, the buffer is put on its callback thread's list (`delivery::schedule`). That thread takes the
+//!    next batch (`state::batch`) and calls the callback (`delivery`).
+//!
+//! `shared` is what all handles of a buffer share; it holds the lock.
 
 #[allow(unsafe_code)]
 mod batch;
-mod callback_thread;
-mod clock;
-mod deliver;
-mod destroy;
-mod emit;
-mod flush;
+mod delivery;
+#[allow(unsafe_code)]
+pub(crate) mod emit;
 mod options;
 #[allow(unsafe_code)]
 mod process_events;
 mod registry;
-#[cfg(not(loom))]
-#[allow(unsafe_code)]
-mod reservation;
-mod schedule;
 mod shared;
 #[allow(unsafe_code)]
 pub(crate) mod state;
 mod statistics;
-#[allow(unsafe_code)]
-pub(crate) mod thread_writers;
-#[allow(unsafe_code)]
-pub(crate) mod writer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use batch::{Batch, Records};
-pub use callback_thread::{CallbackThread, on_callback_thread_creation};
+pub use delivery::{CallbackThread, on_callback_thread_creation};
+#[cfg(not(loom))]
+pub use emit::Reservation;
 pub use options::BufferOptions;
 pub(crate) use process_events::register as register_for_process_events;
 pub(crate) use registry::destroy_all;
-#[cfg(not(loom))]
-pub use reservation::Reservation;
 pub(crate) use shared::SharedBuffer;
 pub use statistics::{KindStatistics, Statistics};
 
 use crate::TraceError;
 use crate::chunk::header_word;
 use crate::record::{BufferId, Category, Record};
+use emit::thread_writers;
 
 /// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
 /// [`destroy`](Self::destroy).

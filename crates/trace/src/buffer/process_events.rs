@@ -6,11 +6,12 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::callback_thread::{Worker, WorkerQueue, deadlock, hooks};
+use super::delivery::{Worker, WorkerQueue, deadlock, hooks};
+use super::emit::thread_writers;
 use super::registry::{self, Registry};
 use super::shared::Protected;
 use super::state::BufferState;
-use super::{SharedBuffer, Statistics, thread_writers};
+use super::{SharedBuffer, Statistics};
 use crate::chunk::{Geometry, Region};
 use crate::process::{HeldLocks, Registration};
 use crate::record::{name, thread};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::SharedBuffer;
-use super::callback_thread::Worker;
+use super::delivery::Worker;
 use crate::record::BufferId;
 
 #[derive(Default)]

@@ -3,9 +3,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::state::BufferState;
-use super::writer::OwnWriter;
-use super::{Batch, BufferOptions, CallbackThread, Statistics, clock, process_events, registry};
+use super::batch::first_clocks;
+use super::state::{BufferState, OwnWriter};
+use super::{Batch, BufferOptions, CallbackThread, Statistics, process_events, registry};
 use crate::TraceError;
 use crate::chunk::{Geometry, MAX_SIZE, Region};
 use crate::file;
@@ -66,7 +66,7 @@ impl SharedBuffer {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         check(&options)?;
         barrier::prepare();
-        clock::first_clocks();
+        first_clocks();
         process_events::register()?;
         let id = BufferId(NEXT.fetch_add(1, Ordering::Relaxed));
         let geometry = Geometry::for_size(options.size.get());

@@ -1,7 +1,7 @@
 use super::routes::{current_version, traces};
 use super::thread_routes::with_routes;
 use crate::TraceError;
-use crate::buffer::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
+use crate::buffer::emit::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
 use crate::chunk::header_word;
 use crate::record::{Category, Kind, Operation, Record};
 

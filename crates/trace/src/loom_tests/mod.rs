@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use loom::sync::{Condvar, Mutex};
 
-use crate::buffer::state::{Appended, BufferState, NextBatch};
-use crate::buffer::writer::OwnWriter;
+use crate::buffer::state::{Appended, BufferState, NextBatch, OwnWriter};
 use crate::chunk::{Cursor, Geometry, Policy, Region, header_word};
 use crate::record::{Category, ThreadId};
 

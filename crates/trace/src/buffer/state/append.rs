@@ -1,6 +1,6 @@
 use super::BufferState;
 use super::slot::QuietSlot;
-use crate::buffer::writer::OwnWriter;
+use super::writer::OwnWriter;
 
 /// What became of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Who leases which chunk, and how much room it is granted.
 
 use super::slot::{ChunkLease, QuietSlot, SHARED};
+use super::writer::OwnWriter;
 use super::{BufferState, ChunkState};
-use crate::buffer::writer::OwnWriter;
 use crate::chunk::{START, head};
 use crate::sync::Ordering;
 

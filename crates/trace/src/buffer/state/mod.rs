@@ -16,6 +16,7 @@ mod flush;
 mod lease;
 mod pending;
 mod slot;
+mod writer;
 
 use std::collections::VecDeque;
 
@@ -28,6 +29,7 @@ use counts::Counts;
 use flush::Flushes;
 use pending::PendingSpan;
 use slot::{SHARED, ThreadSlot};
+pub(crate) use writer::{OwnWriter, Writer};
 
 /// Where the records of a buffer are, and how much room is left.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::BufferState;
-use crate::buffer::writer::{OwnWriter, Writer};
+use super::writer::{OwnWriter, Writer};
 use crate::chunk::Fill;
 use crate::record::ThreadId;
 use crate::sync::{Ordering, barrier};

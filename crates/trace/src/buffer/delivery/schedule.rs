@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use super::shared::Protected;
-use super::{CallbackThread, SharedBuffer};
+use super::CallbackThread;
 use crate::TraceError;
+use crate::buffer::SharedBuffer;
+use crate::buffer::shared::Protected;
 
 impl SharedBuffer {
     /// Puts the buffer on its callback thread's list. The thread is woken after the lock is released, because it needs the
     /// lock first.
-    pub(super) fn schedule(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
+    pub(in crate::buffer) fn schedule(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if !std::mem::replace(&mut locked.scheduled, true) {
             let thread = locked.callback_thread.clone();
             drop(locked);
@@ -18,14 +19,14 @@ impl SharedBuffer {
     }
 
     /// As [`schedule`](Self::schedule), if a callback became due.
-    pub(super) fn schedule_if_due(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
+    pub(in crate::buffer) fn schedule_if_due(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if locked.state.take_callback_due() {
             self.schedule(locked);
         }
     }
 
     /// Moves the buffer to another callback thread.
-    pub(super) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
+    pub(in crate::buffer) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
         // Without the lock: a hook for the creation of threads may use the buffer.
         thread.serve(self)?;
         let mut locked = self.lock();

@@ -1,7 +1,7 @@
 //! The threads that call callbacks.
 
-pub(super) mod deadlock;
-pub(super) mod hooks;
+pub(in crate::buffer) mod deadlock;
+pub(in crate::buffer) mod hooks;
 mod worker;
 
 use std::fmt;
@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub use hooks::on_callback_thread_creation;
-pub(super) use worker::{Worker, WorkerQueue};
+pub(in crate::buffer) use worker::{Worker, WorkerQueue};
 
-use super::{SharedBuffer, registry};
 use crate::TraceError;
+use crate::buffer::{SharedBuffer, registry};
 
 /// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl CallbackThread {
     }
 
     /// Starts the thread if it is not running. From now on this buffer may be scheduled on it.
-    pub(super) fn serve(&self, buffer: &Arc<SharedBuffer>) -> Result<(), TraceError> {
+    pub(in crate::buffer) fn serve(&self, buffer: &Arc<SharedBuffer>) -> Result<(), TraceError> {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         worker.start(&mut queue)?;
@@ -57,18 +57,18 @@ impl CallbackThread {
     }
 
     /// Starts the thread if it is not running, as in the child of a fork. After a failure the next record tries again.
-    pub(super) fn ensure_running(&self) {
+    pub(in crate::buffer) fn ensure_running(&self) {
         let worker = &self.handle.0;
         let _ = worker.start(&mut worker.lock());
     }
 
     /// Removes this buffer from the thread.
-    pub(super) fn stop_serving(&self, buffer: &Arc<SharedBuffer>) {
+    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<SharedBuffer>) {
         self.handle.0.lock().remove(buffer);
     }
 
     /// Lets the thread look at a buffer.
-    pub(super) fn schedule(&self, buffer: Arc<SharedBuffer>) {
+    pub(in crate::buffer) fn schedule(&self, buffer: Arc<SharedBuffer>) {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         let _ = worker.start(&mut queue);

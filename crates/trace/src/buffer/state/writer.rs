@@ -55,7 +55,7 @@ impl OwnWriter {
         Self { writer, _thread: PhantomData }
     }
 
-    pub(super) fn writer(&self) -> &Arc<Writer> {
+    pub(in crate::buffer) fn writer(&self) -> &Arc<Writer> {
         &self.writer
     }
 
@@ -90,7 +90,7 @@ impl Writer {
     /// The calling thread has the writer's [`OwnWriter`]. `fence` is `barrier::light`, or `barrier::none` if
     /// `barrier::is_one_sided` returned true before.
     #[inline(always)]
-    pub(super) unsafe fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
+    pub(in crate::buffer) unsafe fn try_append(&self, header: u64, payload: &[u8], fence: impl Fn()) -> bool {
         self.busy.store(1, Ordering::Relaxed);
         fence();
         let limit = self.limit.load(Ordering::Relaxed);

@@ -1,3 +1,10 @@
+//! Delivering: when a callback becomes due, who calls it, and the end of a buffer.
+
+mod callback_thread;
+mod destroy;
+mod flush;
+mod schedule;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -5,6 +12,9 @@ use super::shared::Callback;
 use super::state::NextBatch;
 use super::{Batch, SharedBuffer};
 use crate::file;
+
+pub use callback_thread::{CallbackThread, on_callback_thread_creation};
+pub(super) use callback_thread::{Worker, WorkerQueue, deadlock, hooks};
 
 impl SharedBuffer {
     /// Makes the next callback, on the callback thread. `batch` is lent for its memory.

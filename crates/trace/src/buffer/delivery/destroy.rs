@@ -1,21 +1,21 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::SharedBuffer;
 use super::callback_thread::deadlock;
-use super::shared::Protected;
+use crate::buffer::SharedBuffer;
+use crate::buffer::shared::Protected;
 use crate::{TraceError, file};
 
 impl SharedBuffer {
     /// Destroys the buffer and waits until everything is delivered.
-    pub(super) fn destroy(self: &Arc<Self>) -> Result<(), TraceError> {
+    pub(in crate::buffer) fn destroy(self: &Arc<Self>) -> Result<(), TraceError> {
         self.begin_destroy()?;
         self.await_end(None);
         Ok(())
     }
 
     /// Refuses records from now on, and requests that everything in the buffer is delivered.
-    pub(super) fn begin_destroy(self: &Arc<Self>) -> Result<(), TraceError> {
+    pub(in crate::buffer) fn begin_destroy(self: &Arc<Self>) -> Result<(), TraceError> {
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
             return Err(TraceError::BufferDestroyed(self.id()));
@@ -33,7 +33,7 @@ impl SharedBuffer {
     }
 
     /// Waits until everything is delivered. Returns whether it is. It does not wait where it would wait for itself.
-    pub(super) fn await_end(&self, deadline: Option<Instant>) -> bool {
+    pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
         let mut locked = self.lock();
         let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else { return locked.ended };
         while !locked.ended {
@@ -52,7 +52,7 @@ impl SharedBuffer {
     }
 
     /// Ends a destroyed buffer that has delivered everything.
-    pub(super) fn end(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
+    pub(in crate::buffer) fn end(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         locked.ended = true;
         file::note_end(locked.state.region(), self.id());
         let thread = locked.callback_thread.clone();

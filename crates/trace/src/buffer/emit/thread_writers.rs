@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
-use super::SharedBuffer;
-use super::writer::{OwnWriter, Writer};
+use crate::buffer::SharedBuffer;
+use crate::buffer::state::{OwnWriter, Writer};
 use crate::record::{BufferId, Kind, Operation, current_thread};
 use crate::sync::barrier;
 
@@ -108,7 +108,7 @@ pub(crate) fn set_kind_shortcut(version: u64, kind: Kind, operations: u64, buffe
 }
 
 /// Drops every writer of this thread, in the child of a fork: they are for the parent's chunks.
-pub(super) fn reset_after_fork() {
+pub(in crate::buffer) fn reset_after_fork() {
     clear_shortcuts();
     // A thread that is being torn down has no writers.
     let _ = WRITERS.try_with(|writers| writers.borrow_mut().list.clear());

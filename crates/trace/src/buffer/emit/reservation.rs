@@ -3,10 +3,10 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::state::Place;
 use super::thread_writers::{ThreadWriter, own_writer};
-use super::{Buffer, SharedBuffer};
 use crate::TraceError;
+use crate::buffer::state::Place;
+use crate::buffer::{Buffer, SharedBuffer};
 use crate::chunk::header_word;
 use crate::record::Category;
 

@@ -1,14 +1,21 @@
-//! The part of emitting that takes the lock.
+//! Emitting: without the lock through the thread's writers, and with it.
+
+#[cfg(not(loom))]
+mod reservation;
+pub(crate) mod thread_writers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use super::callback_thread::deadlock;
+use super::SharedBuffer;
+use super::delivery::deadlock;
 use super::state::Appended;
-use super::{SharedBuffer, thread_writers};
 use crate::TraceError;
 use crate::chunk::Policy;
+
+#[cfg(not(loom))]
+pub use reservation::Reservation;
 
 impl SharedBuffer {
     /// Emits a record with the lock, and follows the policy where there is no room. `active` says whether the context that

@@ -1,13 +1,13 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::SharedBuffer;
 use super::callback_thread::deadlock;
 use crate::TraceError;
+use crate::buffer::SharedBuffer;
 
 impl SharedBuffer {
     /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
-    pub(super) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
+    pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
         // A time too long to be added to the clock is forever.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut locked = self.lock();
@@ -34,7 +34,7 @@ impl SharedBuffer {
     }
 
     /// Requests that everything that was emitted is delivered, and does not wait for it.
-    pub(super) fn flush_later(self: &Arc<Self>) {
+    pub(in crate::buffer) fn flush_later(self: &Arc<Self>) {
         let mut locked = self.lock();
         locked.state.request_flush(false);
         self.schedule(locked);
