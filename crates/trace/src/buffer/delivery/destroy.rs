@@ -1,5 +1,5 @@
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, MutexGuard};
+use std::time::Instant;
 
 use super::callback_thread::deadlock;
 use crate::buffer::SharedBuffer;
@@ -34,21 +34,10 @@ impl SharedBuffer {
 
     /// Waits until everything is delivered. Returns whether it is. It does not wait where it would wait for itself.
     pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
-        let mut locked = self.lock();
+        let locked = self.lock();
         let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else { return locked.ended };
-        while !locked.ended {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return false;
-            }
-            locked.flush_waiters += 1;
-            locked = match left {
-                Some(left) => self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.done.wait(locked).unwrap_or_else(PoisonError::into_inner),
-            };
-            locked.flush_waiters -= 1;
-        }
-        true
+        drop(locked);
+        self.wait_until(deadline, |locked| locked.ended)
     }
 
     /// Ends a destroyed buffer that has delivered everything.
