@@ -103,8 +103,8 @@ fn a_cut_file_of_a_buffer_ends_well_only_if_every_record_is_there() {
 fn a_file_that_is_no_buffer_is_refused_by_name() {
     let place = Workplace::new();
     place.write("text", "these are no records, and there is nothing that could be recovered of them");
-    recover(&place, &["text"]).refused(2, &["text: this is no buffer of opscope"]);
-    recover(&place, &["nowhere"]).refused(2, &["nowhere could not be read"]);
-    recover(&place, &["."]).refused(2, &["could not be read"]);
+    recover(&place, &["text"]).refused(2, &["text: this is not the file of a buffer"]);
+    recover(&place, &["nowhere"]).refused(2, &["cannot read nowhere"]);
+    recover(&place, &["."]).refused(2, &["cannot read ."]);
     recover(&place, &[]).refused(2, &["<FILE>"]);
 }

@@ -8,12 +8,12 @@ use opscope_model::{
     Capabilities, EngineError, Fidelity, Instrument, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::Graph;
-use opscope_trace::records::{CopyOperation, EngineCallOperation};
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord,
-    KernelIndex, Kind, MemoryId, ModelId, Operation, Operations, Record, RunRecord, ThreadId, TraceError,
+    KernelIndex, Kind, MemoryId, Operation, Operations, PlanId, Record, RunRecord, ThreadId, TraceError,
     current_correlation, current_thread,
 };
+use opscope_trace::{CopyOperation, EngineCallOperation};
 
 use crate::recording::{
     Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
@@ -280,7 +280,7 @@ impl Instrument for Profiler {
 struct ProfiledRun<'a> {
     profiler: &'a Profiler,
     run: opscope_trace::RunId,
-    plan: ModelId,
+    plan: PlanId,
     operation: Operation,
     correlation: Correlation,
     /// Stands for the start of a run that fails, because such a run has no times of its own.
@@ -296,7 +296,7 @@ impl RunObserver for ProfiledRun<'_> {
     fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
         self.profiler.emit(&DispatchRecord {
             run: self.run,
-            model: self.plan,
+            plan: self.plan,
             start,
             end,
             correlation: self.correlation,
@@ -314,7 +314,7 @@ impl RunObserver for ProfiledRun<'_> {
         let (start, end) = outcome.unwrap_or_else(|_| (self.observed, Ticks::now()));
         self.profiler.emit(&RunRecord {
             run: self.run,
-            model: self.plan,
+            plan: self.plan,
             start,
             end,
             correlation: self.correlation,
@@ -328,7 +328,7 @@ impl RunObserver for ProfiledRun<'_> {
 
 impl Known {
     /// The number of a plan; its names are written when it is met first.
-    fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> ModelId {
+    fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> PlanId {
         // The plan of the last run is the likeliest.
         let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
         let number = met.unwrap_or_else(|| {
@@ -337,7 +337,7 @@ impl Known {
             self.plans.push(Arc::clone(run.kernels));
             plan
         });
-        ModelId(number as u64)
+        PlanId(number as u64)
     }
 
     /// Writes the name of the calling thread when it is met first: it knows more of its name than others do.

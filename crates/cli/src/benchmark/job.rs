@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use opscope::benchmark::{self, Instrumentation, Job, Repetition, run_name};
 use opscope::profile::{Format, ProfilerOptions, Switches};
-use opscope::trace::{Bytes, Policy};
+use opscope::trace::Bytes;
 use opscope::verify::VerifyOptions;
 
 use super::dump;
 use crate::exit::Failure;
-use crate::options::{BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory, RecordPolicy};
+use crate::options::{BenchmarkRequest, InstrumentChoice, OutputFormat, ProfilerSwitches, RecordMemory};
 
 /// `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
 fn cache_directory() -> Option<PathBuf> {
@@ -102,11 +102,7 @@ pub fn profiler_options(switches: Option<&ProfilerSwitches>, memory: &RecordMemo
         options.watermark = Bytes::new(watermark.0);
     }
     if let Some(policy) = memory.policy {
-        options.when_full = match policy {
-            RecordPolicy::Lossless => Policy::Lossless,
-            RecordPolicy::Discard => Policy::Discard,
-            RecordPolicy::Overwrite => Policy::Overwrite,
-        };
+        options.when_full = policy;
     }
     options
 }

@@ -3,11 +3,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use opscope::model::LoadBudget;
+use opscope::trace::Policy;
 use opscope::verify::Verify;
 
 use super::dump::DumpArguments;
 use super::feed::FeedArguments;
-use super::profiler::{Bytes, RecordPolicy};
+use super::profiler::{Bytes, policy_parser};
 use super::request::{OutputFormat, Percent};
 
 pub(super) const MODEL: &str = "Model and input";
@@ -76,8 +77,8 @@ pub struct BenchmarkArguments {
     #[arg(long, value_name = "SIZE", help_heading = INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
     /// What happens when it is full
-    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = INSTRUMENTS)]
-    pub profiler_policy: Option<RecordPolicy>,
+    #[arg(long, value_parser = policy_parser(), ignore_case = true, value_name = "POLICY", help_heading = INSTRUMENTS)]
+    pub profiler_policy: Option<Policy>,
     /// Write every output of every operator; needs --output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]

@@ -20,7 +20,7 @@ pub use arguments::truth;
 pub use dump::{DumpArguments, DumpFormat, DumpPolicy, DumpSide};
 pub use environment::Environment;
 pub use feed::FeedArguments;
-pub use profiler::{ProfilerSwitches, RecordMemory, RecordPolicy};
+pub use profiler::{ProfilerSwitches, RecordMemory};
 pub use request::{BenchmarkRequest, DebugServer, Inputs, InstrumentChoice, NoteKind, OutputFormat, PureData};
 pub use resolve::{resolve, threads};
 pub use shapes::{ShapeChoice, ShapeSet};

@@ -1,5 +1,8 @@
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use opscope::trace::Policy;
+
 use super::refusal::Refusal;
 use super::request::{Note, NoteKind};
 
@@ -83,18 +86,19 @@ pub struct RecordMemory {
     /// How much waits before it is written.
     pub watermark: Option<Bytes>,
     /// What happens when it is full.
-    pub policy: Option<RecordPolicy>,
+    pub policy: Option<Policy>,
 }
 
-/// What happens to a new record when the memory is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum RecordPolicy {
-    /// It waits until there is room.
-    Lossless,
-    /// It is dropped, and counted.
-    Discard,
-    /// The oldest records are dropped, and counted.
-    Overwrite,
+/// Reads what happens to a new record when the memory is full, and lists the choices in the help.
+pub(super) fn policy_parser() -> impl TypedValueParser<Value = Policy> {
+    let choices = Policy::ALL.map(|policy| {
+        PossibleValue::new(policy.name()).help(match policy {
+            Policy::Lossless => "It waits until there is room",
+            Policy::Discard => "It is dropped, and counted",
+            Policy::Overwrite => "The oldest records are dropped, and counted",
+        })
+    });
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<Policy>())
 }
 
 /// A number of bytes, at least one.

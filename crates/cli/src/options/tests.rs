@@ -4,6 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
+use opscope::trace::Policy;
 use opscope::verify::Verify;
 use proptest::prelude::*;
 
@@ -100,12 +101,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("profiler-option", "task-time=off", "m.onnx -o o -pf", Works(|r| !profiler(r).switches.dispatches)),
     ("profiler-size", "8M", "m.onnx -o o -pf", Works(|r| profiler(r).memory.size == Some(Bytes(8 << 20)))),
     ("profiler-watermark", "64K", "m.onnx -o o -pf", Works(|r| profiler(r).memory.watermark == Some(Bytes(65536)))),
-    (
-        "profiler-policy",
-        "discard",
-        "m.onnx -o o -pf",
-        Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
-    ),
+    ("profiler-policy", "discard", "m.onnx -o o -pf", Works(|r| profiler(r).memory.policy == Some(Policy::Discard))),
     ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
     ("dump-operator", "/conv*", "m.onnx -o o --dump", Works(|r| dumped(r).dump_operator == ["/conv*"])),
     ("dump-type", "Conv", "m.onnx -o o --dump", Works(|r| dumped(r).dump_type == ["Conv"])),

@@ -1,11 +1,11 @@
 //! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
 //! filled up to a multiple of 8.
 
-use opscope_trace::records::{CopyOperation, EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, MarkerRecord, Record,
     RunRecord,
 };
+use opscope_trace::{CopyOperation, EngineCallOperation, MarkerOperation};
 use zerocopy::FromBytes;
 
 use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};
@@ -64,7 +64,7 @@ impl Fact {
             DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Dispatch(DispatchFact {
                     run: record.run.0,
-                    plan: record.model.0,
+                    plan: record.plan.0,
                     kernel: record.kernel.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
@@ -73,7 +73,7 @@ impl Fact {
             RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Run(RunFact {
                     run: record.run.0,
-                    plan: record.model.0,
+                    plan: record.plan.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
                     warm_up: record.is_warm_up(),

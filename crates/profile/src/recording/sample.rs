@@ -9,10 +9,10 @@ use opscope_clock::{ClockPair, Ticks, Timestamp};
 use opscope_model::{Attribution, Fidelity, Kernel, KernelId, TensorType};
 use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::DType;
-use opscope_trace::records::MarkerOperation;
+use opscope_trace::MarkerOperation;
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, ModelId,
-    NameId, Record, RunId, RunRecord, ThreadId,
+    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, NameId,
+    PlanId, Record, RunId, RunRecord, ThreadId,
 };
 
 use super::frame::FrameWriter;
@@ -87,7 +87,7 @@ fn put<R: Record>(record: &R, into: &mut Vec<u8>) {
 fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
     DispatchRecord {
         run: RunId(run),
-        model: ModelId(0),
+        plan: PlanId(0),
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         kernel: KernelIndex(kernel),
