@@ -64,10 +64,9 @@ fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure>
         let state = if recording.is_complete() { "complete" } else { "NOT complete" };
         let mut text = String::new();
         let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
-        let said =
-            [&model.path, &model.xxh3, &engine.name, &engine.version, &engine.fidelity].map(|said| shown_text(said));
-        let [model, xxh3, engine, version, fidelity] = said;
-        let _ = writeln!(text, "model {model} ({xxh3}), {engine} {version}, {fidelity}");
+        let said = [&model.path, &model.xxh3, &engine.name, &engine.version].map(|said| shown_text(said));
+        let [model, xxh3, name, version] = said;
+        let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
         for problem in recording.problems() {
             let _ = writeln!(text, "problem: {}", shown_text(problem));
         }

@@ -127,9 +127,8 @@ impl Inspection {
             let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
             let (model, engine) = (&manifest.model, &manifest.engine);
             text += &format!(", {state}\nmodel {} ({}), ", shown_text(&model.path), shown_text(&model.xxh3));
-            let said = [&engine.name, &engine.version, &manifest.fidelity].map(|said| shown_text(said));
-            let [name, version, fidelity] = said;
-            text += &format!("{name} {version}, {fidelity} fidelity\n");
+            let [name, version] = [&engine.name, &engine.version].map(|said| shown_text(said));
+            text += &format!("{name} {version}, {} fidelity\n", manifest.fidelity);
             if manifest.missing_count > 0 {
                 text += &format!("{} tensors are missing; the manifest names them\n", manifest.missing_count);
             }

@@ -24,8 +24,8 @@ pub struct Manifest {
     pub model: ModelEntry,
     /// What ran it.
     pub engine: EngineEntry,
-    /// How faithfully the file was followed: `exact` or `optimised`.
-    pub fidelity: String,
+    /// How faithfully the file was followed.
+    pub fidelity: Fidelity,
     /// What is kept of a tensor: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
     pub contents: String,
     /// How many tensors there are.
@@ -148,7 +148,7 @@ impl Manifest {
             writer: format!("opscope {}", env!("CARGO_PKG_VERSION")),
             model: about.model.clone(),
             engine: EngineEntry { name: about.engine.clone(), version: about.engine_version.clone() },
-            fidelity: about.fidelity.to_string(),
+            fidelity: about.fidelity,
             contents: contents.into(),
             tensors: 0,
             bytes: 0,

@@ -73,7 +73,7 @@ fn every_output_of_every_operator_is_there_under_hostile_names_and_nothing_leave
     }
     let manifest = manifest(&root);
     assert!(manifest.complete);
-    assert_eq!((manifest.tensors, manifest.runs.len(), manifest.fidelity.as_str()), (lines.len() as u64, 2, "exact"));
+    assert_eq!((manifest.tensors, manifest.runs.len(), manifest.fidelity), (lines.len() as u64, 2, Fidelity::Exact));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was written beside the dump");
 }
 

@@ -8,6 +8,7 @@ use opscope::benchmark::{DumpForm, InputWish, Instrumentation, Job, OutputFormat
 use opscope::debug::expression::{TensorRef, Tensors};
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventName, Moment, Queue, Resume};
 use opscope::dump::Request;
+use opscope::model::Fidelity;
 use opscope::profile::{Format, ProfilerOptions};
 use opscope::tensor::{Tensor, npy};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -77,7 +78,7 @@ fn a_dump_holds_what_the_debugger_replaced_and_the_report_counts_the_stop() {
     job.instrumentation =
         Instrumentation::Dump { directory: dump.clone(), request: Box::new(Request::default()), form: DumpForm::Npy };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
-    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity.as_str()), (1, "exact"));
+    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Exact));
 
     let index = std::fs::read_to_string(dump.join("index.jsonl")).unwrap();
     let first: serde_json::Value = serde_json::from_str(index.lines().next().unwrap()).unwrap();
@@ -99,7 +100,7 @@ fn a_profiled_run_stays_optimised_and_is_complete() {
         exports: vec![Format::Csv],
     };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
-    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity.as_str()), (1, "optimised"));
+    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Optimised));
     let account = report.profile.unwrap().account.unwrap();
     assert_eq!(account.runs.measured, 1);
     assert!(report.complete, "{:?}", report.incomplete_because);

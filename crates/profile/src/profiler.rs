@@ -399,7 +399,7 @@ fn manifest(subject: &Subject, options: &ProfilerOptions) -> Manifest {
         engine: EngineInfo {
             name: subject.engine.clone(),
             version: subject.engine_version.clone(),
-            fidelity: subject.fidelity.to_string(),
+            fidelity: subject.fidelity,
             threads: subject.engine_threads,
             concurrent_runs: subject.concurrent_runs,
         },

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
 use opscope::dump::Estimate;
+use opscope::model::Fidelity;
 use opscope::onnx::shown_text;
 use opscope::profile::Column::{Beginnings, Numbers, Words};
 use opscope::profile::TextTable;
@@ -88,7 +89,7 @@ fn head(text: &mut String, report: &Report) {
     } else {
         format!(", {} runs at a time", engine.concurrent_runs)
     };
-    let exact = if engine.fidelity == "exact" { " (these are not the model's times)" } else { "" };
+    let exact = if engine.fidelity == Fidelity::Exact { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
     let _ = writeln!(text, "machine   {}, {} processors", shown_text(&report.machine.cpu), report.machine.processors);
     let peak = report.peak_memory_bytes as f64 / f64::from(1 << 20);

@@ -435,7 +435,7 @@ impl Job {
             engine: EngineSummary {
                 name: session.engine().name().to_owned(),
                 version: session.engine().version().to_owned(),
-                fidelity: session.model().fidelity().to_string(),
+                fidelity: session.model().fidelity(),
                 threads: session.threads().get(),
                 concurrent_runs: self.repetition.concurrent.get(),
             },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use opscope_model::Fidelity;
 use opscope_profile::Account;
 use serde::Serialize;
 
@@ -86,8 +87,8 @@ pub struct EngineSummary {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// `optimised` or `exact`. Exact times are not the model's.
-    pub fidelity: String,
+    /// How faithfully the file was followed. Exact times are not the model's.
+    pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: usize,
     /// Runs at a time.

@@ -6,6 +6,7 @@ mod ranges;
 mod rows;
 mod text;
 
+use opscope_model::Fidelity;
 use serde::Serialize;
 
 /// What this version gives.
@@ -22,7 +23,7 @@ pub struct Account {
     /// The engine's name.
     pub engine: String,
     /// `optimised` or `exact`.
-    pub fidelity: String,
+    pub fidelity: Fidelity,
     /// Whether the recording is complete.
     pub complete: bool,
     /// Which runs count.
