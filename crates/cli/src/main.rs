@@ -11,7 +11,6 @@ mod inspect;
 mod options;
 mod recover;
 mod terminal;
-mod wishes;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use opscope::benchmark::{Goal, Stage, remove_unfinished_places};
+use opscope::benchmark::{Goal, Stage, remove_unfinished_outputs};
 use opscope::onnx::shown_text;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -220,7 +220,7 @@ const CODES: [(i32, i32); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
 fn end(signal: i32, stage: Stage) -> ! {
     if stage.has_no_results() {
-        remove_unfinished_places();
+        remove_unfinished_outputs();
     }
     let _ = writeln!(io::stderr(), "interrupted while {stage}");
     let code = CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code);

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use opscope::Session;
-use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
@@ -102,7 +102,7 @@ fn described(graph: &Graph, kernel: &Kernel, outputs: &[FoundOutput]) -> String 
 
 fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
     if files.is_empty() {
-        return Ok(generate(graph, &concrete_shapes(graph, &ShapeWish::Smallest)?, Data::Random(1))?);
+        return Ok(generate(graph, &concrete_shapes(graph, &ShapeSpec::Smallest)?, Data::Random(1))?);
     }
     files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
 }

@@ -5,9 +5,9 @@
 //! what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper where asked for.
 //!
 //! ```no_run
-//! use opscope::benchmark::{Job, Surroundings};
+//! use opscope::benchmark::{Job, JobHooks};
 //!
-//! let report = Job::new("resnet50.onnx").run(&Surroundings::default())?;
+//! let report = Job::new("resnet50.onnx").run(&JobHooks::default())?;
 //! println!("{} ms", report.measurements[0].compute.mean);
 //! # Ok::<(), opscope::benchmark::JobError>(())
 //! ```

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use opscope::benchmark::{Goal, Job, Repetition, Report, Surroundings};
+use opscope::benchmark::{Goal, Job, JobHooks, Repetition, Report};
 
 /// Runs a small model, and gives the report with what was said after every run.
 fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
@@ -13,12 +13,12 @@ fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
     let mut job = Job::new(model);
     repeat(&mut job.repetition);
     let said = Mutex::new(Vec::new());
-    let surroundings = Surroundings {
+    let hooks = JobHooks {
         cancel: &AtomicBool::new(false),
         stage: &|_| (),
         advanced: &|done, goal| said.lock().unwrap().push((done, goal)),
     };
-    let report = job.run(&surroundings).unwrap();
+    let report = job.run(&hooks).unwrap();
     (report, said.into_inner().unwrap())
 }
 

@@ -12,8 +12,8 @@ use crate::exit::Failure;
 use crate::options::DebugServer;
 use crate::terminal::Messages;
 
-/// A debug server, until this is dropped or the command is interrupted: a run that is stopped then goes on, so that the
-/// command comes to its end.
+/// A debug server, until this is dropped or the command is interrupted. A run that is stopped then continues, so that the
+/// command can end.
 pub struct Attachable {
     server: Arc<Mutex<Option<Server>>>,
     signals: Handle,
@@ -21,14 +21,14 @@ pub struct Attachable {
 }
 
 impl Attachable {
-    /// Starts a server, and says how to attach.
-    pub fn start(wish: &DebugServer, messages: Messages) -> Result<(Debugger, Self), Failure> {
+    /// Starts a server, and prints how to attach.
+    pub fn start(at: &DebugServer, messages: Messages) -> Result<(Debugger, Self), Failure> {
         let log = move |message: &str| messages.warning(message);
-        let failed = |error: std::io::Error| Failure::failed(format!("no debugger can be let in: {error}"));
+        let failed = |error: std::io::Error| Failure::failed(format!("no debugger can attach: {error}"));
         let debugger = Debugger::with_log(log).map_err(failed)?;
-        let listen = wish.path.clone().map_or(Listen::ByProcess, Listen::At);
+        let listen = at.path.clone().map_or(Listen::ByProcess, Listen::At);
         let server = debugger.serve(ServerOptions { listen }).map_err(Failure::failed)?;
-        let address = match &wish.path {
+        let address = match &at.path {
             None => std::process::id().to_string(),
             Some(path) => path.display().to_string(),
         };

@@ -43,8 +43,8 @@ pub fn render(report: &Report, job: &Job, rows: usize) -> String {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
         let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
     }
-    if let Some((directory, _)) = &job.output {
-        let run = shown_path(&directory.join(&report.run));
+    if let Some(output) = &job.output {
+        let run = shown_path(&output.directory.join(&report.run));
         let _ = writeln!(text, "outputs   {run}");
         let _ = writeln!(text, "summary   {run}_summary.json");
     }

@@ -1,6 +1,7 @@
+use opscope_dump::Position;
+
 use super::ProblemKind::{Choice, Conflict, Content, Value};
-use super::captures::Slot;
-use super::field::{Field, Object, Report};
+use super::field::{Field, Object, Report, shortened};
 
 /// One entry of `dump_list`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,7 +35,7 @@ pub struct Excluded {
     /// The operator's type or name.
     pub name: String,
     /// The inputs and outputs that are left out; all of them when there are none.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<Position>,
 }
 
 /// What the rest of the section allows in an entry.
@@ -139,13 +140,16 @@ fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
     items.iter().filter_map(|item| read(item, report)).collect()
 }
 
-fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Slot> {
+fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Position> {
     let mut slots = Vec::new();
     for item in field.items(report).unwrap_or_default() {
         let Some(text) = item.text(report) else { continue };
         match text.parse() {
             Ok(slot) => slots.push(slot),
-            Err(what) => item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on"),
+            Err(_) => {
+                let what = format!("\"{}\" is not an input or output", shortened(text));
+                item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on");
+            }
         }
     }
     slots

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use opscope_dump::{DumpError, Runs};
+use opscope_dump::{DumpError, IoSelection, Runs};
 
 use super::NoteKind;
 use super::ProblemKind::{Conflict, Content, Value};
@@ -15,25 +15,14 @@ pub struct DumpSection {
     pub path: PathBuf,
     /// Which models, and what of each: `dump_list`. Never empty.
     pub models: Vec<DumpedModel>,
-    /// Inputs, outputs or both: `dump_mode`.
-    pub mode: DumpMode,
+    /// Inputs, outputs or both: `dump_mode`. The vendor's workspace does not exist here.
+    pub mode: IoSelection,
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
     /// Which runs: `dump_step`; all when there is none.
     pub runs: Option<Runs>,
     /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
     pub level: DumpLevel,
-}
-
-/// Which side of an operator is captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
-pub enum DumpMode {
-    Input,
-    #[default]
-    Output,
-    /// Both; the vendor's workspace does not exist here.
-    All,
 }
 
 /// What is written of a tensor.
@@ -139,8 +128,8 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     let watcher = says("dump_scene", "watcher");
     let scene = object.get("dump_scene");
 
-    let modes = [("input", DumpMode::Input), ("output", DumpMode::Output), ("all", DumpMode::All)];
-    let mode = object.get("dump_mode").map_or(Some(DumpMode::default()), |field| field.choice(&modes, report));
+    let modes = [("input", IoSelection::Inputs), ("output", IoSelection::Outputs), ("all", IoSelection::All)];
+    let mode = object.get("dump_mode").map_or(Some(IoSelection::default()), |field| field.choice(&modes, report));
     let levels = [("op", DumpLevel::Op), ("kernel", DumpLevel::Kernel), ("all", DumpLevel::All)];
     let level = object.get("dump_level").map_or(Some(DumpLevel::default()), |field| field.choice(&levels, report));
     let content = content(&object, report);
@@ -154,7 +143,7 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     if scene.is_some() && (overflow || single_operators) {
         conflict(&object, "dump_scene", "it stands beside \"dump_debug\" or \"dump_op_switch\", which is on", report);
     }
-    if watcher && mode.is_some_and(|mode| mode != DumpMode::Output) {
+    if watcher && mode.is_some_and(|mode| mode != IoSelection::Outputs) {
         conflict(&object, "dump_scene", "\"watcher\" captures outputs, and \"dump_mode\" says otherwise", report);
     }
     let rules = EntryRules { single_operators, watcher, by_operator: level == Some(DumpLevel::Op) };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::json::Json;
-use super::{Note, NoteKind, Place, Problem, ProblemKind};
+use super::{Location, Note, NoteKind, Problem, ProblemKind};
 use crate::spelling::did_you_mean;
 
 /// What was found so far.
@@ -21,7 +21,7 @@ impl Report {
         what: impl Into<String>,
         right: impl Into<String>,
     ) {
-        self.problems.push(Problem::new(kind, Place::Pointer(pointer.to_owned()), what.into(), right.into()));
+        self.problems.push(Problem::new(kind, Location::Pointer(pointer.to_owned()), what.into(), right.into()));
     }
 
     pub(super) fn warning(&mut self, pointer: &str, text: impl Into<String>) {

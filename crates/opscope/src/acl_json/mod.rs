@@ -4,24 +4,26 @@
 //! of three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
 //! listed as a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
 
-mod captures;
 mod dump_list;
 mod dump_section;
 mod field;
 mod json;
+mod model_names;
 mod no_effect;
 mod problem;
 mod profiler_section;
+mod selected_slots;
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-pub use captures::{Captures, ModelNames, Slot};
 pub use dump_list::{DumpedModel, Excluded, NameRange};
-pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, Statistic};
-pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
+pub use dump_section::{DumpContent, DumpLevel, DumpSection, Statistic};
+pub use model_names::ModelNames;
+pub use problem::{Location, Note, NoteKind, Problem, ProblemKind};
 pub use profiler_section::{HostUsage, ProfilerSection, SampleRate, TaskTime};
+pub use selected_slots::SelectedSlots;
 
 use field::{Field, Report};
 use no_effect::{NoEffect, Rule};
@@ -75,7 +77,7 @@ impl AclConfig {
     /// `opname_range` and their order, and the names in the blacklists.
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         match &self.dump {
-            Some(dump) => captures::check(dump, model),
+            Some(dump) => model_names::check(dump, model),
             None => Ok(Vec::new()),
         }
     }
@@ -119,7 +121,7 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
 
 fn read_text(path: &Path) -> Result<String, Problem> {
     let problem = |what: String, right: &str| {
-        Problem::new(ProblemKind::File, Place::File(path.to_owned()), what, right.to_owned())
+        Problem::new(ProblemKind::File, Location::File(path.to_owned()), what, right.to_owned())
     };
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => problem("there is no such file".to_owned(), "give the path of an acl.json"),

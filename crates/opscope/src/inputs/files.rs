@@ -8,7 +8,7 @@ use opscope_onnx::{Dim, Graph, Value};
 use opscope_tensor::{Tensor, npy, open_regular};
 
 use super::shapes::join;
-use super::{Batch, InputError, ShapeWish, concrete_shapes};
+use super::{Batch, InputError, ShapeSpec, concrete_shapes};
 use crate::machine::available_memory;
 
 /// Files for every input of a model, and how many of them make one run.
@@ -18,7 +18,7 @@ pub struct InputFiles {
     files: Vec<Vec<PathBuf>>,
     /// How many files of each input make one run.
     per_run: usize,
-    /// The shapes to join files to; none where a file is a run of its own and says its shape itself.
+    /// The shapes to join files to; `None` if each file is a run and has its own shape.
     shapes: Vec<Option<Vec<usize>>>,
 }
 
@@ -29,17 +29,17 @@ impl InputFiles {
     ///
     /// # Errors
     /// When numbers do not fit, or the first file of an input does not.
-    pub fn find(graph: &Graph, given: &[PathBuf], wish: &ShapeWish, join: bool) -> Result<Self, InputError> {
+    pub fn find(graph: &Graph, given: &[PathBuf], spec: &ShapeSpec, join: bool) -> Result<Self, InputError> {
         let files = assign(graph, given)?;
         let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files };
-        let wished = match wish {
-            ShapeWish::Smallest => None,
-            _ => Some(concrete_shapes(graph, wish)?),
+        let shapes = match spec {
+            ShapeSpec::Smallest => None,
+            _ => Some(concrete_shapes(graph, spec)?),
         };
         let mut per_run = Vec::new();
         for slot in 0..found.files.len() {
             let input = graph.value(graph.inputs[slot]);
-            let target = match &wished {
+            let target = match &shapes {
                 Some(shapes) => Some(shapes[slot].clone()),
                 None => fixed(input),
             };

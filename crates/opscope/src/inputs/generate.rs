@@ -1,4 +1,4 @@
-//! Made-up inputs.
+//! Generated inputs.
 
 use opscope_onnx::{Attribute, Dim, Graph, Operator, Value};
 use opscope_tensor::{DType, Tensor};
@@ -6,7 +6,7 @@ use opscope_tensor::{DType, Tensor};
 use super::InputError;
 use crate::machine;
 
-/// What made-up inputs hold.
+/// What generated inputs hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Zeros.
@@ -17,10 +17,31 @@ pub enum Data {
     Random(u64),
 }
 
+impl Data {
+    /// Every kind of data; random data with the seed 0.
+    pub const ALL: [Self; 2] = [Self::Zero, Self::Random(0)];
+
+    /// `zero` or `random`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Zero => "zero",
+            Self::Random(_) => "random",
+        }
+    }
+
+    /// The same kind of data with this seed.
+    pub fn with_seed(self, seed: u64) -> Self {
+        match self {
+            Self::Zero => Self::Zero,
+            Self::Random(_) => Self::Random(seed),
+        }
+    }
+}
+
 /// A tensor for every input, of the given shapes.
 ///
 /// # Errors
-/// When an input takes something that cannot be made up, or more than the machine's memory.
+/// When an input takes something that cannot be generated, or more than the machine's memory.
 pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<Tensor>, InputError> {
     let mut random = match data {
         Data::Zero => None,

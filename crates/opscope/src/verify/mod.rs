@@ -15,7 +15,6 @@ mod values;
 mod verification;
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Instant;
 
 use opscope_model::{EngineError, Fidelity, LoadOptions};
@@ -50,23 +49,19 @@ pub struct VerifyOptions {
     pub kept_in: Option<PathBuf>,
 }
 
-impl FromStr for Verify {
-    type Err = UnknownVerify;
+impl Verify {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::On, Self::Off];
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.to_ascii_lowercase().as_str() {
-            "auto" => Ok(Verify::Auto),
-            "on" => Ok(Verify::On),
-            "off" => Ok(Verify::Off),
-            _ => Err(UnknownVerify),
+    /// `auto`, `on` or `off`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::On => "on",
+            Self::Off => "off",
         }
     }
 }
-
-/// A word that says nothing of whether to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is auto, on or off")]
-pub struct UnknownVerify;
 
 /// Compares the session's optimised plan with the exact one, on `inputs`; where those are all of one number, as made-up ones
 /// are, with random numbers in them. `runs` is how many runs will be timed. Returns what came out, and the session to run

@@ -30,7 +30,7 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Runs the engine's own plan, and finds how long the rest may take.
-    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, wish: Verify) -> Self {
+    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, when: Verify) -> Self {
         let mut own = None;
         let mut used = inputs.to_vec();
         if let Some(varied) = varied(inputs) {
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
         }
         let own = own.map_or_else(|| run_until(session, &used, 2, None), Ok);
         let mut search = Self { session, inputs: used, own, deadline: None, skipped: None };
-        if wish == Verify::Auto {
+        if when == Verify::Auto {
             search.limit(runs);
         }
         search

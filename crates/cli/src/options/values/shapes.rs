@@ -1,58 +1,18 @@
 //! Shapes of dynamic inputs: `--dym-shape`, `--dym-shape-range` and their relatives.
 
-use std::fmt;
-use std::num::NonZeroU64;
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::refusal::Refusal;
+use opscope::inputs::{NamedShape, ShapeSpec};
 
-/// How the shapes of dynamic inputs are chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShapeChoice {
-    /// From the inputs that are given; several files may make one batch.
-    FromInputs,
-    /// From each set of input files on its own; files are never joined to a batch.
-    FromEachFile,
-    /// `--dym-batch`: this number for the batch dimension of every input.
-    Batch(NonZeroU64),
-    /// `--dym-hw`: these for the two image dimensions.
-    HeightWidth {
-        /// In pixels.
-        height: NonZeroU64,
-        /// In pixels.
-        width: NonZeroU64,
-    },
-    /// `--dym-shape`, `--dym-dims`: these shapes.
-    Fixed(ShapeSet),
-    /// `--dym-shape-range`: one measurement for each of these, in order.
-    Table(Vec<ShapeSet>),
-}
+use crate::options::refusal::Refusal;
 
-/// Shapes of some of the model's inputs, written `name:1,600;other:1,600`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ShapeSet(pub Vec<NamedShape>);
-
-/// An input's name and its dimensions.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NamedShape {
-    /// The input.
-    pub name: String,
-    /// Its dimensions, each at least 1.
-    pub dims: Vec<u64>,
-}
-
-impl fmt::Display for ShapeSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, NamedShape { name, dims }) in self.0.iter().enumerate() {
-            let dims: Vec<_> = dims.iter().map(u64::to_string).collect();
-            write!(f, "{}{name}:{}", if at == 0 { "" } else { ";" }, dims.join(","))?;
-        }
-        Ok(())
-    }
-}
+/// Shapes of some of the model's inputs.
+type ShapeSet = Vec<NamedShape>;
 
 /// How many sets of shapes a range may stand for.
-pub(super) const MOST_SETS: usize = 10_000;
+const MOST_SETS: usize = 10_000;
 
 const SET: &str = "write the inputs and their dimensions, such as \"data:1,600;info:1,600\"";
 const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
@@ -60,25 +20,25 @@ const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
                      or name a .info file with one such line per set of shapes";
 
 /// Reads `name:1,600;other:1,600`.
-pub(super) fn parse_set(option: &'static str, text: &str) -> Result<ShapeSet, Refusal> {
+pub fn shape_set(option: &'static str, text: &str) -> Result<Vec<NamedShape>, Refusal> {
     let refuse = |what| Refusal::Value { option, what, right: SET };
     let dims = |dims: &str| dims.split(',').map(|dim| number(dim).map(|dim| vec![dim.get()])).collect();
     let inputs = inputs(text, dims).map_err(refuse)?;
-    let one = |(name, dims): (String, Vec<Vec<u64>>)| NamedShape { name, dims: dims.concat() };
-    Ok(ShapeSet(inputs.into_iter().map(one).collect()))
+    let one = |(name, dims): (String, Vec<Vec<usize>>)| NamedShape { name, dims: dims.concat() };
+    Ok(inputs.into_iter().map(one).collect())
 }
 
 /// Reads `height,width`.
-pub(super) fn parse_height_width(text: &str) -> Result<ShapeChoice, Refusal> {
+pub fn height_width(text: &str) -> Result<ShapeSpec, Refusal> {
     let refuse = |what| Refusal::Value { option: "--dym-hw", what, right: "write height and width, such as 224,224" };
     let (height, width) = text.split_once(',').ok_or_else(|| refuse(format!("'{text}' is one number")))?;
     let (height, width) = (number(height).map_err(refuse)?, number(width).map_err(refuse)?);
-    Ok(ShapeChoice::HeightWidth { height, width })
+    Ok(ShapeSpec::HeightWidth(height.get(), width.get()))
 }
 
-/// Reads a range such as `a:1,3,200~224,224-300;b:1~4`, or a `.info` file with one on each line, and gives every set of
+/// Reads a range such as `a:1,3,200~224,224-300;b:1~4`, or a `.info` file with one on each line, and returns every set of
 /// shapes that it stands for, each once: the last dimension varies fastest.
-pub(super) fn parse_range(text: &str) -> Result<Vec<ShapeSet>, Refusal> {
+pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
     let refuse = |what| Refusal::Value { option: "--dym-shape-range", what, right: RANGE };
     if !text.ends_with(".info") {
         return expand_range(text).map_err(refuse);
@@ -104,7 +64,7 @@ fn too_many() -> String {
 }
 
 fn without_repeats(sets: Vec<ShapeSet>) -> Vec<ShapeSet> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     sets.into_iter().filter(|set| seen.insert(set.clone())).collect()
 }
 
@@ -122,7 +82,7 @@ fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
             .iter()
             .rev()
             .map(|(name, dims)| {
-                let mut chosen: Vec<u64> = dims
+                let mut chosen: Vec<usize> = dims
                     .iter()
                     .rev()
                     .map(|choices| {
@@ -136,15 +96,15 @@ fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
             })
             .collect();
         shapes.reverse();
-        ShapeSet(shapes)
+        shapes
     };
     Ok(without_repeats((0..sets).map(set).collect()))
 }
 
 /// Every input's name and the alternatives of each of its dimensions.
-type Alternatives = Vec<(String, Vec<Vec<u64>>)>;
+type Alternatives = Vec<(String, Vec<Vec<usize>>)>;
 
-fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<u64>>, String>) -> Result<Alternatives, String> {
+fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, String>) -> Result<Alternatives, String> {
     let mut inputs: Alternatives = Vec::new();
     for part in text.trim_end_matches(';').split(';') {
         // ONNX names may have a colon in them, as in "input:0".
@@ -160,11 +120,11 @@ fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<u64>>, String>) -> R
     Ok(inputs)
 }
 
-fn choices(dim: &str) -> Result<Vec<u64>, String> {
+fn choices(dim: &str) -> Result<Vec<usize>, String> {
     let mut all = Vec::new();
     for choice in dim.split('-') {
         let bounds: Vec<_> =
-            choice.split('~').map(|bound| number(bound).map(NonZeroU64::get)).collect::<Result<_, _>>()?;
+            choice.split('~').map(|bound| number(bound).map(NonZeroUsize::get)).collect::<Result<_, _>>()?;
         let (first, last, step) = match bounds[..] {
             [single] => (single, single, 1),
             [first, last] => (first, last, 1),
@@ -174,7 +134,7 @@ fn choices(dim: &str) -> Result<Vec<u64>, String> {
         if first > last {
             return Err(format!("'{choice}' ends before it begins"));
         }
-        if (last - first) / step >= MOST_SETS as u64 {
+        if (last - first) / step >= MOST_SETS {
             return Err(too_many());
         }
         all.extend((0..=(last - first) / step).map(|at| first + at * step));
@@ -182,7 +142,7 @@ fn choices(dim: &str) -> Result<Vec<u64>, String> {
     Ok(all)
 }
 
-fn number(text: &str) -> Result<NonZeroU64, String> {
+fn number(text: &str) -> Result<NonZeroUsize, String> {
     let text = text.trim();
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let value = if all_digits { text.parse().ok() } else { None };
@@ -193,17 +153,27 @@ fn number(text: &str) -> Result<NonZeroU64, String> {
 mod tests {
     use super::*;
 
+    /// The set as it is written on the command line.
+    fn written(set: &[NamedShape]) -> String {
+        let shape = |shape: &NamedShape| {
+            let dims: Vec<_> = shape.dims.iter().map(usize::to_string).collect();
+            format!("{}:{}", shape.name, dims.join(","))
+        };
+        set.iter().map(shape).collect::<Vec<_>>().join(";")
+    }
+
     fn table(text: &str) -> Vec<String> {
-        parse_range(text).unwrap_or_else(|error| panic!("{error}")).iter().map(ToString::to_string).collect()
+        let sets = shape_range(text).unwrap_or_else(|error| panic!("{error}"));
+        sets.iter().map(|set| written(set)).collect()
     }
 
     #[test]
     fn names_may_have_colons_and_the_set_is_written_as_it_was_read() {
         for text in ["data:1,600;info:1,600", "input:0:1,3", "/model/x.y:7"] {
-            assert_eq!(parse_set("--dym-shape", text).unwrap().to_string(), text);
+            assert_eq!(written(&shape_set("--dym-shape", text).unwrap()), text);
         }
-        assert_eq!(parse_set("--dym-shape", "input:0:1,3").unwrap().0[0].name, "input:0");
-        assert_eq!(parse_set("--dym-shape", "a: 1, 2;").unwrap().to_string(), "a:1,2");
+        assert_eq!(shape_set("--dym-shape", "input:0:1,3").unwrap()[0].name, "input:0");
+        assert_eq!(written(&shape_set("--dym-shape", "a: 1, 2;").unwrap()), "a:1,2");
     }
 
     #[test]
@@ -224,13 +194,13 @@ mod tests {
         let path = dir.path().join("shapes.info");
         let read = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            parse_range(path.to_str().unwrap())
+            shape_range(path.to_str().unwrap())
         };
         let sets = read("a:1,3;b:2\n\na:2~3,3;b:2\n").unwrap();
-        assert_eq!(sets.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a:1,3;b:2", "a:2,3;b:2", "a:3,3;b:2"]);
+        assert_eq!(sets.iter().map(|set| written(set)).collect::<Vec<_>>(), ["a:1,3;b:2", "a:2,3;b:2", "a:3,3;b:2"]);
         assert!(read("a:1\nb\n").unwrap_err().to_string().contains("line 2: 'b' has no ':'"));
         assert!(read("\n").unwrap_err().to_string().contains("is empty"));
-        assert!(parse_range("/nowhere/x.info").unwrap_err().to_string().contains("No such file"));
+        assert!(shape_range("/nowhere/x.info").unwrap_err().to_string().contains("No such file"));
     }
 
     #[test]
@@ -248,10 +218,10 @@ mod tests {
             ("a:1~101,1~100", "more than 10000 sets"),
             ("a:1~5~0", "'0' is not a dimension"),
         ] {
-            let error = parse_range(text).unwrap_err().to_string();
+            let error = shape_range(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        assert!(parse_set("--dym-shape", "a:1~2").unwrap_err().to_string().contains("'1~2' is not a dimension"));
-        assert!(parse_height_width("224").is_err() && parse_height_width("224,0").is_err());
+        assert!(shape_set("--dym-shape", "a:1~2").unwrap_err().to_string().contains("'1~2' is not a dimension"));
+        assert!(height_width("224").is_err() && height_width("224,0").is_err());
     }
 }

@@ -1,14 +1,14 @@
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use super::arguments::{MODEL, truth};
-use super::refusal::Refusal;
-use super::request::{Inputs, PureData};
-use super::shapes::{self, ShapeChoice};
+use opscope::inputs::{Data, InputSpec, ShapeSpec};
+
+use super::MODEL;
+use crate::options::refusal::Refusal;
+use crate::options::values::{height_width, one_of, shape_range, shape_set, truth};
 
 const SHAPES: &str = "Shapes of dynamic inputs";
 
-/// What a model is fed with, as it stands on the command line of every command that runs one.
+/// The inputs of a model, as they stand on the command line of every command that runs one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct FeedArguments {
@@ -16,8 +16,9 @@ pub struct FeedArguments {
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Option<String>,
     /// What the model is fed with when there is no --input; zero if not given [also: -pdt]
-    #[arg(long, value_enum, ignore_case = true, value_name = "TYPE", help_heading = MODEL)]
-    pub pure_data_type: Option<PureData>,
+    #[arg(long, value_parser = one_of(Data::ALL, |data| data.name()), ignore_case = true, value_name = "TYPE")]
+    #[arg(help_heading = MODEL)]
+    pub pure_data_type: Option<Data>,
     /// The seed of random input; 0 if not given
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub seed: Option<u64>,
@@ -32,7 +33,7 @@ pub struct FeedArguments {
     pub dym_dims: Option<String>,
     /// The batch dimension [also: -db]
     #[arg(long, value_name = "N", help_heading = SHAPES)]
-    pub dym_batch: Option<u64>,
+    pub dym_batch: Option<usize>,
     /// Height and width, such as 224,224 [also: -dhw]
     #[arg(long, value_name = "H,W", help_heading = SHAPES)]
     pub dym_hw: Option<String>,
@@ -47,49 +48,46 @@ pub struct FeedArguments {
 }
 
 impl FeedArguments {
-    /// What the model is fed with.
+    /// The inputs of the model. Several files make a batch, unless each has its own shape.
     ///
     /// # Errors
-    /// When `--input` is no list of files.
-    pub fn inputs(&self) -> Result<Inputs, Refusal> {
+    /// When `--input` is not a list of files.
+    pub fn inputs(&self) -> Result<InputSpec, Refusal> {
         /// As in the original.
         const MOST: usize = 1024;
         let Some(list) = &self.input else {
-            return Ok(Inputs::Generated {
-                data: self.pure_data_type.unwrap_or_default(),
-                seed: self.seed.unwrap_or(0),
-            });
+            return Ok(InputSpec::Generated(
+                self.pure_data_type.unwrap_or(Data::Zero).with_seed(self.seed.unwrap_or(0)),
+            ));
         };
         let refuse = |what| {
             let right = "write files or directories with commas between them, such as a.npy,b.npy";
             Err(Refusal::Value { option: "--input", what, right })
         };
-        let files: Vec<PathBuf> = list.split(',').map(PathBuf::from).collect();
-        if files.len() > MOST {
-            return refuse(format!("{} entries are more than {MOST}", files.len()));
+        let paths: Vec<PathBuf> = list.split(',').map(PathBuf::from).collect();
+        if paths.len() > MOST {
+            return refuse(format!("{} entries are more than {MOST}", paths.len()));
         }
-        if files.iter().any(|file| file.as_os_str().is_empty()) {
+        if paths.iter().any(|path| path.as_os_str().is_empty()) {
             return refuse(format!("'{list}' has an empty entry"));
         }
-        Ok(Inputs::Files(files))
+        Ok(InputSpec::Files { paths, join: !self.shape_of_each_file() })
     }
 
-    /// The shapes of its dynamic inputs.
+    /// The shapes of its dynamic inputs: one choice, or several for a table.
     ///
     /// # Errors
-    /// When two options ask for shapes, or one cannot be read.
-    pub fn shapes(&self) -> Result<ShapeChoice, Refusal> {
-        let batch = self.dym_batch.and_then(NonZeroU64::new);
-        let each_file = self.auto_set_dymshape_mode.unwrap_or(false);
-        let each_file_too = self.auto_set_dymdims_mode.unwrap_or(false);
+    /// When two options set shapes, or one cannot be read.
+    pub fn shapes(&self) -> Result<Vec<ShapeSpec>, Refusal> {
+        let batch = self.dym_batch.filter(|batch| *batch > 0);
         let given: Vec<&'static str> = [
             (batch.is_some(), "--dym-batch"),
             (self.dym_hw.is_some(), "--dym-hw"),
             (self.dym_dims.is_some(), "--dym-dims"),
             (self.dym_shape.is_some(), "--dym-shape"),
             (self.dym_shape_range.is_some(), "--dym-shape-range"),
-            (each_file, "--auto-set-dymshape-mode"),
-            (each_file_too, "--auto-set-dymdims-mode"),
+            (self.auto_set_dymshape_mode == Some(true), "--auto-set-dymshape-mode"),
+            (self.auto_set_dymdims_mode == Some(true), "--auto-set-dymdims-mode"),
         ]
         .into_iter()
         .filter_map(|(given, option)| given.then_some(option))
@@ -97,27 +95,26 @@ impl FeedArguments {
         if let [first, second, ..] = given[..] {
             return Err(Refusal::Excludes { first, second, reason: "each of them sets the shapes of the inputs" });
         }
-        if let Some(batch) = batch {
-            return Ok(ShapeChoice::Batch(batch));
-        }
-        if let Some(text) = &self.dym_hw {
-            return shapes::parse_height_width(text);
-        }
-        if let Some(text) = &self.dym_dims {
-            return shapes::parse_set("--dym-dims", text).map(ShapeChoice::Fixed);
-        }
-        if let Some(text) = &self.dym_shape {
-            return shapes::parse_set("--dym-shape", text).map(ShapeChoice::Fixed);
+        if self.shape_of_each_file() && self.input.is_none() {
+            return Err(Refusal::Needs { option: given[0], needed: "--input, the files to take the shapes from" });
         }
         if let Some(text) = &self.dym_shape_range {
-            return shapes::parse_range(text).map(ShapeChoice::Table);
+            return Ok(shape_range(text)?.into_iter().map(ShapeSpec::Fixed).collect());
         }
-        if each_file || each_file_too {
-            if self.input.is_none() {
-                return Err(Refusal::Needs { option: given[0], needed: "--input, the files to take the shapes from" });
-            }
-            return Ok(ShapeChoice::FromEachFile);
-        }
-        Ok(ShapeChoice::FromInputs)
+        Ok(vec![if let Some(batch) = batch {
+            ShapeSpec::Batch(batch)
+        } else if let Some(text) = &self.dym_hw {
+            height_width(text)?
+        } else if let Some(text) = &self.dym_dims {
+            ShapeSpec::Fixed(shape_set("--dym-dims", text)?)
+        } else if let Some(text) = &self.dym_shape {
+            ShapeSpec::Fixed(shape_set("--dym-shape", text)?)
+        } else {
+            ShapeSpec::Smallest
+        }])
+    }
+
+    fn shape_of_each_file(&self) -> bool {
+        self.auto_set_dymshape_mode == Some(true) || self.auto_set_dymdims_mode == Some(true)
     }
 }

@@ -3,17 +3,17 @@ use std::fmt;
 /// What a job is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// The file is read and given to the engine.
+    /// Reads the file and loads the model into the engine.
     Loading,
-    /// The optimised plan is compared with the exact one.
+    /// Compares the optimised plan with the exact one.
     Verifying,
-    /// The engine gets ready for the shapes of the inputs.
+    /// Makes a plan for the shapes of the inputs.
     Planning,
-    /// The model runs.
+    /// Runs the model.
     Running,
-    /// What was captured is brought to an end.
+    /// Closes the recording or the dump.
     Closing,
-    /// Files are made of a recording.
+    /// Exports the recording.
     Exporting,
 }
 

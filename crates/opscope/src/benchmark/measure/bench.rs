@@ -1,6 +1,3 @@
-//! The runs of a benchmark.
-
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,184 +7,18 @@ use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunOb
 use opscope_onnx::Graph;
 use opscope_tensor::{Tensor, TensorError};
 
-use super::latency::median_interval;
-use super::stage::Stage;
-use super::watch::Watch;
+use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
-use crate::inputs::{Batch, InputError, Inputs};
+use crate::benchmark::instruments::RunTimes;
+use crate::benchmark::job::{Goal, Repetition, Stage};
+use crate::benchmark::latency::median_interval;
+use crate::inputs::Inputs;
 
-/// How often a model runs.
-#[derive(Debug, Clone)]
-pub struct Repetition {
-    /// How many times all inputs are run; with `until_stable` or `duration` the least number.
-    pub loops: u64,
-    /// Runs before those, which are not measured.
-    pub warmups: u64,
-    /// Go on until the 95 % confidence interval of the median is at most this many percent of the median wide.
-    pub until_stable: Option<f64>,
-    /// Go on for so long at least; with `until_stable` for so long at most.
-    pub duration: Option<Duration>,
-    /// Runs at a time.
-    pub concurrent: NonZeroUsize,
-}
-
-/// Takes the outputs of a run, with the number of its set of inputs; none for those that have no form as bytes.
-pub type TakeOutputs<'a> = dyn Fn(usize, &Batch, &[Option<Tensor>]) -> std::io::Result<()> + Sync + 'a;
-
-/// What happens beside a measurement.
-pub struct Progress<'a> {
-    /// What watches the runs.
-    pub watch: Watch<'a>,
-    /// Set from outside to end early; what was measured until then is kept.
-    pub cancel: &'a AtomicBool,
-    /// Called when something else begins.
-    pub stage: &'a (dyn Fn(Stage) + Sync),
-    /// Called after every run with the number of runs so far.
-    pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
-    /// Called with the outputs of the first run of each set of inputs.
-    pub outputs: &'a TakeOutputs<'a>,
-    /// The number of the first run.
-    pub first_run: u64,
-}
-
-/// What a measurement goes on for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Goal {
-    /// So many runs.
-    Runs(u64),
-    /// A time.
-    Time {
-        /// What has passed of it.
-        passed: Duration,
-        /// All of it.
-        all: Duration,
-    },
-    /// A median that is known well enough.
-    Stable {
-        /// How wide its confidence interval is, in percent of it, as far as that was looked at.
-        width: Option<f64>,
-        /// How wide it may be.
-        wanted: f64,
-        /// The time that has passed.
-        passed: Duration,
-        /// The time after which it ends in any case.
-        most: Duration,
-    },
-}
-
-/// The times of a benchmark's measured runs, in order of their end.
-#[derive(Debug, Default)]
-pub struct Measurement {
-    /// Milliseconds in which inputs were copied to the engine.
-    pub upload: Vec<f64>,
-    /// Milliseconds of the inferences themselves.
-    pub compute: Vec<f64>,
-    /// Milliseconds in which outputs were copied back.
-    pub download: Vec<f64>,
-    /// Milliseconds in which at least one inference was going on: shorter than their sum where runs overlapped.
-    pub busy: f64,
-    /// Milliseconds that preparing the plans took.
-    pub planning: f64,
-    /// Samples in a run: the first dimension of the first input, averaged over the runs.
-    pub batch_size: f64,
-    /// Whether it was ended early from outside.
-    pub cancelled: bool,
-    /// How many runs there were, warm-ups among them.
-    pub runs: u64,
-    /// The shapes of the inputs that were met, in the order in which they were met.
-    pub shapes: Vec<Vec<Vec<usize>>>,
-    /// For every inference time the place of its inputs' shapes among those.
-    pub shape_of: Vec<usize>,
-    /// What the plans say of how they run the model, each once.
-    pub notes: Vec<String>,
-    /// Whether it ended at its limit before the median was as stable as wanted.
-    pub unstable: bool,
-}
-
-/// Why a measurement ended before its time.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MeasureError {
-    /// The inputs.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// The engine.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The dump.
-    #[error(transparent)]
-    Dump(#[from] opscope_dump::DumpError),
-    /// An output that cannot be had as bytes.
-    #[error("output '{name}' cannot be copied: {source}")]
-    Output {
-        /// The output.
-        name: String,
-        /// Why.
-        source: TensorError,
-    },
-    /// Outputs that could not be written.
-    #[error("the outputs cannot be written: {0}")]
-    Write(#[from] std::io::Error),
-}
-
-impl MeasureError {
-    /// Returns whether other inputs may do better: the reason is not where results go.
-    pub(super) fn is_of_these_inputs(&self) -> bool {
-        match self {
-            Self::Input(_) | Self::Engine(_) | Self::Output { .. } => true,
-            Self::Dump(_) | Self::Write(_) => false,
-        }
-    }
-}
-
-/// With `until_stable`: no more runs than this, whatever the median does.
+/// With `until_stable`: the largest number of runs, also of a median that does not become stable.
 const MOST_RUNS: u64 = 100_000;
 
-/// With `until_stable` alone: no longer than this.
+/// With `until_stable` and no `duration`: the longest time.
 const MOST_TIME: Duration = Duration::from_secs(60);
-
-/// Runs a model over its inputs and takes the times.
-///
-/// # Errors
-/// What ended it early, with what was measured until then.
-pub fn measure(
-    session: &Session,
-    inputs: &Inputs,
-    repetition: &Repetition,
-    progress: &Progress<'_>,
-) -> (Measurement, Result<(), MeasureError>) {
-    let bench = Bench {
-        session,
-        inputs,
-        repetition,
-        progress,
-        start: ClockPair::now(),
-        next_run: AtomicU64::new(0),
-        least: repetition.loops.saturating_mul(inputs.len() as u64),
-        goal: AtomicU64::new(repetition.loops.saturating_mul(inputs.len() as u64)),
-        began: OnceLock::new(),
-        width: AtomicU64::new(f64::NAN.to_bits()),
-        samples: Mutex::default(),
-        failure: Mutex::default(),
-        over: AtomicBool::new(false),
-    };
-    progress.watch.set_warm_up(true);
-    for _ in 0..repetition.warmups {
-        if bench.is_over() {
-            break;
-        }
-        bench.attempt(|| bench.one(0, Phase::WarmUp));
-    }
-    progress.watch.set_warm_up(false);
-    bench.began.get_or_init(Instant::now);
-    std::thread::scope(|scope| {
-        for _ in 1..repetition.concurrent.get() {
-            scope.spawn(|| bench.work());
-        }
-        bench.work();
-    });
-    bench.finish()
-}
 
 /// Whether a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,25 +27,26 @@ enum Phase {
     Measured { first_pass: bool },
 }
 
-struct Bench<'a> {
+/// A measurement in progress. Its methods are called by several threads where runs are concurrent.
+pub(super) struct Bench<'a> {
     session: &'a Session,
     inputs: &'a Inputs,
     repetition: &'a Repetition,
-    progress: &'a Progress<'a>,
+    context: &'a MeasureContext<'a>,
     start: ClockPair,
-    /// Measured runs that were begun.
+    /// The number of measured runs that began.
     next_run: AtomicU64,
     /// The least number of measured runs.
     least: u64,
-    /// The number of runs after which it ends, or looks whether it may.
+    /// The number of runs after which the measurement ends, or decides whether to continue.
     goal: AtomicU64,
-    /// When the first measured run was about to begin.
+    /// The time just before the first measured run.
     began: OnceLock<Instant>,
-    /// The bits of how wide the median's confidence interval was at the last look, in percent.
+    /// The width of the median's confidence interval when it was last computed, in percent, as the bits of an `f64`.
     width: AtomicU64,
     samples: Mutex<Samples>,
     failure: Mutex<Option<MeasureError>>,
-    /// Set by whoever fails; the others stop at their next run.
+    /// Set by a thread whose run failed; the others stop before their next run.
     over: AtomicBool,
 }
 
@@ -222,15 +54,15 @@ struct Bench<'a> {
 struct Samples {
     runs: Vec<Sample>,
     planning: u64,
-    /// Whether `until_stable` gave up.
+    /// Whether `until_stable` reached its limit.
     unstable: bool,
-    /// Run numbers, counted over warm-ups, too.
+    /// How many runs have a number, warm-ups among them.
     numbers: u64,
-    /// The kernels of the plans that were met.
+    /// The kernels of the plans that ran.
     plans: Vec<Arc<[Kernel]>>,
-    /// What those plans say.
+    /// The notes of those plans.
     notes: Vec<String>,
-    /// The shapes of the inputs that were met.
+    /// The different shapes of the inputs.
     shapes: Vec<Vec<Vec<usize>>>,
 }
 
@@ -242,13 +74,13 @@ struct Sample {
     end: Ticks,
     download: Ticks,
     batch: usize,
-    /// The place of its inputs' shapes among those that were met.
+    /// The index of its inputs' shapes in [`Samples::shapes`].
     shape: usize,
 }
 
 impl Samples {
-    /// The place of these inputs' shapes among those that were met.
-    fn place_of(&mut self, inputs: &[Tensor]) -> usize {
+    /// The index of these inputs' shapes, which are added if they are new.
+    fn shape_index(&mut self, inputs: &[Tensor]) -> usize {
         let is_same = |shapes: &Vec<Vec<usize>>| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(Tensor::shape));
         self.shapes.iter().position(is_same).unwrap_or_else(|| {
             self.shapes.push(inputs.iter().map(|input| input.shape().to_vec()).collect());
@@ -257,12 +89,56 @@ impl Samples {
     }
 }
 
-impl Bench<'_> {
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || self.progress.cancel.load(Ordering::Relaxed)
+impl<'a> Bench<'a> {
+    pub fn new(
+        session: &'a Session,
+        inputs: &'a Inputs,
+        repetition: &'a Repetition,
+        context: &'a MeasureContext<'a>,
+    ) -> Self {
+        let least = repetition.loops.saturating_mul(inputs.len() as u64);
+        Self {
+            session,
+            inputs,
+            repetition,
+            context,
+            start: ClockPair::now(),
+            next_run: AtomicU64::new(0),
+            least,
+            goal: AtomicU64::new(least),
+            began: OnceLock::new(),
+            width: AtomicU64::new(f64::NAN.to_bits()),
+            samples: Mutex::default(),
+            failure: Mutex::default(),
+            over: AtomicBool::new(false),
+        }
     }
 
-    /// One thread's share.
+    /// Warms up, then measures on as many threads as there are concurrent runs.
+    pub fn run(self) -> (Measurement, Result<(), MeasureError>) {
+        self.context.instruments.set_warm_up(true);
+        for _ in 0..self.repetition.warmups {
+            if self.is_over() {
+                break;
+            }
+            self.attempt(|| self.one(0, Phase::WarmUp));
+        }
+        self.context.instruments.set_warm_up(false);
+        self.began.get_or_init(Instant::now);
+        std::thread::scope(|scope| {
+            for _ in 1..self.repetition.concurrent.get() {
+                scope.spawn(|| self.work());
+            }
+            self.work();
+        });
+        self.finish()
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.context.hooks.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Runs until the measurement is over: the share of one thread.
     fn work(&self) {
         while !self.is_over() {
             let run = self.next_run.fetch_add(1, Ordering::Relaxed);
@@ -272,11 +148,11 @@ impl Bench<'_> {
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
-            (self.progress.advanced)(run + 1, self.aim(run + 1));
+            (self.context.hooks.advanced)(run + 1, self.current_goal(run + 1));
         }
     }
 
-    /// The number of runs after which a measurement that is to become stable ends, because its time is over.
+    /// The number of runs after which a measurement with `until_stable` ends because its time is over.
     fn limit(&self) -> u64 {
         let is_limited = self.repetition.until_stable.is_some();
         if is_limited && self.passed() >= self.most_time() { self.least } else { u64::MAX }
@@ -291,8 +167,8 @@ impl Bench<'_> {
         self.repetition.duration.unwrap_or(MOST_TIME)
     }
 
-    /// What it goes on for, after so many runs.
-    fn aim(&self, done: u64) -> Goal {
+    /// The goal to report after `done` runs.
+    fn current_goal(&self, done: u64) -> Goal {
         match (self.repetition.until_stable, self.repetition.duration) {
             (Some(wanted), _) => {
                 let width = Some(f64::from_bits(self.width.load(Ordering::Relaxed))).filter(|width| !width.is_nan());
@@ -310,7 +186,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Decides at the goal whether more runs are needed, and moves the goal then. Returns whether this run is still wanted.
+    /// Decides at the goal whether more runs are needed, and moves the goal if so. Returns whether this run is still needed.
     fn extend(&self, run: u64) -> bool {
         let Some(percent) = self.repetition.until_stable else {
             return self.repetition.duration.is_some_and(|all| self.passed() < all);
@@ -344,10 +220,10 @@ impl Bench<'_> {
         let batch = self.inputs.batch(graph, index)?;
         let plan = self.session.model().plan(&batch.tensors)?;
         let (run, new_plan) = self.number(&*plan);
-        let watch = &self.progress.watch;
+        let instruments = self.context.instruments;
         if new_plan {
-            watch.planned(&**self.session.model(), &*plan)?;
-            (self.progress.stage)(Stage::Running);
+            instruments.planned(&**self.session.model(), &*plan)?;
+            (self.context.hooks.stage)(Stage::Running);
         }
         let info = RunInfo {
             id: run,
@@ -355,15 +231,15 @@ impl Bench<'_> {
             kernels: plan.kernels(),
             fidelity: self.session.model().fidelity(),
         };
-        let observer: Option<Box<dyn RunObserver + '_>> = watch.observe(&info, self.progress.cancel);
+        let observer: Option<Box<dyn RunObserver + '_>> = instruments.observe(&info, self.context.hooks.cancel);
         let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
 
         let upload = Ticks::now();
         let resident = plan.upload(&batch.tensors)?;
         let start = Ticks::now();
         let outputs = match plan.run(run, &*resident, observer) {
-            // The run was ended from outside: what was measured before counts, this one does not.
-            Err(EngineError::Stopped(_)) if self.progress.cancel.load(Ordering::Relaxed) => return Ok(()),
+            // The run was cancelled: the runs before it count, this one does not.
+            Err(EngineError::Stopped(_)) if self.context.hooks.cancel.load(Ordering::Relaxed) => return Ok(()),
             outcome => outcome?,
         };
         let end = Ticks::now();
@@ -372,7 +248,7 @@ impl Bench<'_> {
             let name = || graph.value(graph.outputs[slot]).name.clone();
             host.push(match outputs.view(slot).to_tensor() {
                 Ok(tensor) => Some(tensor),
-                // Strings. They are no reason not to measure.
+                // Strings. The measurement does not need them.
                 Err(TensorError::NoBytes(_)) => None,
                 Err(source) => return Err(MeasureError::Output { name: name(), source }),
             });
@@ -380,24 +256,24 @@ impl Bench<'_> {
         let download = Ticks::now();
         let bytes_in = batch.tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
         let bytes_out = host.iter().flatten().map(|tensor| tensor.bytes().len() as u64).sum();
-        watch.ran(run, [upload, start, end, download], bytes_in, bytes_out);
+        instruments.ran(&RunTimes { run, upload, start, end, download, bytes_in, bytes_out });
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
             let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-            let shape = samples.place_of(&batch.tensors);
+            let shape = samples.shape_index(&batch.tensors);
             samples.runs.push(Sample { upload, start, end, download, batch: size, shape });
             drop(samples);
             if first_pass {
-                (self.progress.outputs)(index, &batch, &host)?;
+                (self.context.outputs)(index, &batch, &host)?;
             }
         }
         Ok(())
     }
 
-    /// Gives a run its number, and says whether its plan was not seen before.
+    /// Returns the number of the next run, and whether its plan is new.
     fn number(&self, plan: &dyn Plan) -> (RunId, bool) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = RunId(self.progress.first_run + samples.numbers);
+        let run = RunId(self.context.first_run + samples.numbers);
         samples.numbers += 1;
         let is_new = !samples.plans.iter().any(|known| Arc::ptr_eq(known, plan.kernels()));
         if is_new {
@@ -424,7 +300,7 @@ impl Bench<'_> {
             download: runs.iter().map(|run| millis(run.end, run.download)).collect(),
             planning: samples.planning as f64 * calibration.nanos_per_tick() / 1e6,
             batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
-            cancelled: self.progress.cancel.load(Ordering::Relaxed),
+            cancelled: self.context.hooks.cancel.load(Ordering::Relaxed),
             runs: samples.numbers,
             shape_of: runs.iter().map(|run| run.shape).collect(),
             shapes: samples.shapes,

@@ -1,21 +1,31 @@
+//! The options as clap reads them.
+
+mod dump;
+mod feed;
+mod profiler;
+
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use opscope::benchmark::OutputFormat;
 use opscope::model::LoadBudget;
 use opscope::verify::Verify;
 
-use super::dump::DumpArguments;
-use super::feed::FeedArguments;
-use super::profiler::{Bytes, RecordPolicy};
-use super::request::{OutputFormat, Percent};
+pub use self::dump::DumpArguments;
+pub use self::feed::FeedArguments;
+pub use self::profiler::ProfilerArguments;
+use super::values::{one_of, percent, seconds, truth};
 
-pub(super) const MODEL: &str = "Model and input";
+const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
 const INSTRUMENTS: &str = "Profile, dump and debug";
 const OUTPUT: &str = "Output";
 const NOTED: &str = "Accepted for scripts of other tools, with a note";
 const REFUSED: &str = "Known and refused, with the reason";
+
+/// Where a run's inputs lie, in the original.
+const RUN_MODES: [&str; 4] = ["array", "files", "tensor", "full"];
 
 /// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).
 ///
@@ -44,7 +54,7 @@ pub struct BenchmarkArguments {
     pub warmup_count: Option<u64>,
     /// Repeat until the confidence interval of the median is at most so wide
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = MEASURING)]
-    pub until_stable: Option<Percent>,
+    pub until_stable: Option<f64>,
     /// Repeat for so many seconds at least; with --until-stable at most, which is 60 if not given
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = MEASURING)]
     pub duration: Option<Duration>,
@@ -56,7 +66,8 @@ pub struct BenchmarkArguments {
     pub engine_threads: Option<NonZeroUsize>,
     /// Compare the optimised plan with the exact one before it is timed, and run a weaker one where it is wrong: auto
     /// (where that is quick; if not given), on, off
-    #[arg(long, value_name = "WHEN", help_heading = MEASURING)]
+    #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
+    #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
     /// Samples per run, for the throughput
     #[arg(long, value_name = "N", help_heading = MEASURING)]
@@ -65,19 +76,8 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub profiler: Option<bool>,
-    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on if not given), sys-cpu-profiling,
-    /// sys-profiling, sys-pid-profiling (off)
-    #[arg(long, value_name = "KEY=on|off", help_heading = INSTRUMENTS)]
-    pub profiler_option: Vec<String>,
-    /// The memory for records, such as 8M
-    #[arg(long, value_name = "SIZE", help_heading = INSTRUMENTS)]
-    pub profiler_size: Option<Bytes>,
-    /// How much of it fills before it is written
-    #[arg(long, value_name = "SIZE", help_heading = INSTRUMENTS)]
-    pub profiler_watermark: Option<Bytes>,
-    /// What happens when it is full
-    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = INSTRUMENTS)]
-    pub profiler_policy: Option<RecordPolicy>,
+    #[command(flatten)]
+    pub profiled: ProfilerArguments,
     /// Write every output of every operator; needs --output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
@@ -102,7 +102,8 @@ pub struct BenchmarkArguments {
     #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     pub output_dirname: Option<PathBuf>,
     /// How the model's outputs are written; BIN if not given
-    #[arg(long, value_enum, ignore_case = true, value_name = "FORMAT", help_heading = OUTPUT)]
+    #[arg(long, value_parser = one_of(OutputFormat::ALL, |format| format.name()), ignore_case = true)]
+    #[arg(value_name = "FORMAT", help_heading = OUTPUT)]
     pub outfmt: Option<OutputFormat>,
     /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
     #[arg(long, value_name = "AXIS", help_heading = OUTPUT)]
@@ -126,14 +127,8 @@ pub struct BenchmarkArguments {
     #[arg(long, value_name = "N", help_heading = NOTED)]
     pub device: Option<String>,
     /// Inputs always come from the host's memory [also: -rm]
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "MODE",
-        help_heading = NOTED
-    )]
-    pub run_mode: Option<RunMode>,
+    #[arg(long, value_parser = RUN_MODES, ignore_case = true, value_name = "MODE", help_heading = NOTED)]
+    pub run_mode: Option<String>,
     /// The copies in and out are always shown [also: -das]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = NOTED)]
@@ -174,31 +169,4 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = REFUSED)]
     pub perf: Option<bool>,
-}
-
-/// Where a run's inputs lie, in the original.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[allow(missing_docs)]
-pub enum RunMode {
-    Array,
-    Files,
-    Tensor,
-    Full,
-}
-
-/// [`expand`](super::expand) turns every spelling of a truth value into one of these.
-pub fn truth(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.strip_suffix('s').unwrap_or(text).parse().ok().filter(|seconds: &f64| *seconds > 0.0);
-    let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "write a number of seconds above 0".to_owned())
-}
-
-fn percent(text: &str) -> Result<Percent, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let percent = number.filter(|number| *number > 0.0 && *number <= 100.0).map(Percent);
-    percent.ok_or_else(|| "write a number above 0 and up to 100".to_owned())
 }

@@ -1,21 +1,21 @@
 use opscope_onnx::Graph;
 
-use super::job::Job;
-use super::report::FailedShapes;
-use crate::inputs::{InputError, Inputs, ShapeWish};
+use crate::benchmark::job::Job;
+use crate::benchmark::report::FailedShapes;
+use crate::inputs::{InputError, Inputs, ShapeSpec};
 
-/// The sets of shapes of a job.
-pub(super) struct Sets<'a> {
-    /// Those that fit the model, with the inputs.
-    pub fitting: Vec<(&'a ShapeWish, Inputs)>,
+/// The sets of shapes of a job, each with its inputs.
+pub(super) struct ShapeSets<'a> {
+    /// Those that fit the model.
+    pub fitting: Vec<(&'a ShapeSpec, Inputs)>,
     /// Those of a table that do not.
     pub failed: Vec<FailedShapes>,
-    /// How many sets of a table give a dimension of one name two sizes: combinations that nobody means.
+    /// How many sets of a table give a dimension of one name two sizes. Such combinations are not meant.
     pub left_out: u64,
 }
 
-impl<'a> Sets<'a> {
-    /// Finds the inputs of every set. One set has to fit; of a table, one at least.
+impl<'a> ShapeSets<'a> {
+    /// Finds the inputs of every set. At least one set must fit.
     pub fn of(job: &'a Job, graph: &Graph) -> Result<Self, InputError> {
         let mut sets = Self { fitting: Vec::new(), failed: Vec::new(), left_out: 0 };
         let mut refusal = None;

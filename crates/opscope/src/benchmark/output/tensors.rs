@@ -1,41 +1,20 @@
-//! The model's outputs as files.
-
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use opscope_tensor::{DType, Element, Tensor, npy};
-use serde::Serialize;
 
+use crate::benchmark::job::OutputFormat;
+use crate::benchmark::report::FileInfo;
 use crate::inputs::Batch;
-
-/// How outputs are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputFormat {
-    /// numpy's format, with type and shape.
-    Npy,
-    /// The bytes alone.
-    Bin,
-    /// A number after the other; a row of the last dimension is a line.
-    Txt,
-}
 
 /// Writes outputs into a directory: `<name of the first input file>_<output>.<format>`.
 #[derive(Debug)]
-pub struct OutputWriter {
+pub(in crate::benchmark) struct OutputWriter {
     directory: PathBuf,
     format: OutputFormat,
     /// The axis on which a batch is cut into one file per input file.
     batch_axis: usize,
-}
-
-/// The files of one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WrittenFiles {
-    /// The input files, or none for made-up inputs.
-    pub infiles: Vec<Vec<PathBuf>>,
-    /// The output files.
-    pub outfiles: Vec<PathBuf>,
 }
 
 impl OutputWriter {
@@ -44,14 +23,12 @@ impl OutputWriter {
         Self { directory, format, batch_axis }
     }
 
-    /// Writes the outputs of one run, but those that have no form as bytes. `index` tells runs apart whose input files
+    /// Writes the outputs of one run, except those that have no form as bytes. `index` distinguishes runs whose input files
     /// have the same name.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn write(&self, index: usize, batch: &Batch, outputs: &[Option<Tensor>]) -> io::Result<WrittenFiles> {
+    pub fn write(&self, index: usize, batch: &Batch, outputs: &[Option<Tensor>]) -> io::Result<FileInfo> {
         let samples = batch.sources.first().map_or(&[][..], Vec::as_slice);
-        let mut written = WrittenFiles { infiles: batch.sources.clone(), outfiles: Vec::new() };
+        let infiles = batch.sources.iter().flatten().cloned().collect();
+        let mut written = FileInfo { infiles, outfiles: Vec::new() };
         for (slot, output) in outputs.iter().enumerate() {
             let Some(output) = output else { continue };
             let parts = match samples.len() {
@@ -97,7 +74,7 @@ impl OutputWriter {
     }
 }
 
-/// A new file; where the name is taken already (input files of the same name in two directories), with a number behind.
+/// Creates a file. If its name is taken (by an input file of the same name in another directory), it gets a number.
 fn create_new(directory: &Path, name: &str, extension: &str) -> io::Result<(PathBuf, File)> {
     for copy in 1.. {
         let suffix = if copy == 1 { String::new() } else { format!(".{copy}") };
@@ -110,14 +87,14 @@ fn create_new(directory: &Path, name: &str, extension: &str) -> io::Result<(Path
     unreachable!("there is a free name")
 }
 
-/// An input file's name up to its first dot, as the tools that this command replaces do it.
+/// An input file's name up to its first dot, as in the tools that this command replaces.
 fn stem(source: Option<&PathBuf>) -> String {
     let name = source.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let stem = name.as_deref().and_then(|name| name.split('.').next()).filter(|stem| !stem.is_empty());
     stem.unwrap_or("pure_infer_data").to_owned()
 }
 
-/// Cuts a tensor into equal parts along an axis; none where that does not go.
+/// Cuts a tensor into equal parts along an axis. Returns `None` if it cannot be cut so.
 fn split(tensor: &Tensor, axis: usize, parts: usize) -> Option<Vec<Tensor>> {
     let shape = tensor.shape();
     let along = *shape.get(axis)?;
