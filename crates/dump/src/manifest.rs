@@ -114,9 +114,9 @@ pub struct MissingEntry {
     pub reason: String,
 }
 
-/// What a dump is told of its surroundings.
+/// The model and the engine of a dump.
 #[derive(Debug, Clone, PartialEq)]
-pub struct About {
+pub struct DumpInfo {
     /// The engine's name.
     pub engine: String,
     /// Its version.
@@ -127,7 +127,7 @@ pub struct About {
     pub model: ModelEntry,
 }
 
-impl About {
+impl DumpInfo {
     /// A dump of this graph.
     pub fn new(graph: &Graph, fidelity: Fidelity, engine: &str, engine_version: &str) -> Self {
         let model = ModelEntry {
@@ -141,14 +141,14 @@ impl About {
 
 impl Manifest {
     /// The manifest of a dump that has just begun.
-    pub(crate) fn begun(about: &About, contents: &str) -> Self {
+    pub(crate) fn begun(info: &DumpInfo, contents: &str) -> Self {
         Self {
             schema: SCHEMA.into(),
             complete: false,
             writer: format!("opscope {}", env!("CARGO_PKG_VERSION")),
-            model: about.model.clone(),
-            engine: EngineEntry { name: about.engine.clone(), version: about.engine_version.clone() },
-            fidelity: about.fidelity,
+            model: info.model.clone(),
+            engine: EngineEntry { name: info.engine.clone(), version: info.engine_version.clone() },
+            fidelity: info.fidelity,
             contents: contents.into(),
             tensors: 0,
             bytes: 0,

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo, RunObserver};
-use opscope::profile::{Profiler, ProfilerOptions, Subject};
+use opscope::profile::{Profiler, ProfilerOptions, RecordingInfo};
 use opscope_clock::Calibration;
 use support::{Case, Goal, Ready, calibration, light, median, nanos, noise, not_measured, pairs, ready, smallest};
 use tract_onnx::prelude::{
@@ -115,7 +115,7 @@ fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
 /// A profiler as `--profiler` sets it up.
 fn profiler(ready: &Ready, directory: &Path) -> Profiler {
     let engine = ready.session.engine();
-    let subject = Subject {
+    let info = RecordingInfo {
         graph: ready.session.graph().clone(),
         engine: engine.name().to_owned(),
         engine_version: engine.version().to_owned(),
@@ -123,7 +123,7 @@ fn profiler(ready: &Ready, directory: &Path) -> Profiler {
         engine_threads: 1,
         concurrent_runs: 1,
     };
-    Profiler::create(directory, &subject, &ProfilerOptions::default()).expect("the recording can be made")
+    Profiler::create(directory, &info, &ProfilerOptions::default()).expect("the recording can be made")
 }
 
 fn profiled(ready: &Ready, profiler: &Profiler, calibration: &Calibration) -> f64 {

@@ -3,9 +3,9 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_clock::Ticks;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
-use opscope_dump::{About, Contents, DirectorySink, DumpError, Dumper, Sink};
+use opscope_dump::{Contents, DirectorySink, DumpError, DumpInfo, Dumper, Sink};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, Subject};
+use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, RecordingInfo};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -47,7 +47,7 @@ impl Capture {
         match &job.capture {
             CaptureSpec::Nothing => Ok(Self::Nothing),
             CaptureSpec::Profile { options, .. } => {
-                let subject = Subject {
+                let info = RecordingInfo {
                     graph: session.graph().clone(),
                     engine: engine.name().to_owned(),
                     engine_version: engine.version().to_owned(),
@@ -55,17 +55,17 @@ impl Capture {
                     engine_threads: session.threads().get(),
                     concurrent_runs: job.repetition.concurrent.get(),
                 };
-                let profiler = Profiler::create(directory, &subject, options)?;
+                let profiler = Profiler::create(directory, &info, options)?;
                 let (start, end) = session.loading();
                 profiler.called(Call::Load, None, start, end);
                 Ok(Self::Profile(Box::new(profiler)))
             }
             CaptureSpec::Dump { request, format, .. } => {
-                let about = About::new(session.graph(), fidelity, engine.name(), engine.version());
+                let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
                 let sink: Box<dyn Sink> = match format {
-                    DumpFormat::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &about)?),
-                    DumpFormat::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &about)?),
-                    DumpFormat::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &about)?, CHUNK)),
+                    DumpFormat::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &info)?),
+                    DumpFormat::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &info)?),
+                    DumpFormat::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &info)?, CHUNK)),
                 };
                 let dumper = Dumper::new();
                 dumper.subscribe(sink, (**request).clone())?;
