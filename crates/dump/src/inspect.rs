@@ -1,11 +1,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use opscope_onnx::shown_text;
+use opscope_onnx::{shown_size, shown_text};
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use serde_json::{Value, json};
 
-use crate::layout::{bytes, columns, finite, short};
+use crate::layout::{columns, finite, short};
 use crate::stored::Noted;
 use crate::{DumpError, Io, StoredDump, StoredTensor};
 
@@ -121,7 +121,7 @@ impl Inspection {
             "{}: {} tensors, {}",
             shown_text(&self.dump.path.to_string_lossy()),
             self.dump.tensors.len(),
-            bytes(size)
+            shown_size(size)
         );
         if let Some(manifest) = &self.dump.manifest {
             let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
@@ -239,7 +239,7 @@ fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String
         place.io.map_or("", Io::name).into(),
         tensor.dtype.map_or("?", opscope_tensor::DType::name).into(),
         if shape.is_empty() { "-".into() } else { shape.join("x") },
-        bytes(tensor.bytes),
+        shown_size(tensor.bytes),
     ];
     let number = |number: Option<f64>| number.map_or("-".into(), short);
     match (details, &tensor.noted) {

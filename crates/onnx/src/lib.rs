@@ -21,4 +21,4 @@ mod shown;
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};
-pub use shown::shown_text;
+pub use shown::{shown_size, shown_text};

@@ -6,7 +6,7 @@ use std::path::Path;
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
 use opscope::dump::Estimate;
 use opscope::model::Fidelity;
-use opscope::onnx::shown_text;
+use opscope::onnx::{shown_size, shown_text};
 use opscope::profile::Column::{Beginnings, Numbers, Words};
 use opscope::profile::TextTable;
 use opscope::verify::Verification;
@@ -35,9 +35,9 @@ pub fn render(report: &Report, job: &Job, rows: usize) -> String {
         }
     }
     if let Some(dump) = &report.dump {
-        let mebibytes = dump.bytes as f64 / f64::from(1 << 20);
+        let size = shown_size(dump.bytes);
         let _ = writeln!(text, "\ndump      {}", shown_path(&dump.directory));
-        let _ = writeln!(text, "          {} tensors, {mebibytes:.1} MiB, {} missing", dump.tensors, dump.missing);
+        let _ = writeln!(text, "          {} tensors, {size}, {} missing", dump.tensors, dump.missing);
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
@@ -65,9 +65,8 @@ pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
 /// The same for people.
 pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
-        let mebibytes = estimate.bytes as f64 / f64::from(1 << 20);
         let at_most = if estimate.at_most { "at most " } else { "" };
-        let mut line = format!("{at_most}{} tensors, {mebibytes:.1} MiB", estimate.tensors);
+        let mut line = format!("{at_most}{} tensors, {}", estimate.tensors, shown_size(estimate.bytes));
         if estimate.unknown > 0 {
             let _ = write!(line, "; the sizes of {} more are not known before they are computed", estimate.unknown);
         }
@@ -92,9 +91,9 @@ fn head(text: &mut String, report: &Report) {
     let exact = if engine.fidelity == Fidelity::Exact { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
     let _ = writeln!(text, "machine   {}, {} processors", shown_text(&report.machine.cpu), report.machine.processors);
-    let peak = report.peak_memory_bytes as f64 / f64::from(1 << 20);
+    let peak = shown_size(report.peak_memory_bytes);
     let plan: f64 = report.measurements.iter().map(|measured| measured.plan_ms).sum();
-    let _ = writeln!(text, "load      {}, plan {}, peak memory {peak:.1} MiB", millis(report.load_ms), millis(plan));
+    let _ = writeln!(text, "load      {}, plan {}, peak memory {peak}", millis(report.load_ms), millis(plan));
 }
 
 /// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.

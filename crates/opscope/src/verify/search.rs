@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope_onnx::shown_size;
 use opscope_tensor::{DType, Tensor};
 
 use super::differs::Judge;
@@ -58,7 +59,7 @@ impl<'a> Search<'a> {
         }
         let needed = exact_memory(self.session);
         if needed > machine::available_memory() {
-            self.skipped = Some(format!("the exact plan would need {} MiB of memory", needed >> 20));
+            self.skipped = Some(format!("the exact plan would need {} of memory", shown_size(needed)));
         }
         self.deadline = Instant::now().checked_add(budget);
     }
