@@ -71,6 +71,24 @@ fn statistics_leave_a_table_and_no_tensors() {
 }
 
 #[test]
+fn histograms_count_every_element_of_every_dumped_tensor() {
+    let place = Workplace::new();
+    for format in ["npy", "statistics"] {
+        let options = ["--dump-histograms", "--dump-format", format, "--pure-data-type", "random"];
+        let index = dumped(&place, format, &options);
+        let lines = place.json_lines(&format!("out/dump/{format}/histograms.jsonl"));
+        assert_eq!(operators(&lines), operators(&index));
+        for (line, tensor) in lines.iter().zip(&index) {
+            let counted: u64 = line["bins"].as_array().unwrap().iter().map(|bin| bin[2].as_u64().unwrap()).sum();
+            let shape = tensor["shape"].as_array().unwrap().iter().map(|dim| dim.as_u64().unwrap());
+            assert_eq!(counted + line["non_finite"].as_u64().unwrap(), shape.product::<u64>(), "{line}");
+        }
+    }
+    dumped(&place, "without", &[]);
+    assert!(!place.path("out/dump/without/histograms.jsonl").exists());
+}
+
+#[test]
 fn a_name_or_a_pattern_that_is_wrong_is_refused_before_anything_is_written() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");

@@ -76,8 +76,12 @@ fn a_dump_holds_what_the_debugger_replaced_and_the_report_counts_the_stop() {
     let debugger = Debugger::new().unwrap();
     let mut job = job(directory.path(), &debugger);
     let dump = directory.path().join("dump");
-    job.capture =
-        CaptureSpec::Dump { directory: dump.clone(), request: Box::new(Request::default()), format: DumpFormat::Npy };
+    job.capture = CaptureSpec::Dump {
+        directory: dump.clone(),
+        request: Box::new(Request::default()),
+        format: DumpFormat::Npy,
+        histograms: false,
+    };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
     assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Exact));
 

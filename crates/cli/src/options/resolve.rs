@@ -183,9 +183,7 @@ fn action(
         let directory = directory("dump").or_else(|| estimate.then(PathBuf::new));
         let directory = directory.ok_or(Refusal::Needs { option: "--dump", needed })?;
         note_dump_npy(arguments, notes);
-        let request = Box::new(arguments.dumped.request()?);
-        let format = arguments.dumped.dump_format.unwrap_or_default();
-        job.set_capture(CaptureSpec::Dump { directory, request, format });
+        job.set_capture(arguments.dumped.capture(directory)?);
     }
     Ok(if estimate { Action::EstimateDump } else { Action::Run })
 }

@@ -49,6 +49,7 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("divide-input", &[]),
     boolean("dump", &[]),
     boolean("dump-estimate", &[]),
+    boolean("dump-histograms", &[]),
     boolean("dump-non-finite", &[]),
     boolean("dump-npy", &[]),
     boolean("energy-consumption", &["-ec"]),

@@ -41,6 +41,7 @@ pub fn apply(
                 DumpContent::Tensors => DumpFormat::Npy,
                 DumpContent::Statistics(_) => DumpFormat::Statistics,
             },
+            histograms: false,
         },
         (None, Some(profiler)) => CaptureSpec::Profile {
             directory: profiler.output.join(run_name).components().collect(),

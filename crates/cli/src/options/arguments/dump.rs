@@ -1,6 +1,7 @@
 use std::fmt::Display;
+use std::path::PathBuf;
 
-use opscope::benchmark::DumpFormat;
+use opscope::benchmark::{CaptureSpec, DumpFormat};
 use opscope::dump::{Delivery, Flow, IoSelection, OperatorRange, Pattern, Policy, Request, Selection};
 use opscope::trace::Bytes;
 
@@ -46,6 +47,10 @@ pub struct DumpArguments {
     #[arg(long, value_parser = one_of(DumpFormat::ALL, |format| format.name()), value_name = "FORMAT")]
     #[arg(help_heading = DUMPED)]
     pub dump_format: Option<DumpFormat>,
+    /// Also count the elements of every tensor by powers of two, in histograms.jsonl; not with --dump-format ascend
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = DUMPED)]
+    pub dump_histograms: Option<bool>,
     /// The memory for tensors that wait to be written; 256M if not given
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_cap: Option<Bytes>,
@@ -73,6 +78,7 @@ impl DumpArguments {
             ("--dump-non-finite", self.dump_non_finite.is_some()),
             ("--dump-budget", self.dump_budget.is_some()),
             ("--dump-format", self.dump_format.is_some()),
+            ("--dump-histograms", self.dump_histograms.is_some()),
             ("--dump-cap", self.dump_cap.is_some()),
             ("--dump-policy", self.dump_policy.is_some()),
             ("--dump-estimate", self.dump_estimate.is_some()),
@@ -81,8 +87,19 @@ impl DumpArguments {
         .find_map(|(option, given)| given.then_some(option))
     }
 
+    /// What captures the runs.
+    pub(in crate::options) fn capture(&self, directory: PathBuf) -> Result<CaptureSpec, Refusal> {
+        let format = self.dump_format.unwrap_or_default();
+        let histograms = self.dump_histograms.unwrap_or(false);
+        if histograms && format == DumpFormat::Ascend {
+            let reason = "a dump of AscendCL's files has no histograms";
+            return Err(Refusal::Excludes { first: "--dump-histograms", second: "--dump-format ascend", reason });
+        }
+        Ok(CaptureSpec::Dump { directory, request: Box::new(self.request()?), format, histograms })
+    }
+
     /// Which tensors are dumped, and how they get to the files.
-    pub(in crate::options) fn request(&self) -> Result<Request, Refusal> {
+    fn request(&self) -> Result<Request, Refusal> {
         let selection = self.selection()?;
         if let Some(cap) = self.dump_cap.filter(|cap| cap.get() < Flow::SMALLEST_CAP as u64) {
             let (what, right) = (format!("{cap} are too few"), "write 64K or more");

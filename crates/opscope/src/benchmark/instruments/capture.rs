@@ -60,11 +60,15 @@ impl Capture {
                 profiler.called(Call::Load, None, start, end);
                 Ok(Self::Profile(Box::new(profiler)))
             }
-            CaptureSpec::Dump { request, format, .. } => {
+            CaptureSpec::Dump { request, format, histograms, .. } => {
                 let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
+                let directory_sink = |contents| {
+                    let sink = DirectorySink::create(directory, contents, &info)?;
+                    if *histograms { sink.with_histograms() } else { Ok(sink) }
+                };
                 let sink: Box<dyn Sink> = match format {
-                    DumpFormat::Npy => Box::new(DirectorySink::create(directory, Contents::Tensors, &info)?),
-                    DumpFormat::Statistics => Box::new(DirectorySink::create(directory, Contents::Statistics, &info)?),
+                    DumpFormat::Npy => Box::new(directory_sink(Contents::Tensors)?),
+                    DumpFormat::Statistics => Box::new(directory_sink(Contents::Statistics)?),
                     DumpFormat::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &info)?, CHUNK)),
                 };
                 let dumper = Dumper::new();

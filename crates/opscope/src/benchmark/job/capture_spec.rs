@@ -25,6 +25,8 @@ pub enum CaptureSpec {
         request: Box<Request>,
         /// Which files.
         format: DumpFormat,
+        /// Whether the elements of every tensor are also counted by powers of two. AscendCL's files have no histograms.
+        histograms: bool,
     },
 }
 
