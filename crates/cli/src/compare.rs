@@ -1,11 +1,11 @@
-//! `opscope compare`: two dumps, a model and a dump, or two ways to run a model.
+//! `opscope compare`: two dumps, a model and a dump, or two models.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use opscope::compare::{CompareError, Reference, Way, compare_run};
+use opscope::compare::{CompareError, Reference, RunSpec, compare_run};
 use opscope::dump::{
     CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
 };
@@ -124,15 +124,15 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
         )),
         (true, reference_is_model) => {
             let budget = arguments.load_budget.unwrap_or_default();
-            let way = way(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
+            let run = run_spec(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
             let reference = if reference_is_model {
                 let (fidelity, threads) = (arguments.reference_fidelity, arguments.reference_threads);
-                Reference::Run(self::way(&arguments.reference, fidelity, threads, budget))
+                Reference::Run(run_spec(&arguments.reference, fidelity, threads, budget))
             } else {
                 Reference::Dump(Arc::new(open(&arguments.reference)?))
             };
             let inputs = inputs(arguments)?;
-            compare_run(&way, &reference, &inputs, options).map_err(|error| match error {
+            compare_run(&run, &reference, &inputs, options).map_err(|error| match error {
                 CompareError::Session(_) => Failure::wrong_use(error),
                 other => Failure::failed(other),
             })
@@ -140,7 +140,7 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
     }
 }
 
-/// The initializers in which two models differ, which are told before anything runs.
+/// The initializers in which two models differ. A note names them before anything runs.
 fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<String>, Failure> {
     const NAMED: usize = 5;
     let (ours, theirs) = (&arguments.tensors, &arguments.reference);
@@ -179,11 +179,11 @@ fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-fn way(model: &Path, fidelity: Fidelity, threads: NonZeroUsize, budget: LoadBudget) -> Way {
-    Way { model: model.to_owned(), fidelity, threads, budget }
+fn run_spec(model: &Path, fidelity: Fidelity, threads: NonZeroUsize, budget: LoadBudget) -> RunSpec {
+    RunSpec { model: model.to_owned(), fidelity, threads, budget }
 }
 
-/// The inputs of both runs. Files may also hold what the second model takes: each is given them in its own types.
+/// The inputs of both runs. Files may also have the types of the second model: each model gets the inputs in its own types.
 fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
     let shapes = match &arguments.dym_shape {
         None => ShapeSpec::Smallest,

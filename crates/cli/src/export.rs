@@ -1,4 +1,4 @@
-//! `opscope export`: timelines and tables from a recording.
+//! `opscope export`: timelines and tables of a recording.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     });
     let formats = arguments.format.map_or(Format::ALL.to_vec(), |format| vec![format]);
     let into = arguments.output.as_deref().unwrap_or(&arguments.recording);
-    std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be made: {error}")))?;
+    std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be created: {error}")))?;
     let exported: Result<Vec<Exported>, ProfileError> =
         formats.into_iter().map(|format| recording.export(format, into)).collect();
     progress.finish();

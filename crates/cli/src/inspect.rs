@@ -28,13 +28,13 @@ pub struct InspectArguments {
     check: bool,
 }
 
-/// Inspects.
+/// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     let path = &arguments.path;
     let is_model = path.extension().is_some_and(|extension| extension == "onnx" || extension == "om");
     let is_recording = path.join("records.bin").is_file();
     if arguments.check && (is_model || is_recording) {
-        return Err(Failure::wrong_use(format!("--check is for dumps, and {} is none", path.display())));
+        return Err(Failure::wrong_use(format!("--check is for dumps, and {} is not a dump", path.display())));
     }
     if is_model {
         let graph = Graph::load(path).map_err(Failure::wrong_use)?;

@@ -1,4 +1,4 @@
-//! The `opscope` command: parse, resolve, call the façade, print.
+//! The `opscope` command: parse, resolve, call the library, print.
 
 #![forbid(unsafe_code)]
 
@@ -74,11 +74,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows the help, the version, or what is wrong with the command line.
+/// Prints the help, the version, or what is wrong with the command line.
 fn explain(answer: &clap::Error) -> ExitCode {
     match answer.print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            // A closed stderr is no reason to end in another way.
+            // If stderr is closed, too, only the exit code is left.
             let _ = writeln!(io::stderr(), "error: the help cannot be printed: {error}");
             Exit::Failed.into()
         }

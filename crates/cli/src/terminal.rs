@@ -1,4 +1,4 @@
-//! What goes to the terminal: results to stdout, messages and progress to stderr.
+//! Output to the terminal: results to stdout, messages and progress to stderr.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -17,14 +17,14 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::Failure;
 
-/// Prints a result, line by line as it may be shown. A reader that has seen enough and closed stdout is no failure.
+/// Prints a result, with escapes for control characters. A closed stdout is not a failure: the reader has seen enough.
 pub fn print(text: impl Display) -> Result<(), Failure> {
     let text = text.to_string();
     let lines: Vec<_> = text.split('\n').map(shown_text).collect();
     write(&lines.join("\n"))
 }
 
-/// Prints a result as JSON, with JSON's own escapes for characters that would do something on a terminal.
+/// Prints a result as JSON, with JSON's own escapes for characters that control a terminal.
 pub fn print_json(document: impl Display) -> Result<(), Failure> {
     write(&escaped_json(&document.to_string()))
 }
@@ -39,7 +39,7 @@ fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// JSON has such characters only in strings, and line breaks outside of them only for people.
+/// Escapes characters that control a terminal. JSON has them only in strings; line breaks are only between its tokens.
 fn escaped_json(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c != '\n' && matches!(shown_text(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
     if !text.contains(hidden) {
@@ -66,14 +66,14 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Something for whoever wants to know what is going on.
+    /// A detail of what the command does, for `--debug`.
     pub fn debug(self, text: impl Display) {
         if self.debug {
             self.say("debug", text);
         }
     }
 
-    /// Something that is good to know.
+    /// Something that is useful to know.
     pub fn note(self, text: impl Display) {
         self.say("note", text);
     }
@@ -85,17 +85,17 @@ impl Messages {
 
     fn say(self, kind: &str, text: impl Display) {
         if !self.quiet {
-            // A closed stderr is no reason to stop working.
+            // The command continues if stderr is closed.
             let _ = writeln!(io::stderr(), "{kind}: {}", shown_text(&text.to_string()));
         }
     }
 }
 
-/// The progress of a long work, shown while stderr is a terminal.
+/// The progress of long work, shown if stderr is a terminal.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar, unless `quiet`.
+    /// Shows a bar, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -104,12 +104,12 @@ impl Progress {
         Self(bar)
     }
 
-    /// Something else is being done now.
+    /// Shows the current stage.
     pub fn stage(&self, stage: Stage) {
         self.0.set_message(stage.to_string());
     }
 
-    /// So many runs are over, of what a measurement goes on for.
+    /// Shows how many runs are done, and how far the goal is.
     pub fn ran(&self, done: u64, goal: Goal) {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match goal {
@@ -122,9 +122,9 @@ impl Progress {
         }
     }
 
-    /// A part of a time has passed, both in milliseconds.
+    /// Shows how much of a time has passed, both in milliseconds.
     fn time_passed(&self, passed: u64, all: u64, message: impl FnOnce() -> String) {
-        // A message takes longer than many a run.
+        // Formatting a message takes longer than a short run.
         if self.0.is_hidden() || (self.0.length() == Some(all) && passed.saturating_sub(self.0.position()) < 50) {
             return;
         }
@@ -134,7 +134,7 @@ impl Progress {
         self.0.set_message(message());
     }
 
-    /// So many of so many are over.
+    /// Shows how many of the planned steps are done.
     pub fn advanced(&self, done: u64, planned: u64) {
         if self.0.length() != Some(planned) {
             self.0.set_length(planned);
@@ -143,7 +143,7 @@ impl Progress {
         self.0.set_position(done);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
@@ -165,23 +165,24 @@ fn time_style() -> ProgressStyle {
 
 /// What Ctrl-C and SIGTERM do to a benchmark.
 ///
-/// While there are no results yet, they end the process at once. While the model runs, they ask it to end, and what was
-/// measured is reported; where a run takes too long for that, the process ends without it. The second signal always ends
-/// the process at once.
+/// Before there are results, they end the process at once. While the model runs, they cancel the job, and what was measured
+/// is reported; if a run takes too long for that, the process ends without a report. A second signal always ends the process
+/// at once.
 pub struct Interrupt {
     cancelled: Arc<AtomicBool>,
     stage: Arc<Mutex<Stage>>,
 }
 
-/// How long a run may go on after a signal.
+/// How long a run may continue after a signal.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 impl Interrupt {
-    /// Begins to listen for signals.
+    /// Installs the handlers.
     pub fn listen() -> Result<Self, Failure> {
         let interrupt = Self { cancelled: Arc::default(), stage: Arc::new(Mutex::new(Stage::Loading)) };
-        let failed = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
-        // First what looks at the flag, then what has it set: otherwise the first signal could count as the second.
+        let failed = |error| Failure::failed(format!("no handler for signals can be installed: {error}"));
+        // The handler that reads the flag comes before the one that sets it: otherwise the first signal could count as the
+        // second.
         for (signal, code) in CODES {
             flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.cancelled)).map_err(failed)?;
         }
@@ -195,7 +196,7 @@ impl Interrupt {
                 thread::sleep(PATIENCE);
             }
             match stage() {
-                // What was measured is being written down.
+                // The results are being written.
                 Stage::Closing | Stage::Exporting => {}
                 stage => end(signal, stage),
             }
@@ -209,13 +210,13 @@ impl Interrupt {
         &self.cancelled
     }
 
-    /// Notes what the process is doing.
+    /// Sets the stage, which decides what a signal does.
     pub fn enter(&self, stage: Stage) {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 }
 
-/// The exit codes of a process that a signal ended, as shells have them.
+/// The exit codes of a process that a signal ended, as shells define them.
 const CODES: [(i32, i32); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
 fn end(signal: i32, stage: Stage) -> ! {

@@ -17,7 +17,7 @@ use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
-use opscope::verify::{FoundOutput, Verify, VerifyOptions, find_values, other_numbers, verify};
+use opscope::verify::{FoundOutput, Verify, VerifyOptions, find_values, verify, with_random_numbers};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -41,7 +41,7 @@ fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Pr
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
     let given = inputs(optimised.graph(), files)?;
     let by_rules = prove_plan(&format!("{model} by rules"), &optimised, &exact, &given, shows_kernels)?;
-    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
     let Some((_, Some(verified))) = verify(&optimised, &given, 1, &options) else { return Ok(by_rules) };
     Ok(by_rules + prove_plan(&format!("{model} verified"), &verified, &exact, &given, shows_kernels)?)
 }
@@ -54,7 +54,7 @@ fn prove_plan(
     shows_kernels: bool,
 ) -> Result<usize, Problem> {
     let graph = optimised.graph();
-    let runs = [other_numbers(given, 1), other_numbers(given, 2)];
+    let runs = [with_random_numbers(given, 1), with_random_numbers(given, 2)];
     let (kernels, outputs) = find_values(optimised, exact, &runs)?;
     if shows_kernels {
         kernels.iter().for_each(|kernel| println!("{}", described(graph, kernel, &outputs)));
@@ -63,12 +63,12 @@ fn prove_plan(
     let (mut claims, mut unclaimed, mut matched, mut telling) = (0, 0, 0, 0);
     for output in &outputs {
         let kernel = &kernels[output.kernel.index()];
-        telling += usize::from(output.telling);
+        telling += usize::from(output.distinctive);
         matched += usize::from(!output.values.is_empty());
         let named = &kernel.outputs[output.slot];
         claims += named.len();
         unclaimed += usize::from(named.is_empty() && output.values.iter().any(|found| found.same_order));
-        if output.telling {
+        if output.distinctive {
             faults.extend(wrong_values(graph, kernel, output));
             faults.extend(wrong_operators(graph, &kernels, kernel, output));
         }

@@ -163,7 +163,7 @@ fn faulty(faults: &[(&'static str, Fault)]) -> (Session, Arc<Faulty>, Vec<Tensor
 
 fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Session, Vec<Tensor>) {
     let (session, _, inputs) = faulty(faults);
-    let options = VerifyOptions { when, kept_in: None };
+    let options = VerifyOptions { when, cache_directory: None };
     let (verification, other) = verify(&session, &inputs, 10, &options).expect("the model runs");
     (verification, other.unwrap_or(session), inputs)
 }
@@ -229,7 +229,7 @@ fn where_no_form_is_right_the_exact_plan_runs() {
 #[test]
 fn off_means_that_the_engines_own_plan_runs_whatever_it_gives() {
     let (session, _, inputs) = faulty(&[("every rewrite", Fault::Always)]);
-    let options = VerifyOptions { when: Verify::Off, kept_in: None };
+    let options = VerifyOptions { when: Verify::Off, cache_directory: None };
     assert!(verify(&session, &inputs, 1, &options).is_none());
 }
 
@@ -238,7 +238,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     let kept = tempfile::tempdir().unwrap();
     let (session, engine, inputs) = faulty(&[("every rewrite", Fault::Always)]);
     let loaded = || engine.loaded.load(Ordering::Relaxed);
-    let options = |when| VerifyOptions { when, kept_in: Some(kept.path().join("opscope")) };
+    let options = |when| VerifyOptions { when, cache_directory: Some(kept.path().join("opscope")) };
     let (found, _) = verify(&session, &inputs, 1, &options(Verify::On)).unwrap();
     let before = loaded();
     let (again, other) = verify(&session, &inputs, 1, &options(Verify::Auto)).unwrap();

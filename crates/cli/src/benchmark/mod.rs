@@ -82,7 +82,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     drop(server);
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
-        messages.warning(format!("a debugger stopped {stopped} of the runs: the times hold its pauses, too"));
+        messages.warning(format!("a debugger stopped {stopped} of the runs: the times include its pauses"));
     }
     for reason in &report.incomplete_because {
         messages.warning(format!("incomplete: {reason}"));
@@ -170,7 +170,7 @@ fn failure(error: JobError) -> Failure {
     if wrong_use { Failure::wrong_use(error) } else { Failure::failed(error) }
 }
 
-/// Milliseconds, as a duration for people.
+/// A time with its unit.
 fn millis(millis: f64) -> String {
     let duration = Duration::from_secs_f64((millis / 1e3).max(0.0));
     match duration.as_secs_f64() {

@@ -13,7 +13,7 @@ use opscope::verify::Verification;
 
 use super::millis;
 
-/// The report as a person reads it, with so many rows in each of the profile's tables.
+/// The report as text, with at most `rows` rows in each of the profile's tables.
 pub fn render(report: &Report, job: &Job, rows: usize) -> String {
     let mut text = String::new();
     head(&mut text, report);
@@ -41,7 +41,7 @@ pub fn render(report: &Report, job: &Job, rows: usize) -> String {
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
-        let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
+        let _ = writeln!(text, "\ndebugger  stopped {runs}; the times above include their waiting");
     }
     if let Some(output) = &job.output {
         let run = shown_path(&output.directory.join(&report.run));
@@ -51,7 +51,7 @@ pub fn render(report: &Report, job: &Job, rows: usize) -> String {
     text
 }
 
-/// What dumps would be, one for every set of shapes, for machines.
+/// The estimated dumps, one for each set of shapes, as JSON.
 pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     let all = estimates.iter().map(|estimate| {
         serde_json::json!({
@@ -62,7 +62,7 @@ pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
 }
 
-/// The same for people.
+/// The estimated dumps as text.
 pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
         let at_most = if estimate.at_most { "at most " } else { "" };
@@ -71,7 +71,7 @@ pub fn estimates(estimates: &[Estimate]) -> String {
             let _ = write!(line, "; the sizes of {} more are not known before they are computed", estimate.unknown);
         }
         if estimate.missing > 0 {
-            let _ = write!(line, "; {} cannot be had", estimate.missing);
+            let _ = write!(line, "; {} cannot be captured", estimate.missing);
         }
         line
     };
@@ -161,7 +161,7 @@ fn verified(measured: &Measured) -> Vec<String> {
     measured.verification.as_ref().map(Verification::sentences).unwrap_or_default()
 }
 
-/// One line for every set of shapes, the highest throughput first, then those that failed.
+/// One line for each set of shapes: by throughput, the highest first, then those that failed.
 fn shapes(text: &mut String, report: &Report) {
     let mut sorted: Vec<&Measured> = report.measurements.iter().collect();
     sorted.sort_by(|a, b| b.throughput.total_cmp(&a.throughput));
@@ -188,7 +188,7 @@ fn table_of_shapes<'a>(rows: impl Iterator<Item = (&'a Vec<InputSummary>, &'a La
     table
 }
 
-/// A number in six characters, as far as it fits into them.
+/// A number in six characters, if it fits.
 fn six(number: f64) -> String {
     let decimals = match number.abs() {
         number if number < 9.99995 => 4,

@@ -36,7 +36,10 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         batch_size: arguments.batch_size.filter(|batch| *batch > 0),
         output: output(&arguments)?,
         output_batch_axis: arguments.output_batchsize_axis.unwrap_or(0),
-        verify: VerifyOptions { when: arguments.verify.unwrap_or_default(), kept_in: environment.cache_directory() },
+        verify: VerifyOptions {
+            when: arguments.verify.unwrap_or_default(),
+            cache_directory: environment.cache_directory(),
+        },
         ..Job::new(model)
     };
     if let Some(name) = &arguments.output_dirname {

@@ -8,15 +8,15 @@ use super::field::{Field, Object, Report, shortened};
 pub struct DumpedModel {
     /// The entry's JSON pointer.
     pub pointer: String,
-    /// The model: its file's name up to the first `.`, or its graph's name. Every model when there is none.
+    /// The model: its file's name up to the first `.`, or its graph's name. `None` means every model.
     pub model_name: Option<String>,
-    /// The operators by name; with no layers and no ranges all of them.
+    /// The operators by name. Without layers and ranges, all operators.
     pub layers: Vec<String>,
-    /// The operators from one to another in execution order, both included; beside `layers`.
+    /// Ranges of operators in execution order, in addition to `layers`.
     pub ranges: Vec<NameRange>,
-    /// What is left out, by the operator's type.
+    /// Tensors to leave out, by the operator's type.
     pub optype_blacklist: Vec<Excluded>,
-    /// What is left out, by the operator's name.
+    /// Tensors to leave out, by the operator's name.
     pub opname_blacklist: Vec<Excluded>,
 }
 
@@ -34,11 +34,11 @@ pub struct NameRange {
 pub struct Excluded {
     /// The operator's type or name.
     pub name: String,
-    /// The inputs and outputs that are left out; all of them when there are none.
+    /// The inputs and outputs to leave out; all of them if empty.
     pub slots: Vec<Position>,
 }
 
-/// What the rest of the section allows in an entry.
+/// The settings of the section that decide what an entry may have.
 pub(super) struct EntryRules {
     /// `dump_op_switch` is on.
     pub(super) single_operators: bool,
@@ -48,7 +48,7 @@ pub(super) struct EntryRules {
     pub(super) by_operator: bool,
 }
 
-/// Reads the list. `None` if there is a problem in it, which is then in the report.
+/// Reads the list. Returns `None` if it has a problem, which is then in the report.
 pub(super) fn read(list: &Field<'_>, rules: &EntryRules, report: &mut Report) -> Option<Vec<DumpedModel>> {
     let before = report.problems.len();
     let items = list.items(report)?;

@@ -11,7 +11,7 @@ use super::no_effect::{self, NoEffect, Rule};
 /// What to dump.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DumpSection {
-    /// Where to: `dump_path`, taken from the working directory.
+    /// The directory: `dump_path`, relative to the working directory.
     pub path: PathBuf,
     /// Which models, and what of each: `dump_list`. Never empty.
     pub models: Vec<DumpedModel>,
@@ -19,7 +19,7 @@ pub struct DumpSection {
     pub mode: IoSelection,
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
-    /// Which runs: `dump_step`; all when there is none.
+    /// Which runs: `dump_step`; all if `None`.
     pub runs: Option<Runs>,
     /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
     pub level: DumpLevel,
@@ -52,7 +52,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Those that are written when a file names none.
+    /// Those that a file without `dump_stats` asks for.
     pub const DEFAULT: [Statistic; 6] = [
         Statistic::Max,
         Statistic::Min,
@@ -73,7 +73,7 @@ const STATISTICS: &[(&str, Statistic)] = &[
     ("L2norm", Statistic::L2Norm),
 ];
 
-/// How fine a dump is on the vendor's device. Here an operator is the finest unit, whichever is chosen.
+/// How fine a dump is on the vendor's device. Here an operator is always the finest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub enum DumpLevel {
@@ -116,7 +116,7 @@ const NO_EFFECT: &[NoEffect] = &[
     ),
 ];
 
-/// Reads the section. `None` if there is a problem or if the section captures nothing, which is then in the report.
+/// Reads the section. Returns `None` if it has a problem or captures nothing; the report then says so.
 pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
@@ -199,7 +199,7 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
     local_directory(&field, text, working_dir, report)
 }
 
-/// A path that is a directory or can become one.
+/// Reads a path that is a directory, or does not exist and can be made.
 pub(super) fn local_directory(
     field: &Field<'_>,
     text: &str,

@@ -1,4 +1,4 @@
-//! JSON as it stands in the file: with duplicate keys, and never deeper than allowed.
+//! JSON exactly as the file has it: with duplicate keys, and not deeper than allowed.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// What it is, for messages.
+    /// The name of its type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str) -> Result<Json, Problem> {
     })
 }
 
-/// Reads one value; the number is how many objects and arrays are around it.
+/// Reads one value at this depth of nested objects and arrays.
 struct Level(usize);
 
 impl Level {

@@ -1,8 +1,8 @@
 //! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
 //!
-//! It is read strictly. Every problem is reported at once, each with its place and with what would be right. Keys are
-//! of three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
-//! listed as a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
+//! It is read strictly, and all problems are reported at once, each with its location and what would be right. Keys are of
+//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as
+//! a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
 
 mod dump_list;
 mod dump_section;
@@ -34,13 +34,12 @@ pub const LARGEST_FILE: u64 = 10 << 20;
 /// How deep objects and arrays may be nested.
 pub const DEEPEST_NESTING: usize = 10;
 
-/// What an `acl.json` asks for. At most one of the two sections is there: a dump lengthens the times that a profile
-/// shows.
+/// The content of an `acl.json`. At most one of the two sections is there: a dump lengthens the times that a profile shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AclConfig {
-    /// What to dump; none when the file has no `dump` section or one that captures nothing.
+    /// What to dump; `None` if the file has no `dump` section or one that captures nothing.
     pub dump: Option<DumpSection>,
-    /// What to profile; none when the file has no `profiler` section or one that is not switched on.
+    /// What to profile; `None` if the file has no `profiler` section or one that is not switched on.
     pub profiler: Option<ProfilerSection>,
     /// Keys without an effect here, and warnings.
     pub notes: Vec<Note>,
@@ -127,7 +126,7 @@ fn read_text(path: &Path) -> Result<String, Problem> {
         std::io::ErrorKind::NotFound => problem("there is no such file".to_owned(), "give the path of an acl.json"),
         _ => problem(format!("it cannot be read: {error}"), "give a file that you may read"),
     };
-    // Asked before the file is opened, because opening a named pipe waits for its writer.
+    // Before the file is opened, because opening a named pipe waits for its writer.
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(problem("it is not a regular file".to_owned(), "give the path of an acl.json"));

@@ -20,7 +20,7 @@ impl Problem {
         Problem { location, kind, what, right }
     }
 
-    /// The vendor's code for this kind of problem, such as `EP0002`; none for the file itself and for the check against
+    /// The vendor's code for this kind of problem, such as `EP0002`; `None` for the file itself and for the check against
     /// a model, which the vendor does not make.
     pub fn code(&self) -> Option<&'static str> {
         self.kind.code_in(&self.location)
@@ -54,7 +54,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// What kind of problem it is. The vendor's codes follow from it: `EP0001` to `EP0005`, in the profiler's section
+/// The kind of a problem. It determines the vendor's code: `EP0001` to `EP0005`, in the profiler's section
 /// `EK0003` (a value) and `EK0005` (a key).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,7 +65,7 @@ pub enum ProblemKind {
     Syntax,
     /// A key that does not exist.
     UnknownKey,
-    /// A key that stands twice in one object.
+    /// A key that one object has twice.
     DuplicateKey,
     /// Something is missing, empty, or of the wrong type.
     Content,
@@ -95,10 +95,10 @@ impl ProblemKind {
     }
 }
 
-/// Something that a user should know of a file that can be used.
+/// Something that a user should know about a valid file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The value that it is about, as a JSON pointer (RFC 6901).
+    /// The location of the value, as a JSON pointer (RFC 6901).
     pub pointer: String,
     /// Its kind.
     pub kind: NoteKind,
@@ -116,10 +116,10 @@ impl fmt::Display for Note {
     }
 }
 
-/// What kind of note it is.
+/// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The key is right and means nothing on this engine.
+    /// The key is valid and has no meaning on this engine.
     NoEffect,
     /// The file does something that its writer may not expect.
     Warning,

@@ -75,7 +75,7 @@ impl DumpedModel {
     }
 }
 
-/// The slots that entries of a blacklist leave out; `None` when one leaves out the whole operator.
+/// The slots that entries of a blacklist leave out; `None` if one leaves out the whole operator.
 fn excluded_slots<'e>(entries: impl Iterator<Item = &'e &'e Excluded>) -> Option<HashSet<Position>> {
     let mut slots = HashSet::new();
     for entry in entries {

@@ -13,7 +13,7 @@ pub enum Data {
     Zero,
     /// Valid for the element type, and the same for the same seed: floating-point numbers from 0 to 1 (a half-precision
     /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that the
-    /// graph takes as indices into tables of the file, as token ids are, are places in the smallest of these.
+    /// graph takes as indices into tables of the file, such as token ids, are valid indices of the smallest table.
     Random(u64),
 }
 
@@ -69,7 +69,7 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
     graph.inputs.iter().zip(shapes).map(tensor).collect()
 }
 
-/// The integers that an input may hold, counted from zero.
+/// How many integers an input may hold, from zero up.
 fn indices(graph: &Graph, input: &Value) -> u64 {
     let rows = |operator: &Operator| {
         let &[Some(table), Some(taken), ..] = &operator.inputs[..] else { return None };

@@ -48,7 +48,7 @@ impl fmt::Display for ShapeSpec {
 /// The shape of every input.
 ///
 /// # Errors
-/// When a name is no input, a shape contradicts the file, or the file does not say an input's rank.
+/// When a name is not an input, a shape contradicts the file, or the file does not say an input's rank.
 pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>>, InputError> {
     let given: &[NamedShape] = match spec {
         ShapeSpec::Fixed(shapes) => shapes,
@@ -90,8 +90,8 @@ pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>
         .collect()
 }
 
-/// The dimensions that the file leaves open and that are 1 only because nothing says otherwise, such as `batch`, or
-/// `image[2]` where it has no name.
+/// The dimensions that the file leaves open and that are 1 only because nothing sets them, such as `batch`, or `image[2]`
+/// if it has no name.
 pub fn made_up_dimensions(graph: &Graph, spec: &ShapeSpec) -> Vec<String> {
     let given =
         |input: &Value| matches!(spec, ShapeSpec::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));

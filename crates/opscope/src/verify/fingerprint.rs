@@ -1,11 +1,11 @@
 use opscope_tensor::{DType, TensorView};
 
-/// A few numbers by which two tensors are told apart without keeping them: some that do not depend on the order of the
-/// elements, and one that does.
+/// A few numbers that distinguish tensors without keeping them: some do not depend on the order of the elements, and one
+/// does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fingerprint {
     elements: usize,
-    /// Elements that are NaN or infinite. They count for nothing else.
+    /// Elements that are NaN or infinite. The other numbers leave them out.
     not_finite: usize,
     sum: f64,
     absolutes: f64,
@@ -13,14 +13,14 @@ pub(super) struct Fingerprint {
     cubes: f64,
     least: f64,
     greatest: f64,
-    /// The sum of the elements, each times a weight that belongs to its place.
+    /// The sum of the elements, each times a weight for its index.
     projection: f64,
-    /// How far two computations of the same tensor may be apart, as a share of its elements.
+    /// The largest difference between two computations of the same tensor, as a share of its elements.
     rounding: f64,
 }
 
 impl Fingerprint {
-    /// None for tensors without bytes, and for types that are no real numbers.
+    /// Returns `None` for tensors without bytes, and for types that are not real numbers.
     pub fn of(tensor: &TensorView<'_>) -> Option<Self> {
         let bytes = tensor.bytes()?;
         let mut found = Self {
@@ -66,20 +66,20 @@ impl Fingerprint {
         self.projection += weight * element;
     }
 
-    /// Whether the elements differ from each other.
-    pub fn is_telling(&self) -> bool {
+    /// Returns whether the elements differ from each other. Tensors of equal elements cannot be distinguished.
+    pub fn is_distinctive(&self) -> bool {
         self.greatest - self.least > self.rounding * self.greatest.abs().max(self.least.abs())
     }
 
-    /// Whether another tensor has the same elements, and then whether they are in the same order.
+    /// Returns whether the elements are in the same order as another tensor's, or `None` if they are not the same elements.
     pub fn matches(&self, other: &Self) -> Option<bool> {
-        if (self.elements, self.not_finite) != (other.elements, other.not_finite) || !self.is_telling() {
+        if (self.elements, self.not_finite) != (other.elements, other.not_finite) || !self.is_distinctive() {
             return None;
         }
         let share = self.rounding.max(other.rounding);
         let near = |one: f64, two: f64, size: f64| (one - two).abs() <= share * size;
         let largest = self.greatest.abs().max(self.least.abs());
-        // One element may be further off than the sums over all: a logarithm of almost nothing makes much of a rounding.
+        // One element may differ by more than the sums: a logarithm of a number near 0 enlarges a rounding error.
         let is_same = near(self.least, other.least, 10.0 * largest)
             && near(self.greatest, other.greatest, 10.0 * largest)
             && near(self.sum, other.sum, self.absolutes)
@@ -90,9 +90,9 @@ impl Fingerprint {
     }
 }
 
-/// A number from -1 to 1 that belongs to a place: the finaliser of SplitMix64.
-fn weight(place: u64) -> f64 {
-    let mut bits = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// The weight of an index, from -1 to 1: the finaliser of SplitMix64.
+fn weight(index: u64) -> f64 {
+    let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^= bits >> 31;

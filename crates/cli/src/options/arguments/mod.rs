@@ -29,8 +29,8 @@ const RUN_MODES: [&str; 4] = ["array", "files", "tensor", "full"];
 
 /// The options of `opscope benchmark` as they stand on the command line, after [`expand`](super::expand).
 ///
-/// Of an option that is given twice the last one counts. Defaults are not here but where options are resolved, which
-/// must tell what was given from what was not.
+/// Of an option that is given twice the last one counts. The defaults are not here but where options are resolved, because
+/// that must distinguish what was given.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(args_override_self = true)]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! Shapes of dynamic inputs: `--dym-shape`, `--dym-shape-range` and their relatives.
+//! Shapes of dynamic inputs: `--dym-shape`, `--dym-shape-range` and `--dym-hw`.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use crate::options::refusal::Refusal;
 /// Shapes of some of the model's inputs.
 type ShapeSet = Vec<NamedShape>;
 
-/// How many sets of shapes a range may stand for.
+/// The largest number of sets of shapes that a range may stand for.
 const MOST_SETS: usize = 10_000;
 
 const SET: &str = "write the inputs and their dimensions, such as \"data:1,600;info:1,600\"";

@@ -4,8 +4,8 @@ use opscope_clock::Ticks;
 use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
 use opscope_tensor::TensorView;
 
-/// An observer that ends its run when a flag is set, between two operators: a run at exact fidelity may take long, and what
-/// was captured must reach the disk before the user's patience ends.
+/// An observer that ends its run between two operators when a flag is set. A run at exact fidelity may take long, and what
+/// was captured must reach the disk soon after the user interrupts it.
 pub(super) struct Interruptible<'a> {
     pub inner: Box<dyn RunObserver + 'a>,
     pub cancel: &'a AtomicBool,

@@ -10,12 +10,12 @@ use super::Verification;
 use crate::local_time::local_time;
 use crate::{Session, machine};
 
-/// The file that keeps what was found for a model and shapes.
+/// The cached result for a model and shapes.
 ///
-/// It belongs to the model's bytes, the engine's version, this version of opscope and the processor: another one may take
-/// other kernels.
-pub(super) struct Kept {
-    /// None where nothing is kept.
+/// Its key is made of the model's bytes, the engine's version, this version of opscope, and the processor, because any of
+/// them may change the kernels.
+pub(super) struct Cache {
+    /// The file; `None` if nothing is cached.
     path: Option<PathBuf>,
     key: String,
 }
@@ -23,7 +23,7 @@ pub(super) struct Kept {
 #[derive(Serialize, Deserialize)]
 struct File {
     schema: String,
-    /// What the name of the file is made of, in full.
+    /// The whole key; the file's name has only a hash of it.
     key: String,
     verified: String,
     verification: Verification,
@@ -31,7 +31,7 @@ struct File {
 
 const SCHEMA: &str = "opscope.verified/1";
 
-impl Kept {
+impl Cache {
     pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {
         let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
         let engine = session.engine();
@@ -49,14 +49,14 @@ impl Kept {
         Self { path: directory.map(|directory| directory.join(name)), key }
     }
 
-    /// What was found earlier. A file that cannot be read counts as none.
+    /// Returns an earlier result. A file that cannot be read counts as none.
     pub fn read(&self) -> Option<Verification> {
         let file: File = serde_json::from_slice(&fs::read(self.path.as_ref()?).ok()?).ok()?;
         let is_ours = file.schema == SCHEMA && file.key == self.key;
         is_ours.then_some(Verification { kept_since: Some(file.verified), ..file.verification })
     }
 
-    /// Keeps what was found. That it cannot be kept is no reason not to go on.
+    /// Writes a result. If that fails, the next benchmark verifies again.
     pub fn write(&self, verification: &Verification) {
         let write = || {
             let path = self.path.as_ref()?;

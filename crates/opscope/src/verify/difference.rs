@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 pub struct OutputDifference {
     /// The output's name.
     pub output: String,
-    /// The largest difference of two elements, as a share of the largest element of the exact plan's; none where the two
-    /// cannot be compared element by element.
+    /// The largest difference of two elements, as a share of the exact plan's largest element; `None` if the two cannot be
+    /// compared element by element.
     pub of_largest: Option<f64>,
-    /// What else differs: its type or shape, or where it has NaN and infinity.
+    /// What else differs: its type, its shape, or the positions of NaN and infinity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
-/// Decides whether the outputs of two plans are the same, for the types that a graph computes in.
-pub(super) struct Judge {
-    /// The coarsest type of floating-point numbers on the way to the outputs.
+/// Compares the outputs of two plans, with tolerances for the types that a graph computes in.
+pub(super) struct OutputComparison {
+    /// The coarsest floating-point type in the graph.
     coarsest: Option<DType>,
-    /// Whether numbers are rounded to 8 bits on the way: there a difference in the last digit becomes a whole step.
+    /// Whether numbers are rounded to 8 bits: a difference in the last digit can then become a whole step.
     quantised: bool,
 }
 
 /// A share of an output's largest element: some steps of an 8-bit quantisation.
 const SOME_STEPS: f64 = 0.05;
 
-impl Judge {
+impl OutputComparison {
     pub fn of(graph: &Graph) -> Self {
         let types = || graph.values.iter().filter_map(|value| value.dtype);
         let is_quantised = |op_type: &str| op_type.starts_with("QLinear") || op_type.contains("QuantizeLinear");
@@ -44,7 +44,7 @@ impl Judge {
         }
     }
 
-    /// The largest difference of an output as a share of its largest element, and the outputs that are not the same.
+    /// Returns the largest difference of an output as a share of its largest element, and the outputs that differ.
     pub fn compare(
         &self,
         graph: &Graph,
@@ -81,7 +81,7 @@ impl Judge {
             largest => difference.max_absolute / largest,
         };
         let elsewhere = difference.nan_mismatches + difference.infinite_mismatches;
-        // A number that was rounded to one of a few integers may come to lie on the other side.
+        // A number between two integers may be rounded to the other one.
         let few =
             self.quantised && (difference.count - difference.equal) as f64 <= SOME_STEPS * difference.count as f64;
         if difference.is_within(&tolerance) || (tolerance == Tolerance::EXACT && few) {
