@@ -167,7 +167,7 @@ fn a_shape_that_the_model_does_not_have() {
 fn files_that_do_not_fill_the_batch_are_refused_with_the_sizes_and_never_padded() {
     let (digits, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let five = [image.as_str(); 5].join(",");
-    let says = ["batch of 16", "2 files of 8", "5 files are no multiple of 2"];
+    let says = ["batch of 16", "2 files of 8", "5 files are not a multiple of 2"];
     refused(&[&digits, "--dym-batch", "16", "--input", &five], 2, &says);
     refused(&[&digits, "--dym-batch", "12", "--input", &image], 2, &["[8, 1, 8, 8]", "[12, 1, 8, 8]"]);
 }

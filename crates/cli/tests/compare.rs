@@ -257,7 +257,8 @@ fn values_that_were_renamed_are_matched_by_their_places_in_the_graph() {
         let ended = compare(&place, &["renamed.onnx", &dump, "--match", "position", "--json"]);
         assert_eq!(rows(&ended.json()).len(), TENSORS, "{format}: {ended:?}");
     }
-    compare(&place, &[&model, "renamed.onnx", "--match", "place"]).refused(2, &["--match", "name or position"]);
+    compare(&place, &[&model, "renamed.onnx", "--match", "place"])
+        .refused(2, &["--match", "[possible values: name, position]"]);
 }
 
 #[test]
