@@ -3,7 +3,7 @@ use opscope::trace::{Bytes, Policy};
 
 use crate::options::notes::Notes;
 use crate::options::refusal::Refusal;
-use crate::options::values::size;
+use crate::options::values::{one_of, size};
 
 /// What a profile records, and the memory for it, as it stands on the command line.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -19,20 +19,21 @@ pub struct ProfilerArguments {
     /// How much of it fills before it is written
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
     pub profiler_watermark: Option<Bytes>,
-    /// What happens when it is full
-    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY", help_heading = super::INSTRUMENTS)]
-    pub profiler_policy: Option<RecordPolicy>,
+    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the oldest
+    /// records are dropped and counted
+    #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
+    #[arg(help_heading = super::INSTRUMENTS)]
+    pub profiler_policy: Option<Policy>,
 }
 
-/// What happens to a new record when the memory is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum RecordPolicy {
-    /// It waits until there is room.
-    Lossless,
-    /// It is dropped, and counted.
-    Discard,
-    /// The oldest records are dropped, and counted.
-    Overwrite,
+const POLICIES: [Policy; 3] = [Policy::Lossless, Policy::Discard, Policy::Overwrite];
+
+fn policy_name(policy: &Policy) -> &'static str {
+    match policy {
+        Policy::Lossless => "lossless",
+        Policy::Discard => "discard",
+        Policy::Overwrite => "overwrite",
+    }
 }
 
 impl ProfilerArguments {
@@ -71,13 +72,7 @@ impl ProfilerArguments {
         let mut options = ProfilerOptions::default();
         options.buffer_size = size.unwrap_or(options.buffer_size);
         options.watermark = watermark.unwrap_or(options.watermark.min(options.buffer_size));
-        if let Some(policy) = self.profiler_policy {
-            options.when_full = match policy {
-                RecordPolicy::Lossless => Policy::Lossless,
-                RecordPolicy::Discard => Policy::Discard,
-                RecordPolicy::Overwrite => Policy::Overwrite,
-            };
-        }
+        options.when_full = self.profiler_policy.unwrap_or(options.when_full);
         Ok(options)
     }
 }
