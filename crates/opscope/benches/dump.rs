@@ -155,7 +155,7 @@ struct Keep(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Sink for Keep {
     fn piece(&mut self, _stream: &Stream, piece: Piece<'_>) -> Answer {
-        self.0.lock().expect("nobody panics").push(piece.bytes.to_vec());
+        self.0.lock().expect("no thread panics").push(piece.bytes.to_vec());
         Answer::Continue
     }
 }

@@ -74,7 +74,7 @@ fn plain(ready: &Ready, calibration: &Calibration) -> f64 {
 
 /// Gives the noise of the engine against itself.
 fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
-    /// What the control may show, so that the goals can be told from noise at all.
+    /// What the control may show, so that the goals can be distinguished from noise.
     const CONTROL: f64 = 0.01;
     let ready = ready(path, Fidelity::Optimised);
     let (mut bare, mut again) = (Bare::load(path, &ready), Bare::load(path, &ready));

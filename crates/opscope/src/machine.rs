@@ -33,12 +33,12 @@ impl Machine {
 }
 
 /// The machine's memory in bytes; `u64::MAX` if the system does not report it.
-pub fn memory() -> u64 {
+pub(crate) fn memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX)
 }
 
 /// The memory in bytes that is still available; `u64::MAX` if the system does not report it.
-pub fn available_memory() -> u64 {
+pub(crate) fn available_memory() -> u64 {
     kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
 }
 

@@ -139,7 +139,7 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
 }
 
 #[test]
-fn kept_inputs_reach_only_whoever_asked_for_them() {
+fn kept_inputs_reach_only_the_observers_that_asked_for_them() {
     let place = Place::new();
     let keeps = Interest { after: Which::All, keep_inputs: Which::All, ..Interest::default() };
     let sees = Interest { after: Which::All, ..Interest::default() };

@@ -1,4 +1,4 @@
-//! What a job says of its progress, for each thing that it may go on for.
+//! The progress that a job reports, for each goal.
 
 use std::path::Path;
 use std::sync::Mutex;

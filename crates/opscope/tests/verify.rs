@@ -250,7 +250,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     assert!(verify(&session, &larger, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
     assert!(verify(&session, &inputs, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
 
-    // A file that somebody cut short counts as none.
+    // A file that was cut short counts as none.
     for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
         std::fs::write(file.unwrap().path(), "{").unwrap();
     }

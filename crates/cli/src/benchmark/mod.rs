@@ -1,6 +1,7 @@
 //! `opscope benchmark`.
 
-mod attachable;
+mod debug_server;
+mod interrupt;
 mod text;
 
 use std::path::Path;
@@ -16,10 +17,11 @@ use opscope::profile::ProfilerOptions;
 use opscope::{Session, SessionError};
 use serde_json::json;
 
-use self::attachable::Attachable;
+use self::debug_server::DebugServer;
+use self::interrupt::Interrupt;
 use crate::exit::{Exit, Failure};
 use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting};
-use crate::terminal::{Interrupt, Messages, Progress, print, print_json};
+use crate::terminal::{Messages, Progress, print, print_json};
 
 /// Runs the command.
 pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
@@ -48,9 +50,9 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     messages.debug(format!("{job:?}"));
     let mut server = None;
     if let Some(at) = &debug_server {
-        let (debugger, attachable) = Attachable::start(at, messages)?;
+        let (debugger, started) = DebugServer::start(at, messages)?;
         job.debugger = Some(debugger);
-        server = Some(attachable);
+        server = Some(started);
     }
     let outcome = match &action {
         Action::Run => job.run(&hooks),

@@ -15,7 +15,7 @@ mod values;
 pub use arguments::{BenchmarkArguments, FeedArguments};
 pub use environment::Environment;
 pub use notes::NoteKind;
-pub use request::{Action, BenchmarkRequest, DebugServer, Reporting};
+pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting};
 pub use resolve::resolve;
 pub use spellings::expand;
 pub use values::{one_of, shape_set, threads, truth};

@@ -13,7 +13,7 @@ pub struct BenchmarkRequest {
     /// What to do with it.
     pub action: Action,
     /// Where a debugger can attach; nowhere if `None`.
-    pub debug_server: Option<DebugServer>,
+    pub debug_server: Option<DebugServerSpec>,
     /// What is printed.
     pub reporting: Reporting,
 }
@@ -38,7 +38,7 @@ pub enum Action {
 
 /// Where a debugger can attach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DebugServer {
+pub struct DebugServerSpec {
     /// The socket; if `None`, the one that the number of the process leads to.
     pub path: Option<PathBuf>,
 }

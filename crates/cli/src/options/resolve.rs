@@ -9,7 +9,7 @@ use super::arguments::BenchmarkArguments;
 use super::environment::Environment;
 use super::notes::Notes;
 use super::refusal::Refusal;
-use super::request::{Action, BenchmarkRequest, DebugServer, Reporting, Resolved};
+use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved};
 use super::values::threads;
 
 /// Checks the rules between the options, and returns what they mean together.
@@ -204,14 +204,14 @@ fn acl_json(arguments: &BenchmarkArguments, path: &Path, notes: &mut Notes) -> R
     Ok(Action::AclJson { path: path.to_owned(), check_only: is(arguments.check), profiler })
 }
 
-fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServer>, Refusal> {
+fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServerSpec>, Refusal> {
     let Some(path) = &arguments.debug_server else { return Ok(None) };
     let without_runs = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
     if let Some((second, _)) = without_runs.into_iter().find(|(_, given)| is(*given)) {
         let reason = "nothing runs then to which a debugger could attach";
         return Err(Refusal::Excludes { first: "--debug-server", second, reason });
     }
-    Ok(Some(DebugServer { path: path.clone() }))
+    Ok(Some(DebugServerSpec { path: path.clone() }))
 }
 
 fn note_dump_npy(arguments: &BenchmarkArguments, notes: &mut Notes) {

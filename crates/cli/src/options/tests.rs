@@ -185,7 +185,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("dump-estimate", "1", "m.onnx --dump", Works(|r| matches!(r.action, Action::EstimateDump))),
     ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.action, Action::AclJson { check_only: false, .. }))),
     ("check", "1", "m.onnx -acl a", Works(|r| matches!(r.action, Action::AclJson { check_only: true, .. }))),
-    ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServer { path: None }))),
+    ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServerSpec { path: None }))),
     ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
@@ -455,7 +455,7 @@ fn the_debug_server_takes_a_path_only_behind_its_equals_sign_and_only_where_some
     let server = |line| request(line).debug_server;
     assert_eq!(server("m.onnx"), None);
     assert_eq!(server("--debug-server=/tmp/a.sock m.onnx").unwrap().path.unwrap().to_str(), Some("/tmp/a.sock"));
-    assert_eq!(server("--debug-server m.onnx"), Some(DebugServer { path: None }));
+    assert_eq!(server("--debug-server m.onnx"), Some(DebugServerSpec { path: None }));
     for line in ["m.onnx --debug-server -acl a --check", "m.onnx --debug-server --dump --dump-estimate"] {
         assert!(refusal(line).contains("nothing runs then"), "{}", refusal(line));
     }

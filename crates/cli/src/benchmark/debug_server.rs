@@ -9,20 +9,20 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use crate::exit::Failure;
-use crate::options::DebugServer;
+use crate::options::DebugServerSpec;
 use crate::terminal::Messages;
 
-/// A debug server, until this is dropped or the command is interrupted. A run that is stopped then continues, so that the
+/// A debug server. It closes when this is dropped or the command is interrupted; a stopped run then continues, so that the
 /// command can end.
-pub struct Attachable {
+pub struct DebugServer {
     server: Arc<Mutex<Option<Server>>>,
     signals: Handle,
     waiting: Option<JoinHandle<()>>,
 }
 
-impl Attachable {
+impl DebugServer {
     /// Starts a server, and prints how to attach.
-    pub fn start(at: &DebugServer, messages: Messages) -> Result<(Debugger, Self), Failure> {
+    pub fn start(at: &DebugServerSpec, messages: Messages) -> Result<(Debugger, Self), Failure> {
         let log = move |message: &str| messages.warning(message);
         let failed = |error: std::io::Error| Failure::failed(format!("no debugger can attach: {error}"));
         let debugger = Debugger::with_log(log).map_err(failed)?;
@@ -48,7 +48,7 @@ impl Attachable {
     }
 }
 
-impl Drop for Attachable {
+impl Drop for DebugServer {
     fn drop(&mut self) {
         self.signals.close();
         if let Some(waiting) = self.waiting.take() {
