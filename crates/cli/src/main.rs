@@ -41,10 +41,10 @@ enum Command {
     /// Show what a model, a dump or a recording contains
     #[command(after_help = EXIT_CODES)]
     Inspect(inspect::InspectArguments),
-    /// Stop a model at its operators, look at its tensors, change them, and go on
+    /// Stop a model at its operators, look at its tensors, change them, and continue
     #[command(after_help = EXIT_CODES)]
     Debug(Box<debug::DebugArguments>),
-    /// Get back the records of a file-backed buffer whose process was killed, and say what was lost
+    /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
 }

@@ -23,7 +23,7 @@ pub struct DumpArguments {
     /// Only operators from one to another in the order of the graph, written FIRST..LAST; repeatable
     #[arg(long, value_name = "FIRST..LAST", help_heading = DUMPED)]
     pub dump_range: Vec<String>,
-    /// What operators take, what they give, or both; outputs if not given
+    /// The inputs of operators, their outputs, or both; outputs if not given
     #[arg(long, value_parser = one_of(IoSelection::ALL, |io| io.name()), value_name = "SIDE", help_heading = DUMPED)]
     pub dump_io: Option<IoSelection>,
     /// Only this input or output slot, from 0; repeatable
@@ -32,18 +32,18 @@ pub struct DumpArguments {
     /// Only these runs, counted from 0, such as "0|5-10"
     #[arg(long, value_name = "RUNS", help_heading = DUMPED)]
     pub dump_run: Option<String>,
-    /// No more than so many tensors
+    /// At most this many tensors
     #[arg(long, value_name = "N", help_heading = DUMPED)]
     pub dump_first: Option<u64>,
     /// Only tensors with a NaN or an infinite element
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = DUMPED)]
     pub dump_non_finite: Option<bool>,
-    /// No more than so many bytes; what does not fit is named in the manifest
+    /// At most this many bytes; what does not fit is named in the manifest
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_budget: Option<Bytes>,
-    /// Which files: numpy's, one for each tensor; AscendCL's, one for each operator and run; or a table of statistics; npy if
-    /// not given
+    /// Which files: numpy's, one for each tensor; AscendCL's, one for each operator and run; or a table of statistics; npy
+    /// if not given
     #[arg(long, value_parser = one_of(DumpFormat::ALL, |format| format.name()), value_name = "FORMAT")]
     #[arg(help_heading = DUMPED)]
     pub dump_format: Option<DumpFormat>,

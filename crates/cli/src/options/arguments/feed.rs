@@ -15,7 +15,7 @@ pub struct FeedArguments {
     /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Option<String>,
-    /// What the model is fed with when there is no --input; zero if not given [also: -pdt]
+    /// The generated data if there is no --input; zero if not given [also: -pdt]
     #[arg(long, value_parser = one_of(Data::ALL, |data| data.name()), ignore_case = true, value_name = "TYPE")]
     #[arg(help_heading = MODEL)]
     pub pure_data_type: Option<Data>,

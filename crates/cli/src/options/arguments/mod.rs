@@ -49,13 +49,13 @@ pub struct BenchmarkArguments {
     /// Measured runs per set of inputs; 1 if not given
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,
-    /// Runs before those; 1 if not given [also: -wcount]
+    /// Warm-up runs before those; 1 if not given [also: -wcount]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub warmup_count: Option<u64>,
-    /// Repeat until the confidence interval of the median is at most so wide
+    /// Repeat until the confidence interval of the median is at most this wide
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = MEASURING)]
     pub until_stable: Option<f64>,
-    /// Repeat for so many seconds at least; with --until-stable at most, which is 60 if not given
+    /// Repeat for at least this many seconds; with --until-stable for at most this many, 60 if not given
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = MEASURING)]
     pub duration: Option<Duration>,
     /// Runs at a time; 1 if not given
