@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use opscope::benchmark::Stage;
-use opscope::onnx::shown_text;
 use opscope::profile::{Exported, Format, ProfileError, Recording};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::options::one_of;
-use crate::terminal::{Messages, Progress, print, print_json};
+use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
@@ -54,7 +53,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     if arguments.json {
         print_json(json!(written))?;
     } else {
-        written.iter().try_for_each(|path| print(shown_text(&path.to_string_lossy())))?;
+        written.iter().try_for_each(|path| print(shown_path(path)))?;
     }
     for path in exported.iter().flat_map(|exported| &exported.existed) {
         messages.note(format!("{} exists already and stays as it is", path.display()));

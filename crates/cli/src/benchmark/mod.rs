@@ -48,12 +48,14 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         advanced: &|done, goal| progress.ran(done, goal),
     };
     messages.debug(format!("{job:?}"));
-    let mut server = None;
-    if let Some(at) = &debug_server {
-        let (debugger, started) = DebugServer::start(at, messages)?;
-        job.debugger = Some(debugger);
-        server = Some(started);
-    }
+    let _server = match &debug_server {
+        None => None,
+        Some(at) => {
+            let (debugger, server) = DebugServer::start(at, messages)?;
+            job.debugger = Some(debugger);
+            Some(server)
+        }
+    };
     let outcome = match &action {
         Action::Run => job.run(&hooks),
         Action::EstimateDump => {
@@ -81,7 +83,6 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
     show(&report, &job, reporting)?;
-    drop(server);
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
         messages.warning(format!("a debugger stopped {stopped} of the runs: the times include its pauses"));

@@ -1,7 +1,6 @@
 //! A report as text.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
 use opscope::dump::Estimate;
@@ -12,6 +11,7 @@ use opscope::profile::TextTable;
 use opscope::verify::Verification;
 
 use super::millis;
+use crate::terminal::shown_path;
 
 /// The report as text, with at most `rows` rows in each of the profile's tables.
 pub fn render(report: &Report, job: &Job, rows: usize) -> String {
@@ -198,10 +198,6 @@ fn six(number: f64) -> String {
         _ => 0,
     };
     format!("{number:.decimals$}")
-}
-
-fn shown_path(path: &Path) -> String {
-    shown_text(&path.to_string_lossy()).into_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod progress;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 use opscope::onnx::shown_text;
 
@@ -23,6 +24,11 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 /// Prints a result as JSON, with JSON's own escapes for characters that control a terminal.
 pub fn print_json(document: impl Display) -> Result<(), Failure> {
     write(&escaped_json(&document.to_string()))
+}
+
+/// A path as it can be shown in one line.
+pub fn shown_path(path: &Path) -> String {
+    shown_text(&path.to_string_lossy()).into_owned()
 }
 
 fn write(text: &str) -> Result<(), Failure> {
