@@ -9,7 +9,7 @@ use process::{Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Dumps the CNN with these options and gives the lines of the index.
+/// Dumps the CNN with these options and returns the lines of the index.
 fn dumped(place: &Workplace, name: &str, options: &[&str]) -> Vec<Value> {
     let model = model("digits_cnn.onnx");
     place.benchmark_well(&[&[&*model, "--dump", "--output", "out", "--output-dirname", name], options].concat());

@@ -1,11 +1,11 @@
-//! Proves by values what optimised plans say of their kernels: runs the exact plan and the optimised one on the same two
-//! random inputs, and finds for every kernel the values of the file that it gives.
+//! Proves by values what optimised plans say about their kernels: runs the exact plan and the optimised one on the same two
+//! random inputs, and finds for every kernel the values of the file that it computes.
 //!
 //!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
 //!
 //! With `--kernels` in front it prints every kernel with the operators that it stands for (`~` where inferred) and the
-//! values that it was found to give (`*` where in the file's order). Prints a line for each model, and one for each claim that the values contradict; then the exit code is 1. Without
-//! files, inputs are made up, with 1 for every open dimension.
+//! values that it was found to compute (`*` if in the file's order). Prints a line for each model, and one for each claim that
+//! the values contradict; then the exit code is 1. Without files, inputs are generated, with 1 for every open dimension.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Proves what the engine's rules say, and what is said after the values were looked at.
+/// Proves what the engine's rules say, and what the plan says after its values were compared.
 fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Problem> {
     let optimised = Session::load(Path::new(model), Fidelity::Optimised, NonZeroUsize::MIN)?;
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
@@ -107,7 +107,7 @@ fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
     files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
 }
 
-/// Values that a kernel is said to give and does not.
+/// Values that a kernel is said to compute and does not.
 fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<String> {
     let is_found = |value: &ValueId| output.values.iter().any(|found| found.value == *value && found.same_order);
     let wrong = kernel.outputs[output.slot].iter().filter(|value| !is_found(value));
@@ -119,15 +119,15 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
         .collect()
 }
 
-/// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
+/// An output of a kernel that comes from an operator for which the kernel does not stand, although its operators are exact.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
     let maker = |value: ValueId| match graph.value(value).producer {
         Producer::Operator(operator, _) => Some(operator),
         Producer::Input | Producer::Initializer => None,
     };
     let mut makers: BTreeSet<OperatorId> = output.values.iter().filter_map(|found| maker(found.value)).collect();
-    // A part of what an operator gives is that operator's, too: a recurrence gives its directions one by one, and the file
-    // takes them apart.
+    // A part of an operator's output is that operator's, too: a recurrence computes its directions one by one, and the file
+    // splits them.
     let mut rest: Vec<OperatorId> = makers.iter().copied().collect();
     while let Some(operator) = rest.pop().map(|id| graph.operator(id)) {
         let from: &[_] = match operator.op_type.as_str() {
@@ -139,7 +139,7 @@ fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &
     }
     let says_exactly = kernel.operators.iter().all(|at| at.exact);
     let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
-    // A kernel that only reorders gives what the one before it gave.
+    // A kernel that only reorders has the values of the one before it.
     let given_before = kernels[..kernel.id.index()]
         .iter()
         .any(|before| before.operators.iter().any(|at| makers.contains(&at.operator)));

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
+    fn a_misspelt_word_is_recognised_and_another_word_is_not() {
         let keys = ["dump_path", "dump_list", "dump_mode", "L2norm"];
         assert_eq!(did_you_mean("dump_pth", keys), Some("dump_path"));
         assert_eq!(did_you_mean("DUMP_MODE", keys), Some("dump_mode"));

@@ -1,4 +1,4 @@
-//! A benchmark's job with a debugger beside what captures it.
+//! A job with a debugger beside a profiler or a dumper.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn job(directory: &Path, debugger: &Debugger) -> Job {
     job
 }
 
-/// Does a job while a client of its debugger puts zeros in the place of what the first operator gives.
+/// Runs a job while a client of its debugger replaces the outputs of the first operator by zeros.
 fn with_zeros_after_the_first_operator(job: &Job, debugger: &Debugger) -> Report {
     let client = debugger.attach(AttachOptions::default()).unwrap();
     thread::scope(|scope| {

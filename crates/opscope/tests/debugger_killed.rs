@@ -23,7 +23,7 @@ use opscope::tensor::{DifferenceAccumulator, Tensor, Tolerance, npy};
 const SOCKET: &str = "OPSCOPE_KILLED_SOCKET";
 const SEED: &str = "OPSCOPE_SEED";
 
-/// Far longer than the test: it must be the hang-up that lets runs go.
+/// Far longer than the test: runs must be released because the connection closed.
 const LEASE: Duration = Duration::from_secs(3600);
 
 /// How long a run may take that is not stopped, on a busy machine.
@@ -69,7 +69,7 @@ fn runs_end_with_the_right_outputs_however_their_debuggers_die() {
     assert!(said.iter().any(named), "the log names what was not acknowledged: {said:?}");
 }
 
-/// Says how to repeat what failed.
+/// Prints how to repeat what failed.
 struct TellSeed(u64);
 
 impl Drop for TellSeed {
@@ -195,7 +195,7 @@ impl Subject {
     }
 }
 
-/// With the last debugger gone nothing is wanted of any run.
+/// Without a debugger, no run has an interest.
 fn all_masks_go_off(debugger: &Debugger) {
     let until = Instant::now() + PATIENCE;
     for subject in subjects() {
@@ -236,7 +236,7 @@ impl Deeds {
     }
 }
 
-/// A debugger that is going to be killed.
+/// A debugger that the test kills.
 struct Victim {
     child: Child,
     printed: Arc<(Mutex<Vec<String>>, Condvar)>,
@@ -270,7 +270,7 @@ impl Victim {
         assert!(!waited.timed_out(), "the debugger does not attach; it said {} lines", lines.len());
     }
 
-    /// Kills it, and gives what it had said.
+    /// Kills it, and returns what it had printed.
     fn kill(mut self) -> Vec<String> {
         let early = self.child.try_wait().unwrap();
         assert!(early.is_none(), "it died by itself, which it explains above");
@@ -303,7 +303,7 @@ fn the_debugger_that_is_killed() {
         let client = Client::connect(&socket).unwrap();
         match client.attach(attach_options(&mut random)) {
             Ok(()) => break client,
-            // The one before it may still be on its way out.
+            // The one before it may still be detaching.
             Err(error) if error.code() == "already_attached" => thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
@@ -320,7 +320,7 @@ fn attach_options(random: &mut Rng) -> AttachOptions {
     AttachOptions { lease: LEASE, events, statistics: random.bool(), async_capacity: 64, ..AttachOptions::default() }
 }
 
-/// Sets breakpoints, reads, looks, and answers some of what it read, until it is killed.
+/// Sets breakpoints, reads events, reads tensors, and answers some of the events, until it is killed.
 fn debug(client: &Client, random: &mut Rng) -> Result<(), DebugError> {
     const TARGETS: [&str; 5] = ["*", "Conv", "MatMul", "type:Add", "#3"];
     const CONDITIONS: [Option<&str>; 5] =

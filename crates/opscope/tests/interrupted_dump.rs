@@ -1,4 +1,4 @@
-//! A job with a dump that ends before its last run: what it leaves says so, in every format.
+//! A job with a dump that ends before its last run: the dump says so, in every format.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ fn job(directory: PathBuf, format: DumpFormat) -> Job {
     job
 }
 
-/// Runs the job; it is cancelled when `when` says so of what the job does.
+/// Runs the job, and cancels it when `when` returns true for its stage or its number of runs.
 fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Result<Report, JobError> {
     let cancel = AtomicBool::new(false);
     let cancel_if = |stage, runs| {
@@ -62,7 +62,7 @@ fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
         let manifest = manifest(&root);
         assert!(!manifest.complete, "{format:?}");
         assert!(manifest.runs[0].failure.as_ref().unwrap().contains("interrupted"), "{manifest:?}");
-        // It ends before the first operator, of which the input is kept.
+        // It ends before the first operator, whose input is kept.
         assert_eq!((manifest.tensors, manifest.missing_count), (1, 16), "{format:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use opscope::benchmark::{Goal, Job, JobHooks, Repetition, Report};
 
-/// Runs a small model, and gives the report with what was said after every run.
+/// Runs a small model, and returns the report with the progress after every run.
 fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/digits_cnn.onnx");
     let mut job = Job::new(model);
@@ -42,7 +42,7 @@ fn a_duration_is_counted_after_the_runs_that_were_asked_for() {
 }
 
 #[test]
-fn what_is_to_become_stable_tells_how_stable_it_is_and_when_it_gives_up() {
+fn until_stable_reports_how_stable_the_median_is_and_when_it_ends() {
     let most = Duration::from_millis(200);
     let (report, said) = run(|repetition| (repetition.until_stable, repetition.duration) = (Some(1e-7), Some(most)));
     assert!(!report.complete);

@@ -1,4 +1,4 @@
-//! The fastest plan that is right, with an engine whose forms are made wrong.
+//! The search for the fastest right plan, with an engine that has faults in some of its forms.
 
 use std::any::Any;
 use std::io;
@@ -17,12 +17,12 @@ use opscope::tensor::{Tensor, TensorView};
 use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify};
 use opscope_clock::Ticks;
 
-/// Where a form of the plan goes wrong.
+/// How a form of the plan is wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     /// In every run.
     Always,
-    /// From the second run on, as one that takes what the first left.
+    /// From the second run on, like a plan that reuses data of the first.
     Later,
     /// It cannot be planned.
     Refused,
@@ -168,7 +168,7 @@ fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Se
     (verification, other.unwrap_or(session), inputs)
 }
 
-/// The sum of the probabilities that a session gives in its second run: 1 where it is right.
+/// The sum of the probabilities of a session's second run: 1 if it is right.
 fn sum(session: &Session, inputs: &[Tensor]) -> f32 {
     session.run(inputs, &[]).unwrap();
     let outputs = session.run(inputs, &[]).unwrap();
