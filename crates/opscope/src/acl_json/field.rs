@@ -71,7 +71,7 @@ impl<'j> Field<'j> {
                 };
                 report.problem(ProblemKind::UnknownKey, &pointer, "this key does not exist", right);
             } else if !seen.insert(key) {
-                report.problem(ProblemKind::DuplicateKey, &pointer, "this key is there twice", "keep one of them");
+                report.problem(ProblemKind::DuplicateKey, &pointer, "this key is given twice", "keep one of them");
             }
         }
         Some(object)
@@ -163,7 +163,7 @@ impl<'j> Field<'j> {
     }
 
     fn wrong_type(&self, right: &str, report: &mut Report) {
-        self.problem(report, ProblemKind::Content, format!("{} is here", self.json.kind()), format!("write {right}"));
+        self.problem(report, ProblemKind::Content, format!("this is {}", self.json.kind()), format!("write {right}"));
     }
 }
 

@@ -108,7 +108,7 @@ fn unknown(what: &str, name: &str, pointer: &str, near: Option<&str>, report: &m
     let said = format!("the model has no {what} \"{}\"", shortened(name));
     let right = match near {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => "write names as they stand in the ONNX file; `opscope inspect` lists them".to_owned(),
+        None => "write names as the ONNX file has them; `opscope inspect` lists them".to_owned(),
     };
     report.problem(ProblemKind::Model, pointer, said, right);
 }

@@ -99,10 +99,10 @@ fn all_problems_are_reported_at_once_with_location_and_remedy() {
             "/dump/dump_step: 9 is greater than 1; \
              write runs, counted from 0, and ranges of them, such as \"0|5-10|20\" (EP0003)",
             "/dump/dump_list/0/layer: the list is empty; name an operator, or leave the key out for all (EP0001)",
-            "/dump/dump_list/1: a number stands here; write an object, such as {...} (EP0001)",
+            "/dump/dump_list/1: this is a number; write an object, such as {...} (EP0001)",
             "/dump/dump_path: the key is missing; name the directory that the dump shall go to (EP0001)",
             r#"/profiler/aic_metric: this key does not exist; did you mean "aic_metrics"? (EK0005)"#,
-            "/profiler/switch: a boolean stands here; write a string, in double quotes (EK0003)",
+            "/profiler/switch: this is a boolean; write a string, in double quotes (EK0003)",
             r#"/profiler/storage_limit: "1MB" is not a limit; write a size from "200MB" to "4294967295MB" (EK0003)"#,
         ],
     );
@@ -311,7 +311,7 @@ fn names_that_the_model_lacks_are_found() {
     let problems = parse(text).unwrap().check(&MODEL).unwrap_err();
     let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let at = "/dump/dump_list/0";
-    let inspect = "write names as they stand in the ONNX file; `opscope inspect` lists them";
+    let inspect = "write names as the ONNX file has them; `opscope inspect` lists them";
     assert_messages(
         &messages,
         &[

@@ -113,7 +113,7 @@ fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, String>) ->
             return Err(format!("'{part}' names no input"));
         }
         if inputs.iter().any(|(other, _)| other == name) {
-            return Err(format!("'{name}' stands there twice"));
+            return Err(format!("'{name}' is given twice"));
         }
         inputs.push((name.to_owned(), dims(shape)?));
     }
@@ -211,7 +211,7 @@ mod tests {
             (":1", "names no input"),
             ("a:", "'' is not a dimension"),
             ("a:0", "'0' is not a dimension"),
-            ("a:1;a:2", "'a' stands there twice"),
+            ("a:1;a:2", "'a' is given twice"),
             ("a:3~1", "'3~1' ends before it begins"),
             ("a:1~2~3~4", "too many '~'"),
             ("a:1~18446744073709551615", "more than 10000 sets"),
