@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use opscope::compare::{CompareError, Reference, RunSpec, compare_run};
 use opscope::dump::{
-    CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
+    CompareOptions, Comparison, Mapping, MatchBy, Order, StoredDump, StoredOrigin, Tolerances, Verdict,
+    differing_initializers,
 };
 use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, LoadBudget};
@@ -163,7 +164,7 @@ fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<
 }
 
 fn nothing_in_common(comparison: &Comparison) -> Failure {
-    let side = |name: &str, places: &[Place]| match places.first() {
+    let side = |name: &str, places: &[StoredOrigin]| match places.first() {
         Some(first) => format!("{name} has {} tensors, the first is '{}'", places.len(), first.label()),
         None => format!("{name} has none"),
     };

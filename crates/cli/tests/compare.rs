@@ -78,17 +78,58 @@ fn a_dump_is_the_same_as_itself() {
 }
 
 #[test]
-fn other_input_makes_the_first_operator_differ_and_the_cause_is_unknown() {
+fn other_input_makes_the_first_operator_differ_and_the_input_is_blamed() {
     let dumps = Dumps::new();
     let ended = dumps.compare(&[EXAMPLE, OTHER, "--model", &dumps.model]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(4), ""), "{ended:?}");
     for text in [
+        "the two sides were given different inputs: image",
         "16 tensors compared, 0 within tolerance",
         "first to diverge: operator '/conv1/Conv' (Conv)",
-        "its input 0 'image': not captured",
-        "cannot be told",
+        "its input 0 'image': the two sides were given different data",
+        "what it takes was different already",
     ] {
         assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+    }
+    let without_model = dumps.compare(&[EXAMPLE, OTHER]);
+    assert!(without_model.stdout.contains("were given different inputs: image"), "{without_model:?}");
+    let run = dumps.compare(&[&dumps.model, OTHER, "--input", &dumps.image, "--json"]).json();
+    assert_eq!((&run["inputs"][0], &run["first_divergence"]["blame"]), (&"image".into(), &"inputs".into()));
+    let given = &run["first_divergence"]["inputs"][0]["given"];
+    assert_eq!(given, &Value::Bool(false));
+}
+
+#[test]
+fn the_first_layer_is_blamed_where_both_dumps_say_that_they_were_given_the_same() {
+    let (place, model, image) = (Workplace::new(), model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    place.write("changed.onnx", with_changed_initializer(&fs::read(&model).unwrap(), "conv1.bias"));
+    for format in ["npy", "statistics", "ascend"] {
+        let [good, changed] = [("good", model.as_str()), ("changed", "changed.onnx")].map(|(name, file)| {
+            let dump = format!("{name}-{format}");
+            let format = ["--dump", "--dump-format", format];
+            place.benchmark_well(&[&[file, "--input", &image], &format[..], &["-o", ".", "-od", &dump]].concat());
+            format!("dump/{dump}")
+        });
+        let compared = || compare(&place, &[&changed, &good, "--model", &model, "--json"]).json();
+        let json = compared();
+        let first = &json["first_divergence"];
+        assert_eq!((&first["operator"], &first["blame"]), (&"/conv1/Conv".into(), &"operator".into()), "{format}");
+        assert_eq!((&first["inputs"][0]["given"], &json["inputs"]), (&true.into(), &Value::Array(vec![])), "{format}");
+        let run = compare(&place, &["changed.onnx", &good, "--model", &model, "--input", &image, "--json"]).json();
+        assert_eq!(run["first_divergence"]["blame"], "operator", "{format}: a run and a dump");
+
+        // A dump of an earlier version does not say what its runs were given.
+        let path = format!("{good}/manifest.json");
+        let mut manifest = place.json(&path);
+        manifest.as_object_mut().unwrap().remove("inputs");
+        for run in manifest["runs"].as_array_mut().unwrap() {
+            run.as_object_mut().unwrap().remove("inputs");
+        }
+        place.write(&path, manifest.to_string());
+        let json = compared();
+        let first = &json["first_divergence"];
+        assert_eq!((&first["blame"], &first["inputs"][0]["given"]), (&"unknown".into(), &Value::Null), "{format}");
+        assert_eq!(json["problems"], Value::Array(vec![]), "{format}: such a manifest is read");
     }
 }
 

@@ -86,3 +86,33 @@ fn names_that_look_like_paths_or_are_very_long_never_leave_the_dump() {
         }
     }
 }
+
+#[test]
+fn the_manifest_says_what_each_run_was_given_and_each_set_of_inputs_once() {
+    let place = Workplace::new();
+    let image = std::fs::read(model("digits_cnn.input.image.npy")).unwrap();
+    let mut other = image.clone();
+    *other.last_mut().unwrap() ^= 1;
+    for (name, content) in [("a.npy", &image), ("b.npy", &other), ("c.npy", &image)] {
+        place.write(&format!("in/{name}"), content);
+    }
+    let several = ["--loop", "2", "--dym-dims", "image:8,1,8,8", "--dump", "--dump-io", "all"];
+    place.benchmark_well(
+        &[&[&model("digits_cnn.onnx"), "--input", "in", "-o", ".", "-od", "run"], &several[..]].concat(),
+    );
+    let manifest = place.json("dump/run/manifest.json");
+    let runs = manifest["runs"].as_array().unwrap();
+    let given: Vec<_> = runs.iter().map(|run| run["inputs"].as_u64().unwrap()).collect();
+    assert_eq!(given, [0, 1, 0, 0, 1, 0], "two loops over three files, of which the first and the last are the same");
+    assert_eq!(manifest["inputs"].as_array().unwrap().len(), 2);
+    let index = place.json_lines("dump/run/index.jsonl");
+    for (run, given) in given.iter().enumerate() {
+        let input = &manifest["inputs"][*given as usize][0];
+        let is_it = |line: &&Value| line["run"] == run && line["value"] == "image" && line["io"] == "input";
+        let captured = index.iter().find(is_it).unwrap();
+        assert_eq!(input["name"], "image");
+        for field in ["dtype", "shape", "xxh3"] {
+            assert_eq!(input[field], captured[field], "{field} of run {run}");
+        }
+    }
+}

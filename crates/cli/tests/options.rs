@@ -110,6 +110,19 @@ fn the_summary_has_the_keys_that_scripts_look_for_and_the_numbers_that_its_list_
 }
 
 #[test]
+fn the_report_says_what_a_run_needs_in_memory_for_tensors() {
+    let place = Workplace::new();
+    place.write("chain.onnx", onnx::chain(3, "Add", onnx::FLOAT32));
+    let exact = ["chain.onnx", "--dump", "-o", "out"];
+    let report = place.benchmark_well(&[&exact[..], &["-od", "one", "--json"]].concat()).json();
+    // The input with four numbers of four bytes, and what the second operator takes and gives.
+    assert_eq!(report["run_memory"], json!({"bytes": 48, "operator": "Add_1", "unknown": 0}));
+    assert_eq!(place.json("out/one_summary.json")["run_memory"], report["run_memory"]);
+    let text = place.benchmark_well(&[&exact[..], &["-od", "two"]].concat()).stdout;
+    assert!(text.contains("\nmemory    48 bytes of tensors at once in a run, at Add_1\n"), "{text}");
+}
+
+#[test]
 fn the_batch_size_option_changes_the_throughput_alone() {
     let place = Workplace::new();
     let report = place.benchmark_well(&[&model("digits_cnn.onnx"), "--batch-size", "7", "--json"]).json();

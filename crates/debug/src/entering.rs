@@ -20,6 +20,8 @@ struct Taken {
     initializers: Vec<(ValueId, Counts)>,
     /// Slots of constants that were computed when the model was loaded, and that no kernel before takes.
     constants: Vec<usize>,
+    /// Outputs of the model that were computed when it was loaded, and that no kernel takes; the last kernel has them.
+    outputs: Vec<ValueId>,
     /// What there is in all initializers that it takes.
     known: Counts,
 }
@@ -35,6 +37,33 @@ impl Entering {
     ) -> Self {
         let is_folded = |operator: &Operator| begins(operator.id).is_none() && !gives_sizes(operator);
         let known = known_values(graph, flawed, is_folded);
+        // Whatever these values are made of.
+        let follow = |mut left: Vec<ValueId>, seen: &mut [bool], taken: &mut Taken| {
+            while let Some(value) = left.pop() {
+                if std::mem::replace(&mut seen[value.index()], true) {
+                    continue;
+                }
+                match graph.value(value).producer {
+                    Producer::Input => taken.inputs.push(value),
+                    Producer::Initializer => {
+                        taken.initializers.extend(flawed.get(&value).map(|counts| (value, *counts)));
+                    }
+                    Producer::Operator(operator, _) if is_folded(graph.operator(operator)) => {
+                        let operator = graph.operator(operator);
+                        left.extend(operator.inputs.iter().flatten().chain(&operator.captures));
+                    }
+                    Producer::Operator(..) => {}
+                }
+            }
+        };
+        // The run meets what it gives and has not computed at its end.
+        let is_given = |value: &ValueId| match graph.value(*value).producer {
+            Producer::Operator(operator, _) => is_folded(graph.operator(operator)),
+            Producer::Initializer => true,
+            Producer::Input => false,
+        };
+        let given: Vec<ValueId> = graph.outputs.iter().copied().filter(is_given).collect();
+        let last = kernels.last().map(|kernel| kernel.id);
         let mut seen = vec![false; graph.values.len()];
         let taken = kernels.iter().map(|kernel| {
             let mut taken = Taken::default();
@@ -56,21 +85,11 @@ impl Entering {
                     taken.constants.push(slot);
                 }
             }
-            while let Some(value) = left.pop() {
-                if std::mem::replace(&mut seen[value.index()], true) {
-                    continue;
-                }
-                match graph.value(value).producer {
-                    Producer::Input => taken.inputs.push(value),
-                    Producer::Initializer => {
-                        taken.initializers.extend(flawed.get(&value).map(|counts| (value, *counts)));
-                    }
-                    Producer::Operator(operator, _) if is_folded(graph.operator(operator)) => {
-                        let operator = graph.operator(operator);
-                        left.extend(operator.inputs.iter().flatten().chain(&operator.captures));
-                    }
-                    Producer::Operator(..) => {}
-                }
+            follow(left, &mut seen, &mut taken);
+            if last == Some(kernel.id) {
+                let left: Vec<ValueId> = given.iter().copied().filter(|value| !seen[value.index()]).collect();
+                taken.outputs.extend(left.iter().filter(|value| known[value.index()].is_nothing()));
+                follow(left, &mut seen, &mut taken);
             }
             taken
         });
@@ -98,7 +117,11 @@ impl Entering {
             let counts = look(dispatch.inputs.get(slot)?)?;
             Some(tell(Origin::Constant, dispatch.kernel.inputs[slot].value, counts))
         });
-        inputs.chain(initializers).chain(constants).collect()
+        let outputs = taken.outputs.iter().filter_map(|&value| {
+            let counts = look(&dispatch.live.value(value)?)?;
+            Some(tell(Origin::Constant, Some(value), counts))
+        });
+        inputs.chain(initializers).chain(constants).chain(outputs).collect()
     }
 
     /// What there is in the initializers that a kernel takes, whether or not one before has taken them, too.

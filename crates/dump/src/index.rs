@@ -1,7 +1,7 @@
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
-use crate::{Noted, Origin};
+use crate::Origin;
 
 /// The index's file name in a dump's directory.
 pub const INDEX: &str = "index.jsonl";
@@ -88,7 +88,38 @@ impl IndexLine {
     }
 
     pub(crate) fn with_statistics(self, statistics: &Statistics) -> Self {
-        let Noted { xxh3, min, max, mean, nan, inf } = Noted::from(statistics);
+        let IndexStatistics { xxh3, min, max, mean, nan, inf } = IndexStatistics::from(statistics);
         Self { xxh3: Some(xxh3), min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
+    }
+}
+
+/// What an index says of a tensor's numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexStatistics {
+    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
+    pub xxh3: String,
+    /// The smallest finite element.
+    pub min: Option<f64>,
+    /// The largest finite element.
+    pub max: Option<f64>,
+    /// The mean of the finite elements.
+    pub mean: Option<f64>,
+    /// How many elements are NaN.
+    pub nan: u64,
+    /// How many are infinite.
+    pub inf: u64,
+}
+
+impl From<&Statistics> for IndexStatistics {
+    fn from(statistics: &Statistics) -> Self {
+        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
+        Self {
+            xxh3: format!("{:016x}", statistics.xxh3),
+            min: finite(statistics.min),
+            max: finite(statistics.max),
+            mean: finite(statistics.mean),
+            nan: statistics.nan,
+            inf: statistics.positive_infinite + statistics.negative_infinite,
+        }
     }
 }

@@ -33,50 +33,36 @@
 
 #![forbid(unsafe_code)]
 
-pub mod ascend;
+mod capture;
 mod compare;
-mod directory;
-mod driver;
-mod dumper;
 mod error;
-mod estimate;
-mod flow;
-mod fresh;
 mod index;
-mod inspect;
-mod layout;
 mod manifest;
-mod manifest_file;
-mod observer;
-mod outcome;
-mod queue;
-mod routes;
-mod selection;
-mod sink;
+mod sinks;
 mod stored;
 mod stream;
-mod subscription;
 mod table;
-mod worker;
 
+pub use capture::dumper::{Dumper, Handle};
+pub use capture::estimate::Estimate;
+pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
+pub use capture::subscription::Request;
 pub use compare::{
     Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchBy, MatchedBy, Order,
     Outcome, Row, Summary, Tolerances, Verdict, differing_initializers,
 };
-pub use directory::{Contents, DirectorySink};
-pub use dumper::{Dumper, Handle};
 pub use error::DumpError;
-pub use estimate::Estimate;
-pub use flow::{Delivery, Flow, Policy};
-pub use index::{INDEX, IndexLine, State};
-pub use inspect::{Details, Inspection};
+pub use index::{INDEX, IndexLine, IndexStatistics, State};
 pub use manifest::{
     DumpInfo, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
 pub use opscope_onnx::Pattern;
-pub use outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
-pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
-pub use sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
-pub use stored::{DumpKind, KeepSink, Keeper, Noted, Place, StoredDump, StoredTensor};
+pub use sinks::ascend;
+pub use sinks::directory::{Contents, DirectorySink};
+pub use stored::inspect::{Details, Inspection};
+pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
+pub use stream::flow::{Delivery, Flow, Policy};
+pub use stream::inputs::InputEntry;
+pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
+pub use stream::sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
-pub use subscription::Request;

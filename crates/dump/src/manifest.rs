@@ -2,8 +2,9 @@ use opscope_model::Fidelity;
 use opscope_onnx::Graph;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Ending, RunOutcome};
-use crate::{Losses, Missing, Origin};
+use crate::stream::inputs;
+use crate::stream::outcome::{Ending, RunOutcome};
+use crate::{InputEntry, Losses, Missing, Origin};
 
 /// The manifest's file name in a dump's directory.
 pub const MANIFEST: &str = "manifest.json";
@@ -32,6 +33,9 @@ pub struct Manifest {
     pub tensors: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// The distinct sets of inputs that the runs were given; dumps of earlier versions do not say them.
+    #[serde(default)]
+    pub inputs: Vec<Vec<InputEntry>>,
     /// The runs.
     pub runs: Vec<RunEntry>,
     /// Tensors in `.bin` files because the npy format has no type for them.
@@ -69,6 +73,9 @@ pub struct EngineEntry {
 pub struct RunEntry {
     /// Its number.
     pub run: u64,
+    /// The place in [`Manifest::inputs`] of what it was given; null where that is not known.
+    #[serde(default)]
+    pub inputs: Option<usize>,
     /// Why it failed, or null.
     pub failure: Option<String>,
     /// For a run that failed: the operators that were being executed.
@@ -152,6 +159,7 @@ impl Manifest {
             contents: contents.into(),
             tensors: 0,
             bytes: 0,
+            inputs: Vec::new(),
             runs: Vec::new(),
             raw: Vec::new(),
             missing_count: 0,
@@ -162,7 +170,9 @@ impl Manifest {
 
     /// Takes in how it ended.
     pub(crate) fn end(&mut self, ending: &Ending, errors: &[String]) {
-        self.runs = ending.runs.iter().map(RunEntry::new).collect();
+        let (sets, inputs_of) = inputs::sets(&ending.runs);
+        self.inputs = sets;
+        self.runs = ending.runs.iter().zip(inputs_of).map(|(run, inputs)| RunEntry::new(run, inputs)).collect();
         self.missing_count = ending.losses.count();
         self.missing = ending.losses.named().iter().map(MissingEntry::new).collect();
         self.errors = errors.iter().chain(&ending.stopped).chain(&ending.shortfalls).cloned().collect();
@@ -175,8 +185,15 @@ impl Manifest {
     }
 }
 
+impl Manifest {
+    /// What the runs were given, as far as that is known, by the numbers of the runs.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
+        self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
+    }
+}
+
 impl RunEntry {
-    fn new(outcome: &RunOutcome) -> Self {
+    fn new(outcome: &RunOutcome, inputs: Option<usize>) -> Self {
         let in_flight = outcome.in_flight.iter().map(|&id| {
             let operator = outcome.graph.operator(id);
             let name = |value: &Option<_>| value.map(|value| outcome.graph.value(value).name.clone());
@@ -186,7 +203,7 @@ impl RunEntry {
                 inputs: operator.inputs.iter().map(name).collect(),
             }
         });
-        Self { run: outcome.run.0, failure: outcome.failure.clone(), in_flight: in_flight.collect() }
+        Self { run: outcome.run.0, inputs, failure: outcome.failure.clone(), in_flight: in_flight.collect() }
     }
 }
 

@@ -15,29 +15,14 @@
 
 #![forbid(unsafe_code)]
 
-mod attributes;
-mod attribution;
-mod branches;
-mod broadcasts;
 mod budget;
+mod checks;
 mod engine;
-mod guard;
-mod kernels;
-mod limits;
-mod live;
-mod loops;
-mod memory;
-mod model;
 mod names;
-mod observed;
 mod operators;
 mod optimise;
 mod plan;
-mod prepare;
-mod provenance;
 mod rewrite;
-mod spelled;
-mod support;
 mod tensors;
 
 pub use engine::TractEngine;

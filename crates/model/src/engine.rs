@@ -8,7 +8,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunObserver};
+use crate::{Capabilities, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
 
 /// Runs models.
 pub trait Engine: Send + Sync {
@@ -95,6 +95,9 @@ pub trait Plan: Send + Sync {
     /// What a user should know of how this plan runs the model, a sentence each: an input of another size than the file
     /// declares, operators that are computed in another type than the file's.
     fn notes(&self) -> &[String];
+
+    /// The memory that tensors take during one run.
+    fn memory(&self) -> RunMemory;
 
     /// Calls `visit` with every value of the file that the engine computed when it loaded the model, because no input's
     /// data is needed for it. Initializers are not among them. Empty unless the fidelity is exact.

@@ -16,6 +16,7 @@ mod error;
 mod fidelity;
 mod kernel;
 mod live_mask;
+mod memory;
 mod observer;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
@@ -25,6 +26,7 @@ pub use error::EngineError;
 pub use fidelity::Fidelity;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;
+pub use memory::RunMemory;
 pub use observer::{
     Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver, Which,
 };

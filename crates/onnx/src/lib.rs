@@ -4,20 +4,14 @@
 
 #![forbid(unsafe_code)]
 
-mod attribute;
-mod build;
+mod cell;
 mod error;
-mod external;
-mod file_kind;
 mod graph;
-mod initializers;
 mod load;
-mod names;
-mod order;
 mod pattern;
-mod proto;
 mod shown;
 
+pub use cell::cell_text;
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use opscope_dump::{
-    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, Io, IoSelection, KeepSink, Place,
-    Position, Request, Selection, Sink, StoredDump,
+    BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
+    Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -90,8 +90,9 @@ pub fn compare_run(
     let ran = run.run(inputs, Box::new(sink), io)?;
     let mut comparison = comparer.comparison(&run.label());
     comparison.problems.extend(problems);
-    let is_in =
-        |hidden: &HashSet<String>, place: &mut Place| place.value.as_ref().is_some_and(|name| hidden.contains(name));
+    let is_in = |hidden: &HashSet<String>, place: &mut StoredOrigin| {
+        place.value.as_ref().is_some_and(|name| hidden.contains(name))
+    };
     let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(&hidden, place));
     let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(&ran.hidden, place));
     comparison.fused.extend(only_in_tensors.chain(only_in_reference));
@@ -134,6 +135,7 @@ impl RunSpec {
         let selection = Selection { io, name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
         dumper.subscribe(sink, Request { selection, ..Request::default() })?;
         dumper.add_plan(&**session.model(), &*plan)?;
+        dumper.set_inputs(RunId(0), InputEntry::of(graph, &inputs));
         let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
         let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
         let report = dumper.finish()?;

@@ -107,6 +107,10 @@ impl Plan for FaultyPlan {
         self.inner.notes()
     }
 
+    fn memory(&self) -> opscope_model::RunMemory {
+        self.inner.memory()
+    }
+
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {
         self.inner.constants(visit)
     }

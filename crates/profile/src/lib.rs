@@ -18,10 +18,9 @@ mod recording;
 mod sampler;
 #[cfg(test)]
 mod snapshots;
-mod spread;
-mod table;
 mod whole_file;
 
+pub use account::table::{Column, TextTable};
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
 pub use export::{Exported, Format};
@@ -32,5 +31,4 @@ pub use recording::{
     FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
     RunFact, SampleFact, Span, TensorKind,
 };
-pub use table::{Column, TextTable};
 pub use whole_file::write_whole;

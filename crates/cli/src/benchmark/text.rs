@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope::benchmark::{InputSummary, Job, Latency, Measured, Report};
+use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
 use opscope::model::Fidelity;
 use opscope::onnx::{shown_size, shown_text};
@@ -102,12 +102,25 @@ fn inputs(inputs: &[InputSummary]) -> String {
     inputs.collect::<Vec<_>>().join("; ")
 }
 
+/// The memory of a run: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
+fn memory(memory: &MemorySummary) -> String {
+    let mut line = format!("{} of tensors at once in a run", shown_size(memory.bytes));
+    if let Some(operator) = &memory.operator {
+        let _ = write!(line, ", at {}", shown_text(operator));
+    }
+    if memory.unknown > 0 {
+        let _ = write!(line, "; the sizes of {} more are not known before they are computed", memory.unknown);
+    }
+    line
+}
+
 fn measured(text: &mut String, measured: &Measured, report: &Report) {
     let others = match measured.by_shape.len() {
         0 | 1 => String::new(),
         shapes => format!(" at first; {shapes} shapes in all"),
     };
     let _ = writeln!(text, "inputs    {}{others}", inputs(&measured.inputs));
+    let _ = writeln!(text, "memory    {}", memory(&measured.run_memory));
     let open = &measured.made_up_dimensions;
     if !open.is_empty() {
         let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });

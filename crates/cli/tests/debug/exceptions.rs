@@ -89,6 +89,16 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
     for fidelity in both {
         stop(&[&folded, "--fidelity", fidelity], "nan", "#1 sum (Add), run 0: a constant");
     }
+    // What the model gives and no operator of the run takes: computed of finite weights, computed of NaN, and the file's own.
+    let nodes = [node("fold", "Log", &["w"], &["l"]), node("turn", "Neg", &["x"], &["y"])];
+    let given = onnx::weighted(&[("x", &["2"])], &nodes, &[("w", &[1.0, -1.0])], &[("l", &["2"]), ("y", &["2"])]);
+    let computed = place.write("computed.onnx", given).to_str().unwrap().to_owned();
+    let given = onnx::weighted(&[("x", &["2"])], &nodes, &[("w", &[f32::NAN, 1.0])], &[("l", &["2"]), ("y", &["2"])]);
+    let spoiled = place.write("given.onnx", given).to_str().unwrap().to_owned();
+    for fidelity in both {
+        stop(&[&computed, "--fidelity", fidelity], "nan", "#1 turn (Neg), run 0: a constant l has 1 NaN");
+        stop(&[&spoiled, "--fidelity", fidelity], "nan", "#1 turn (Neg), run 0: the initializer w has 1 NaN");
+    }
     // What a script looks for.
     let ended = batch(&place, &[&nan, "--input", "x.npy", "--json"], &["catch nonfinite", "run"]);
     let stops: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -2,8 +2,9 @@ use std::collections::HashMap;
 
 use opscope_onnx::{Graph, Operator, Producer};
 
+use super::given::Given;
 use super::{CompareOptions, Comparison, Row, Verdict};
-use crate::{Io, Place};
+use crate::{Io, StoredOrigin};
 
 /// The first operator whose output is not what the reference says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +26,8 @@ pub struct InputRow {
     pub value: String,
     /// The row that compares it; none where it was not captured.
     pub row: Option<usize>,
-    /// Whether it is an input of the model that both sides were given alike.
-    pub given: bool,
+    /// Whether both sides were given the same, where it is an input of the model and that is known.
+    pub given: Verdict,
 }
 
 /// Where an error comes from.
@@ -43,10 +44,10 @@ pub enum Blame {
 }
 
 /// Puts the rows in order and looks for the first operator that diverges.
-pub(super) fn finished(mut comparison: Comparison, options: &CompareOptions) -> Comparison {
+pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let graph = options.graph.as_deref();
     let order = graph.map(order);
-    let place = |place: &Place| {
+    let place = |place: &StoredOrigin| {
         let order = order.as_ref()?;
         place
             .operator
@@ -59,7 +60,8 @@ pub(super) fn finished(mut comparison: Comparison, options: &CompareOptions) -> 
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
     let first = first.or_else(|| comparison.rows.iter().position(differs));
-    comparison.divergence = first.map(|row| divergence(&comparison.rows, row, options));
+    comparison.divergence = first.map(|row| divergence(&comparison.rows, row, given, options));
+    comparison.inputs = given.differing(&comparison.rows, options);
     comparison.initializers.clone_from(&options.initializers);
     comparison
 }
@@ -81,21 +83,18 @@ fn order(graph: &Graph) -> Order<'_> {
     order
 }
 
-fn divergence(rows: &[Row], row: usize, options: &CompareOptions) -> Divergence {
+fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOptions) -> Divergence {
     let graph = options.graph.as_deref();
     let operator = graph.and_then(|graph| operator(&rows[row].place, graph));
     let inputs = match graph.zip(operator) {
-        Some((graph, operator)) => computed_inputs(rows, row, graph, operator, options.same_inputs),
+        Some((graph, operator)) => {
+            let given = |name: &str| given.verdict(&rows[row], name, options);
+            computed_inputs(rows, row, graph, operator, given)
+        }
         None => captured_inputs(rows, row),
     };
-    let verdicts: Vec<Verdict> = inputs
-        .iter()
-        .map(|input| match input.row {
-            Some(row) => rows[row].verdict(),
-            None if input.given => Verdict::Same,
-            None => Verdict::Unknown,
-        })
-        .collect();
+    let verdicts: Vec<Verdict> =
+        inputs.iter().map(|input| input.row.map_or(input.given, |row| rows[row].verdict())).collect();
     let changed = || {
         let (graph, operator) = graph.zip(operator)?;
         let names = operator.inputs.iter().flatten().map(|&value| &graph.value(value).name);
@@ -113,7 +112,7 @@ fn divergence(rows: &[Row], row: usize, options: &CompareOptions) -> Divergence 
 }
 
 /// The operator that gives a tensor, by its name or that of its value.
-fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
+fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> {
     let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
     let gives = |operator: &&Operator| {
         operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
@@ -121,7 +120,7 @@ fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
     by_name.or_else(|| graph.operators.iter().find(gives))
 }
 
-fn same_run(one: &Place, other: &Place) -> bool {
+fn same_run(one: &StoredOrigin, other: &StoredOrigin) -> bool {
     other.run == one.run || other.run.is_none() || one.run.is_none()
 }
 
@@ -137,13 +136,19 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
         slot: rows[index].place.slot.unwrap_or(0),
         value: rows[index].place.label(),
         row: Some(index),
-        given: false,
+        given: Verdict::Unknown,
     };
     (0..rows.len()).filter(captured).map(of_row).collect()
 }
 
 /// What the operator of a row takes, as the graph says, without initializers.
-fn computed_inputs(rows: &[Row], row: usize, graph: &Graph, operator: &Operator, same_inputs: bool) -> Vec<InputRow> {
+fn computed_inputs(
+    rows: &[Row],
+    row: usize,
+    graph: &Graph,
+    operator: &Operator,
+    given: impl Fn(&str) -> Verdict,
+) -> Vec<InputRow> {
     let place = &rows[row].place;
     let values = operator.inputs.iter().enumerate().filter_map(|(slot, value)| Some((slot, graph.value((*value)?))));
     let computed = values.filter(|(_, value)| value.producer != Producer::Initializer);
@@ -157,7 +162,7 @@ fn computed_inputs(rows: &[Row], row: usize, graph: &Graph, operator: &Operator,
                 slot,
                 value: value.name.clone(),
                 row: (0..rows.len()).find(of_value),
-                given: same_inputs && value.producer == Producer::Input,
+                given: if value.producer == Producer::Input { given(&value.name) } else { Verdict::Unknown },
             }
         })
         .collect()

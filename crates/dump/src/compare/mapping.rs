@@ -3,7 +3,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{DumpError, table};
+use crate::DumpError;
+use crate::table::csv;
 
 /// Names of tensors that belong to each other although they are not the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Mapping {
     /// When a row does not have two columns, or a name is mapped twice.
     pub fn parse(text: &str) -> Result<Self, DumpError> {
         let mut pairs = HashMap::new();
-        for (index, row) in table::read(text)?.into_iter().enumerate() {
+        for (index, row) in csv::read(text)?.into_iter().enumerate() {
             let wrong = |reason: String| DumpError::Table { row: index + 1, reason };
             let counts = row.len() > 1 || row.iter().any(|field| !field.is_empty());
             if !counts || row[0].starts_with('#') {

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::CompareOptions;
-use crate::{Io, Mapping, Place};
+use crate::{Io, Mapping, StoredOrigin};
 
 /// How tensors are found to belong together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl MatchedBy {
 
 /// The tensors of a reference, to be found by their places.
 pub(super) struct Matcher {
-    places: Vec<Place>,
+    places: Vec<StoredOrigin>,
     by_value: HashMap<String, Vec<usize>>,
     by_operator: HashMap<(String, Io, usize), Vec<usize>>,
     by_spelling: HashMap<String, Vec<usize>>,
@@ -69,8 +69,8 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    pub fn new<'p>(reference: impl Iterator<Item = &'p Place>, options: &CompareOptions) -> Self {
-        let places: Vec<Place> = reference.cloned().collect();
+    pub fn new<'p>(reference: impl Iterator<Item = &'p StoredOrigin>, options: &CompareOptions) -> Self {
+        let places: Vec<StoredOrigin> = reference.cloned().collect();
         let (mut by_value, mut by_operator, mut by_spelling) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut by_position = HashMap::new();
         for (index, place) in places.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Matcher {
     }
 
     /// What belongs to a tensor.
-    pub fn find(&self, place: &Place) -> Option<(usize, MatchedBy)> {
+    pub fn find(&self, place: &StoredOrigin) -> Option<(usize, MatchedBy)> {
         let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
         if let Some(name) = mapped.or_else(|| self.mapping.of(&operator_label(place)?)) {
             let found = self.by_value.get(name).or_else(|| self.by_operator.get(&parse_label(name)?));
@@ -114,7 +114,7 @@ impl Matcher {
 
     /// Of several places the one of the same run, best of the same operator; where one side does not tell runs apart, the
     /// first. Outputs before inputs, unless an input is looked for.
-    fn nearest(&self, place: &Place, found: &[usize]) -> Option<usize> {
+    fn nearest(&self, place: &StoredOrigin, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
             let run = self.places[**index].run;
             run == place.run || run.is_none() || place.run.is_none()
@@ -135,28 +135,28 @@ impl Matcher {
 
 /// The places that were not used, and whose values were not used in another place of the same run either: what an operator
 /// takes is what another one gave.
-pub(super) fn unused<'p>(places: impl Iterator<Item = &'p Place> + Clone, used: &[bool]) -> Vec<Place> {
+pub(super) fn unused<'p>(places: impl Iterator<Item = &'p StoredOrigin> + Clone, used: &[bool]) -> Vec<StoredOrigin> {
     let both = places.zip(used);
     let compared: HashSet<_> =
         both.clone().filter(|(_, used)| **used).filter_map(|(place, _)| value_key(place)).collect();
-    let is_left = |place: &Place| value_key(place).is_none_or(|value| !compared.contains(&value));
+    let is_left = |place: &StoredOrigin| value_key(place).is_none_or(|value| !compared.contains(&value));
     both.filter(|(place, used)| !**used && is_left(place)).map(|(place, _)| place.clone()).collect()
 }
 
-fn value_key(place: &Place) -> Option<(Option<u64>, &str)> {
+fn value_key(place: &StoredOrigin) -> Option<(Option<u64>, &str)> {
     Some((place.run, place.value.as_deref()?))
 }
 
-fn operator_key(place: &Place) -> Option<(String, Io, usize)> {
+fn operator_key(place: &StoredOrigin) -> Option<(String, Io, usize)> {
     Some((place.operator.clone()?, place.io?, place.slot?))
 }
 
-fn position_key(place: &Place) -> Option<(usize, Io, usize)> {
+fn position_key(place: &StoredOrigin) -> Option<(usize, Io, usize)> {
     Some((place.position?, place.io?, place.slot?))
 }
 
 /// `operator:output0`.
-fn operator_label(place: &Place) -> Option<String> {
+fn operator_label(place: &StoredOrigin) -> Option<String> {
     operator_key(place).map(|(operator, io, slot)| format!("{operator}:{io}{slot}"))
 }
 

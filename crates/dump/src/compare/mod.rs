@@ -1,6 +1,7 @@
 //! Comparing tensors with those of another dump: two dumps on disk, or runs with what was kept of earlier ones.
 
 mod diverge;
+mod given;
 mod initializers;
 mod mapping;
 mod matching;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Difference, Tolerance, compared_in};
 
-use crate::{Place, StoredDump};
+use crate::{StoredDump, StoredOrigin};
 pub use diverge::{Blame, Divergence, InputRow};
 pub use initializers::differing_initializers;
 pub use mapping::Mapping;
@@ -33,7 +34,7 @@ pub struct CompareOptions {
     pub mapping: Mapping,
     /// How tensors that no pair of names joins are found to belong together.
     pub match_by: MatchBy,
-    /// Whether both sides ran on the same inputs of the model.
+    /// Whether both sides ran on the same inputs of the model, whatever their manifests say.
     pub same_inputs: bool,
     /// The initializers that are not the same on both sides, by name.
     pub initializers: Vec<String>,
@@ -62,13 +63,15 @@ pub struct Comparison {
     /// A row per pair, in the order of runs and of the graph.
     pub rows: Vec<Row>,
     /// Tensors for which the reference has none.
-    pub only_in_tensors: Vec<Place>,
+    pub only_in_tensors: Vec<StoredOrigin>,
     /// Tensors of the reference that were not compared.
-    pub only_in_reference: Vec<Place>,
+    pub only_in_reference: Vec<StoredOrigin>,
     /// Tensors of one side that the other one does not compute, because its plan fuses operators.
-    pub fused: Vec<Place>,
+    pub fused: Vec<StoredOrigin>,
     /// The initializers that are not the same on both sides, by name.
     pub initializers: Vec<String>,
+    /// The inputs of the model that were not the same in runs that were compared, by name.
+    pub inputs: Vec<String>,
     /// The first row of operators that differs, with its inputs.
     pub divergence: Option<Divergence>,
     /// What could not be read, of either side.
@@ -79,9 +82,9 @@ pub struct Comparison {
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The tensor.
-    pub place: Place,
+    pub place: StoredOrigin,
     /// What in the reference it was compared with.
-    pub reference: Place,
+    pub reference: StoredOrigin,
     /// How they were found to belong together.
     pub matched_by: MatchedBy,
     /// The types of the elements: the tensor's and the reference's.

@@ -1,13 +1,14 @@
 use std::fmt;
 
-use opscope_onnx::shown_text;
-use opscope_tensor::Difference;
+use opscope_onnx::{cell_text, shown_text};
+use opscope_tensor::{DType, Difference};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
-use crate::Place;
-use crate::layout::{columns, finite, short};
-use crate::table::cell;
+use crate::StoredOrigin;
+use crate::table::csv;
+use crate::table::text::{columns, finite, short};
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +92,9 @@ impl Comparison {
         for problem in &self.problems {
             text += &format!("problem: {}\n", shown_text(problem));
         }
+        if !self.inputs.is_empty() {
+            text += &format!("the two sides were given different inputs: {}\n", shown_text(&self.inputs.join(", ")));
+        }
         let within = self.rows.iter().filter(|row| row.is_within()).count();
         let unknown = self.rows.iter().filter(|row| row.verdict() == Verdict::Unknown).count();
         let unknown = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
@@ -110,10 +114,11 @@ impl Comparison {
         };
         let mut text = format!("first to diverge: {}, {}\n", shown_text(&operator), shown_text(&outcome(row)));
         for input in &divergence.inputs {
-            let compared = match input.row {
-                Some(row) => outcome(&self.rows[row]),
-                None if input.given => "the same, as it was given to both sides".into(),
-                None => "not captured".into(),
+            let compared = match (input.row, input.given) {
+                (Some(row), _) => outcome(&self.rows[row]),
+                (None, Verdict::Same) => "the same, as it was given to both sides".into(),
+                (None, Verdict::Different) => "the two sides were given different data".into(),
+                (None, Verdict::Unknown) => "not captured".into(),
             };
             let (value, compared) = (shown_text(&input.value), shown_text(&compared));
             text += &format!("  its input {} '{value}': {compared}\n", input.slot);
@@ -136,31 +141,21 @@ impl Comparison {
 
     /// The comparison as comma-separated values: a line per pair.
     pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "run,operator,op_type,io,slot,value,reference,matched_by,dtype,reference_dtype,shape,reference_shape,outcome,\
-             within,cosine,max_absolute,max_relative,mean_relative,rmse,max_ulp,nan,reference_nan,infinite,\
-             reference_infinite,nan_mismatches,infinite_mismatches,count,equal\n",
-        );
-        for row in &self.rows {
-            let record = record(row);
-            let field = |value: &Value| match value {
-                Value::Null => String::new(),
-                Value::String(text) => cell(text),
-                Value::Array(dims) => dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x"),
-                other => other.to_string(),
-            };
-            let fields: Vec<String> = record.as_object().into_iter().flat_map(|map| map.values()).map(field).collect();
-            text += &(fields.join(",") + "\n");
-        }
-        text
+        let joined = |dims: &[usize]| dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        csv::text(self.rows.iter().map(|row| Record::of(row, |text| cell_text(text).into_owned(), joined)))
     }
 
     /// The comparison for machines.
     pub fn json(&self) -> Value {
-        let labels = |places: &[Place]| places.iter().map(Place::label).collect::<Vec<_>>();
+        let labels = |places: &[StoredOrigin]| places.iter().map(StoredOrigin::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
             let input = |input: &super::InputRow| {
-                json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": input.given })
+                let given = match input.given {
+                    Verdict::Same => Some(true),
+                    Verdict::Different => Some(false),
+                    Verdict::Unknown => None,
+                };
+                json!({ "slot": input.slot, "value": input.value, "row": input.row, "given": given })
             };
             json!({
                 "row": divergence.row,
@@ -186,51 +181,87 @@ impl Comparison {
             "same": self.is_same(),
             "complete": self.is_complete(),
             "first_divergence": divergence,
-            "rows": self.rows.iter().map(record).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(|row| Record::of(row, str::to_owned, <[usize]>::to_vec)).collect::<Vec<_>>(),
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
             "initializers": self.initializers,
+            "inputs": self.inputs,
             "problems": self.problems,
         })
     }
 }
 
-/// A row with the names of CSV and JSON, in the order of the columns. Numbers that are not finite are null.
-fn record(row: &Row) -> Value {
-    let difference = row.difference();
-    let number = |of: fn(&opscope_tensor::Difference) -> f64| difference.map(of).and_then(finite);
-    let (outcome, _) = outcome_name(row);
-    json!({
-        "run": row.place.run,
-        "operator": row.place.operator,
-        "op_type": row.place.op_type,
-        "io": row.place.io.map(crate::Io::name),
-        "slot": row.place.slot,
-        "value": row.place.value,
-        "reference": row.reference.label(),
-        "matched_by": row.matched_by.name(),
-        "dtype": row.dtypes.0.map(opscope_tensor::DType::name),
-        "reference_dtype": row.dtypes.1.map(opscope_tensor::DType::name),
-        "shape": row.shapes.0,
-        "reference_shape": row.shapes.1,
-        "outcome": outcome,
-        "within": row.is_within(),
-        "cosine": difference.and_then(|difference| difference.cosine),
-        "max_absolute": number(|d| d.max_absolute),
-        "max_relative": number(|d| d.max_relative),
-        "mean_relative": number(|d| d.mean_relative),
-        "rmse": number(|d| d.rmse),
-        "max_ulp": difference.and_then(|difference| difference.max_ulp),
-        "nan": difference.map(|d| d.nan[0]),
-        "reference_nan": difference.map(|d| d.nan[1]),
-        "infinite": difference.map(|d| d.infinite[0]),
-        "reference_infinite": difference.map(|d| d.infinite[1]),
-        "nan_mismatches": difference.map(|d| d.nan_mismatches),
-        "infinite_mismatches": difference.map(|d| d.infinite_mismatches),
-        "count": difference.map(|d| d.count),
-        "equal": difference.map(|d| d.equal),
-    })
+/// A row as CSV and JSON have it. Numbers that are not finite are missing.
+#[derive(Serialize)]
+struct Record<Shape> {
+    run: Option<u64>,
+    operator: Option<String>,
+    op_type: Option<String>,
+    io: Option<&'static str>,
+    slot: Option<usize>,
+    value: Option<String>,
+    reference: String,
+    matched_by: &'static str,
+    dtype: Option<&'static str>,
+    reference_dtype: Option<&'static str>,
+    shape: Shape,
+    reference_shape: Shape,
+    outcome: &'static str,
+    within: bool,
+    cosine: Option<f64>,
+    max_absolute: Option<f64>,
+    max_relative: Option<f64>,
+    mean_relative: Option<f64>,
+    rmse: Option<f64>,
+    max_ulp: Option<u64>,
+    nan: Option<u64>,
+    reference_nan: Option<u64>,
+    infinite: Option<u64>,
+    reference_infinite: Option<u64>,
+    nan_mismatches: Option<u64>,
+    infinite_mismatches: Option<u64>,
+    count: Option<u64>,
+    equal: Option<u64>,
+}
+
+impl<Shape> Record<Shape> {
+    /// The record of a row; with the forms that a text and a shape have in the file.
+    fn of(row: &Row, text: fn(&str) -> String, shape: fn(&[usize]) -> Shape) -> Self {
+        let difference = row.difference();
+        let number = |of: fn(&Difference) -> f64| difference.map(of).and_then(finite);
+        let (outcome, _) = outcome_name(row);
+        Self {
+            run: row.place.run,
+            operator: row.place.operator.as_deref().map(text),
+            op_type: row.place.op_type.as_deref().map(text),
+            io: row.place.io.map(crate::Io::name),
+            slot: row.place.slot,
+            value: row.place.value.as_deref().map(text),
+            reference: text(&row.reference.label()),
+            matched_by: row.matched_by.name(),
+            dtype: row.dtypes.0.map(DType::name),
+            reference_dtype: row.dtypes.1.map(DType::name),
+            shape: shape(&row.shapes.0),
+            reference_shape: shape(&row.shapes.1),
+            outcome,
+            within: row.is_within(),
+            cosine: difference.and_then(|difference| difference.cosine),
+            max_absolute: number(|d| d.max_absolute),
+            max_relative: number(|d| d.max_relative),
+            mean_relative: number(|d| d.mean_relative),
+            rmse: number(|d| d.rmse),
+            max_ulp: difference.and_then(|difference| difference.max_ulp),
+            nan: difference.map(|d| d.nan[0]),
+            reference_nan: difference.map(|d| d.nan[1]),
+            infinite: difference.map(|d| d.infinite[0]),
+            reference_infinite: difference.map(|d| d.infinite[1]),
+            nan_mismatches: difference.map(|d| d.nan_mismatches),
+            infinite_mismatches: difference.map(|d| d.infinite_mismatches),
+            count: difference.map(|d| d.count),
+            equal: difference.map(|d| d.equal),
+        }
+    }
 }
 
 fn line(row: &Row, with_non_finite: bool) -> Vec<String> {

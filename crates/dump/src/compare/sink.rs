@@ -1,12 +1,14 @@
+use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
 
+use super::given::Given;
 use super::matching::{Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
-use crate::outcome::Ending;
-use crate::{Answer, Closed, Noted, Piece, Place, Sink, StoredDump, Stream};
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump, StoredOrigin, Stream};
 
 /// Compares tensors with a dump while they are computed, without files.
 pub struct CompareSink {
@@ -28,9 +30,11 @@ pub struct Comparer {
 #[derive(Default)]
 struct State {
     rows: Vec<Row>,
-    only_in_tensors: Vec<Place>,
+    only_in_tensors: Vec<StoredOrigin>,
     used: Vec<bool>,
     problems: Vec<String>,
+    /// What the runs were given, by their numbers.
+    inputs: HashMap<u64, Arc<[InputEntry]>>,
 }
 
 /// The pair whose pieces come.
@@ -49,7 +53,7 @@ enum Against {
         /// The elements that are still to come.
         left: usize,
     },
-    Statistics(Accumulator, Noted),
+    Statistics(Accumulator, IndexStatistics),
 }
 
 impl CompareSink {
@@ -65,7 +69,7 @@ impl CompareSink {
 
     /// What a stream is compared with; none if there is nothing, or nothing that can be.
     fn pair(&mut self, stream: &Stream) -> Option<Current> {
-        let place = Place::of(&stream.origin);
+        let place = StoredOrigin::of(&stream.origin);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((index, matched_by)) = self.matcher.find(&place) else {
             state.only_in_tensors.push(place);
@@ -118,7 +122,7 @@ impl CompareSink {
                 Outcome::Compared { difference, within: difference.is_within(&tolerance) }
             }
             Against::Statistics(accumulator, noted) => {
-                let found = Noted::from(&accumulator.finish());
+                let found = IndexStatistics::from(&accumulator.finish());
                 Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &tolerance))
             }
         });
@@ -162,6 +166,8 @@ impl Sink for CompareSink {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = ending.losses.named().iter().map(|missing| format!("{}: {}", missing.origin, missing.reason));
         state.problems.extend(missing);
+        let inputs = ending.runs.iter().filter_map(|run| Some((run.run.0, Arc::clone(run.inputs.as_ref()?))));
+        state.inputs.extend(inputs);
         Closed::default()
     }
 }
@@ -180,9 +186,11 @@ impl Comparer {
             only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &state.used),
             fused: Vec::new(),
             initializers: Vec::new(),
+            inputs: Vec::new(),
             divergence: None,
             problems: state.problems.iter().chain(&reference.problems).cloned().chain(incomplete).collect(),
         };
-        diverge::finished(comparison, &self.options)
+        let tensors = state.inputs.iter().map(|(&run, inputs)| (run, &**inputs)).collect();
+        diverge::finished(comparison, &Given { tensors, reference: reference.given() }, &self.options)
     }
 }

@@ -1,6 +1,6 @@
 use opscope_tensor::Tolerance;
 
-use crate::Noted;
+use crate::IndexStatistics;
 
 /// What hash and statistics show of two tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,12 @@ pub enum Summary {
 
 impl Summary {
     /// Compares what is known of two tensors of the same shape.
-    pub(super) fn of(tensor: &Noted, reference: &Noted, same_type: bool, tolerance: &Tolerance) -> Self {
+    pub(super) fn of(
+        tensor: &IndexStatistics,
+        reference: &IndexStatistics,
+        same_type: bool,
+        tolerance: &Tolerance,
+    ) -> Self {
         if same_type && tensor.xxh3 == reference.xxh3 {
             return Self::Same;
         }

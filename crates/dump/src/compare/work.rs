@@ -6,6 +6,7 @@ use std::thread;
 
 use opscope_tensor::DifferenceAccumulator;
 
+use super::given::Given;
 use super::matching::{MatchedBy, Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::{DumpKind, StoredDump, StoredTensor};
@@ -42,9 +43,11 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
             only_in_reference: unused(reference.tensors.iter().map(|tensor| &tensor.place), &used),
             fused: Vec::new(),
             initializers: Vec::new(),
+            inputs: Vec::new(),
             divergence: None,
             problems: problems.collect(),
         },
+        &Given { tensors: tensors.given(), reference: reference.given() },
         options,
     )
 }

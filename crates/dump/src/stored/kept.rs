@@ -3,7 +3,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
 /// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a
@@ -56,7 +56,7 @@ impl KeepSink {
                 *end += stream.bytes;
                 location
             };
-            let (place, dtype, shape) = (Place::of(&stream.origin), Some(stream.dtype), stream.shape.clone());
+            let (place, dtype, shape) = (StoredOrigin::of(&stream.origin), Some(stream.dtype), stream.shape.clone());
             let tensor = StoredTensor { place, dtype, shape, bytes: stream.bytes, noted: None, location };
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).tensors.push(tensor);
         }
@@ -90,7 +90,7 @@ impl Keeper {
     }
 }
 
-impl Place {
+impl StoredOrigin {
     /// The place of a tensor that is on its way.
     pub fn of(origin: &Origin) -> Self {
         let operator = origin.operator();

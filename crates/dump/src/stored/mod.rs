@@ -2,6 +2,7 @@
 
 mod ascend;
 mod index;
+pub(crate) mod inspect;
 mod kept;
 mod manifest;
 mod plain;
@@ -13,9 +14,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_tensor::{DType, Statistics, Tensor, npy, open_regular};
+use opscope_tensor::{DType, Tensor, npy, open_regular};
 
-use crate::{DumpError, INDEX, Io, Manifest};
+use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
 
 /// A dump that was taken before: its tensors, in the order in which they came, without their data.
@@ -51,7 +52,7 @@ pub enum DumpKind {
 #[derive(Debug, Clone)]
 pub struct StoredTensor {
     /// Where it comes from.
-    pub place: Place,
+    pub place: StoredOrigin,
     /// The type of its elements; none for types that are not known here.
     pub dtype: Option<DType>,
     /// Its shape.
@@ -59,30 +60,13 @@ pub struct StoredTensor {
     /// The bytes of its data.
     pub bytes: u64,
     /// What the dump says of its numbers; only our own says something.
-    pub noted: Option<Noted>,
+    pub noted: Option<IndexStatistics>,
     location: Location,
-}
-
-/// What an index says of a tensor's numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Noted {
-    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
-    pub xxh3: String,
-    /// The smallest finite element.
-    pub min: Option<f64>,
-    /// The largest finite element.
-    pub max: Option<f64>,
-    /// The mean of the finite elements.
-    pub mean: Option<f64>,
-    /// How many elements are NaN.
-    pub nan: u64,
-    /// How many are infinite.
-    pub inf: u64,
 }
 
 /// Where a tensor of a dump comes from, as far as the dump says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct StoredOrigin {
     /// The run; none for what is the same in every run, and where the dump does not tell runs apart.
     pub run: Option<u64>,
     /// The operator's name.
@@ -200,10 +184,10 @@ impl StoredTensor {
     ///
     /// # Errors
     /// As [`data`](Self::data), and when its type is not known.
-    pub(crate) fn summary(&self) -> io::Result<Noted> {
+    pub(crate) fn summary(&self) -> io::Result<IndexStatistics> {
         match (&self.location, &self.noted) {
             (Location::Nowhere(_), Some(noted)) => Ok(noted.clone()),
-            _ => Ok(Noted::from(&crate::Details::of(self)?.statistics)),
+            _ => Ok(IndexStatistics::from(&crate::Details::of(self)?.statistics)),
         }
     }
 
@@ -221,21 +205,7 @@ impl StoredTensor {
     }
 }
 
-impl From<&Statistics> for Noted {
-    fn from(statistics: &Statistics) -> Self {
-        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
-        Self {
-            xxh3: format!("{:016x}", statistics.xxh3),
-            min: finite(statistics.min),
-            max: finite(statistics.max),
-            mean: finite(statistics.mean),
-            nan: statistics.nan,
-            inf: statistics.positive_infinite + statistics.negative_infinite,
-        }
-    }
-}
-
-impl Place {
+impl StoredOrigin {
     /// What to call the tensor: its value, or its operator and slot.
     pub fn label(&self) -> String {
         match (&self.value, &self.operator) {

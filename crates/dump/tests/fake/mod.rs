@@ -8,7 +8,7 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::{
     Action, Attribution, Dispatch, EngineError, Fidelity, Instrument, Kernel, KernelId, KernelInput, Model,
-    NoLiveValues, Plan, Resident, RunId, RunInfo, RunObserver, TensorType,
+    NoLiveValues, Plan, Resident, RunId, RunInfo, RunMemory, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -114,6 +114,10 @@ impl Plan for Chain {
 
     fn notes(&self) -> &[String] {
         &[]
+    }
+
+    fn memory(&self) -> RunMemory {
+        RunMemory::default()
     }
 
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> std::io::Result<()>) -> std::io::Result<()> {

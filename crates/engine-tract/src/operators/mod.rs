@@ -5,6 +5,7 @@
 
 mod adapted;
 mod directions;
+mod folded;
 mod halves;
 mod recurrence;
 mod respelled;

@@ -228,7 +228,7 @@ fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
 }
 
 /// Whether a tensor has a NaN or an infinity.
-fn is_special(tensor: &Tensor) -> bool {
+pub(super) fn is_special(tensor: &Tensor) -> bool {
     let plain = tensor.as_plain_ram();
     match tensor.datum_type() {
         DatumType::F16 => plain.is_some_and(|plain| {

@@ -26,7 +26,7 @@ use tract_onnx::tract_hir::infer::{Factoid, GenericFactoid};
 use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, InferenceOp};
 
 use super::halves::{self, Halves};
-use super::{Built, build, corrected};
+use super::{Built, build, corrected, folded};
 use crate::{budget, names};
 
 /// Operators that only move values or make them, those with graphs inside, and `Softmax`, which has a kernel for fp16.
@@ -138,6 +138,14 @@ impl Op for Widened {
 
 impl EvalOp for Widened {
     fn eval_out_of_plan(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
+        let folded = self.folded(inputs.clone())?;
+        Ok(folded.map(|folded| folded::of_special_values(self, &inputs).unwrap_or(folded)))
+    }
+}
+
+impl Widened {
+    /// What tract computes of constants; none where it computes them in every run.
+    fn folded(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
         if !inputs.iter().any(|input| input.datum_type() == DatumType::F16) {
             return self.op.as_op().eval_out_of_plan(inputs);
         }

@@ -9,6 +9,7 @@ mod fixtures;
 mod hostile;
 mod limits;
 mod live;
+mod memory;
 mod observers;
 mod one_operator;
 mod operators;

@@ -123,6 +123,44 @@ fn at_exact_fidelity_operators_that_compare_hand_nan_on() {
 }
 
 #[test]
+fn a_constant_of_nan_is_folded_to_what_a_run_computes_of_it() {
+    let x = [NAN, INF, -INF, -2.0, 3.0, 0.5];
+    let input = [Tensor::from_f32(vec![1, 1, 6], &x).unwrap()];
+    let kernel = || vec![numbers("kernel_shape", &[2])];
+    for (op_type, others, attributes) in [
+        ("Relu", &[][..], vec![]),
+        ("LeakyRelu", &[], vec![]),
+        ("HardSigmoid", &[], vec![]),
+        ("Sigmoid", &[], vec![]),
+        ("Tanh", &[], vec![]),
+        ("Softplus", &[], vec![]),
+        ("Softmax", &[], vec![]),
+        ("Clip", &["low", "high"], vec![]),
+        ("Max", &["low"], vec![]),
+        ("Min", &["low"], vec![]),
+        ("ReduceMax", &[], vec![]),
+        ("MaxPool", &[], kernel()),
+        ("AveragePool", &[], kernel()),
+    ] {
+        let constants =
+            || Builder::default().initializer(floats("low", &[], &[-1.0])).initializer(floats("high", &[], &[2.0]));
+        let apply = |graph: Builder, to: &'static str| {
+            graph.node_with("node", op_type, &[&[to], others].concat(), &["y"], attributes.clone()).output("y")
+        };
+        let in_a_run = apply(constants().input("x", DataType::Float, &dims(&[1, 1, 6])), "x").graph();
+        let expected = values(&outputs(&in_a_run, &input, Fidelity::Exact)[0]);
+        assert!(expected.iter().any(|value| value.is_nan()), "{op_type} hands NaN on: {expected:?}");
+        let folded =
+            constants().initializer(floats("w", &[1, 1, 6], &x)).input("x", DataType::Float, &dims(&[1, 1, 6]));
+        let folded = apply(folded, "w").node("used", "Neg", &["x"], &["z"]).output("z").graph();
+        for fidelity in FIDELITIES {
+            let found = values(&outputs(&folded, &input, fidelity)[0]);
+            assert_close(&found, &expected, &format!("{op_type}, folded, {fidelity}"));
+        }
+    }
+}
+
+#[test]
 fn at_exact_fidelity_pools_and_positions_find_nan() {
     let x = [1.0, NAN, 2.0, 3.0, -INF, -INF, -INF, -INF, 4.0, 9.0, 6.0, 5.0];
     let input = [Tensor::from_f32(vec![1, 1, 12], &x).unwrap()];

@@ -230,3 +230,17 @@ fn what_a_convolution_is_subtracted_from_is_not_drawn_into_it() {
         check(graph(op_type, inputs), x, (&[1, 1, 2], &y));
     }
 }
+
+#[test]
+fn nan_in_a_constant_is_neither_neutral_nor_absorbing() {
+    let x = [2.0, -3.0, 0.5, 4.0];
+    for op_type in ["Add", "Sub", "Mul", "Div", "Pow"] {
+        for (shape, values) in [(&[][..], &[f32::NAN][..]), (&[1], &[f32::NAN]), (&[4], &[f32::NAN; 4])] {
+            for inputs in [["x", "nan"], ["nan", "x"]] {
+                let graph =
+                    Builder::default().initializer(floats("nan", shape, values)).node("op", op_type, &inputs, &["y"]);
+                check(graph, (&[4], &x), (&[4], &[f32::NAN; 4]));
+            }
+        }
+    }
+}

@@ -141,7 +141,12 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         conflict(&object, "dump_debug", "it is on and \"dump_op_switch\" is on too", report);
     }
     if scene.is_some() && (overflow || single_operators) {
-        conflict(&object, "dump_scene", "it excludes \"dump_debug\" and \"dump_op_switch\", and one of them is on", report);
+        conflict(
+            &object,
+            "dump_scene",
+            "it excludes \"dump_debug\" and \"dump_op_switch\", and one of them is on",
+            report,
+        );
     }
     if watcher && mode.is_some_and(|mode| mode != IoSelection::Outputs) {
         conflict(&object, "dump_scene", "\"watcher\" captures outputs, and \"dump_mode\" says otherwise", report);

@@ -20,6 +20,6 @@ pub use latency::{Latency, median_interval};
 pub use measure::MeasureError;
 pub use output::{OutputPathError, remove_unfinished_outputs};
 pub use report::{
-    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, ModelSummary,
-    ProfileSummary, Report, ShapeTimes,
+    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary,
+    ModelSummary, ProfileSummary, Report, ShapeTimes,
 };

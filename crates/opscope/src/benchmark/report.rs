@@ -113,6 +113,8 @@ pub struct Measured {
     pub download: Latency,
     /// The 95 % confidence interval of the median inference time, in milliseconds.
     pub median_interval_95: Option<(f64, f64)>,
+    /// The memory that tensors take during one run; with several plans, of the one that needs the most.
+    pub run_memory: MemorySummary,
     /// How the plan runs the model, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -132,6 +134,17 @@ pub struct Measured {
     pub npu_compute_time_list: Vec<f64>,
     /// The files of the first pass.
     pub filesinfo: BTreeMap<String, FileInfo>,
+}
+
+/// The memory that tensors take during one run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct MemorySummary {
+    /// The largest number of bytes of inputs, outputs and values in between that exist at once.
+    pub bytes: u64,
+    /// The operator that is executed then; `None` if the inputs alone need the most.
+    pub operator: Option<String>,
+    /// How many tensors are not counted, because their sizes depend on what a run computes.
+    pub unknown: usize,
 }
 
 /// A set of shapes that could not be measured.

@@ -10,6 +10,7 @@ mod deadline;
 mod difference;
 mod fingerprint;
 mod search;
+mod steps;
 mod trial;
 mod values;
 mod verification;
@@ -21,6 +22,7 @@ use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
 pub use difference::OutputDifference;
+pub use steps::ValueSteps;
 pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 
@@ -99,7 +101,7 @@ pub fn verify(
 pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
     let runs = [inputs.to_vec(), with_random_numbers(inputs, 2)];
-    let (kernels, outputs) = find_values(session, &exact, &runs)?;
+    let (kernels, outputs) = find_values(session, &exact, &runs, &ValueSteps::default())?;
     let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
     session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
 }

@@ -7,7 +7,7 @@ use opscope_tensor::{DType, Tensor};
 use super::difference::OutputComparison;
 use super::trial::{Trial, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
-use super::{Outcome, Verification, Verify, WrongForm};
+use super::{Outcome, ValueSteps, Verification, Verify, WrongForm};
 use crate::{Session, machine};
 
 /// The time that a comparison may take in addition to that of the measured runs.
@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
         if has_time && let Some(session) = session_for(self.session, &verification) {
             let session = session.as_ref().unwrap_or(self.session);
             let runs = [self.inputs.clone(), with_random_numbers(&self.inputs, 2)];
-            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs) {
+            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs, &ValueSteps::default()) {
                 verification.kernels = kernel_outputs(session.graph(), &kernels, &outputs);
             }
         }

@@ -10,6 +10,7 @@ use opscope_tensor::{DType, Tensor, TensorView};
 
 use super::KernelOutput;
 use super::fingerprint::Fingerprint;
+use super::steps::{Steps, ValueSteps};
 use crate::Session;
 
 /// An output of a kernel of the optimised plan, and the values of the file that it may be.
@@ -21,7 +22,8 @@ pub struct FoundOutput {
     pub slot: usize,
     /// The values that have the same elements in all runs.
     pub values: Vec<FoundValue>,
-    /// Whether its elements differ from each other. Outputs of equal elements cannot be distinguished.
+    /// Whether its elements differ from each other by more than the steps in which they are computed. Other outputs cannot be
+    /// distinguished.
     pub distinctive: bool,
 }
 
@@ -35,7 +37,9 @@ pub struct FoundValue {
 }
 
 /// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each kernel
-/// computes. Returns the kernels and their outputs, in order of execution.
+/// computes. Where the engine itself names a value for a kernel, its elements may differ by the value's `steps`. Other values
+/// have to agree more closely, so that a number is not taken for what it was rounded to. Returns the kernels and their outputs,
+/// in order of execution.
 ///
 /// # Errors
 /// When one of the two cannot run.
@@ -43,6 +47,7 @@ pub fn find_values(
     optimised: &Session,
     exact: &Session,
     inputs: &[Vec<Tensor>],
+    steps: &ValueSteps,
 ) -> Result<(Vec<Kernel>, Vec<FoundOutput>), EngineError> {
     let mut found: Option<Vec<FoundOutput>> = None;
     let mut kernels = Vec::new();
@@ -53,13 +58,19 @@ pub fn find_values(
         let outputs = fingerprints(&*plan, inputs)?;
         kernels = plan.kernels().to_vec();
         let matched = outputs.iter().map(|(&(kernel, slot), output)| {
+            let named = &kernels[kernel.index()].outputs[slot];
+            let steps_of = |value: ValueId, expected: &Fingerprint| {
+                if named.contains(&value) { steps.of_value(value, expected) } else { Steps::NONE }
+            };
             let same = by_value.iter().filter_map(|(&value, expected)| {
-                let same_order = output.matches(expected)?;
+                let same_order = output.matches(expected, steps_of(value, expected))?;
                 Some(FoundValue { value, same_order })
             });
+            let mut expected = named.iter().filter_map(|value| Some(steps_of(*value, by_value.get(value)?)));
+            let distinctive = output.is_distinctive(Steps::NONE) && expected.all(|steps| output.is_distinctive(steps));
             let mut values: Vec<FoundValue> = same.collect();
             values.sort_by_key(|found| found.value);
-            FoundOutput { kernel, slot, values, distinctive: output.is_distinctive() }
+            FoundOutput { kernel, slot, values, distinctive }
         });
         let mut matched: Vec<FoundOutput> = matched.collect();
         matched.sort_by_key(|output| (output.kernel, output.slot));

@@ -2,9 +2,9 @@ use std::collections::HashMap;
 
 use super::ranges::Ranges;
 use super::rows::{Rows, percent};
+use super::spread::{Spread, median};
 use super::{Account, CopyTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
 use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
-use crate::spread::{Spread, median};
 use crate::{ProfileError, Recording};
 
 impl Recording {

@@ -4,6 +4,8 @@ mod collect;
 mod histogram;
 mod ranges;
 mod rows;
+pub(crate) mod spread;
+pub(crate) mod table;
 mod text;
 
 use opscope_model::Fidelity;

@@ -2,9 +2,9 @@ use std::collections::HashMap;
 
 use super::RangeTimes;
 use super::histogram::Histogram;
+use super::spread::Spread;
 use crate::Recording;
 use crate::recording::MarkerFact;
-use crate::spread::Spread;
 
 /// The user's ranges while they are added up, by the numbers of their names.
 #[derive(Default)]

@@ -3,9 +3,9 @@ use std::fmt::Write;
 use opscope_onnx::shown_text;
 
 use super::Account;
+use super::table::Column::{Beginnings, Ends, Numbers, Words};
+use super::table::TextTable;
 use crate::recording::Direction;
-use crate::table::Column::{Beginnings, Ends, Numbers, Words};
-use crate::table::TextTable;
 
 /// From which ratio of mean to median on a few runs distort what the shares say.
 const HELD_UP: f64 = 1.25;

@@ -1,18 +1,40 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::ExportError;
-use super::csv::CsvWriter;
-use crate::Recording;
-use crate::recording::Fact;
-use crate::spread::Spread;
+use serde::Serialize;
 
-const COLUMNS: &[&str] =
-    &["Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"];
+use super::ExportError;
+use super::csv::{Table, thousandths};
+use crate::Recording;
+use crate::account::spread::Spread;
+use crate::recording::Fact;
+
+/// The vendor's columns.
+#[derive(Default, Serialize)]
+struct Row {
+    #[serde(rename = "Device_id")]
+    device: u32,
+    #[serde(rename = "Level")]
+    level: &'static str,
+    #[serde(rename = "API Name")]
+    name: &'static str,
+    #[serde(rename = "Time(us)", serialize_with = "thousandths")]
+    total: f64,
+    #[serde(rename = "Count")]
+    count: u64,
+    #[serde(rename = "Avg(us)", serialize_with = "thousandths")]
+    mean: f64,
+    #[serde(rename = "Min(us)", serialize_with = "thousandths")]
+    min: f64,
+    #[serde(rename = "Max(us)", serialize_with = "thousandths")]
+    max: f64,
+    #[serde(rename = "Variance", serialize_with = "thousandths")]
+    variance: f64,
+}
 
 /// Writes a row per call of the engine and per direction of copies. Warm-up runs count, because a call is a call.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut calls: BTreeMap<(&str, &str), Spread> = BTreeMap::new();
+    let mut calls: BTreeMap<(&'static str, &'static str), Spread> = BTreeMap::new();
     for fact in recording.facts()? {
         let (level, name, span) = match fact? {
             Fact::Call(call) => ("engine", call.call.name(), call.span),
@@ -24,23 +46,19 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
     }
     let mut rows: Vec<_> = calls.into_iter().collect();
     rows.sort_by(|a, b| a.0.0.cmp(b.0.0).then(b.1.total.total_cmp(&a.1.total)));
-    let mut table = CsvWriter::new(into, COLUMNS)?;
+    let mut table = Table::new(into, Row::default())?;
     for ((level, name), micros) in rows {
-        for cell in [
-            "0",
+        table.row(Row {
+            device: 0,
             level,
             name,
-            &format!("{:.3}", micros.total),
-            &micros.count.to_string(),
-            &format!("{:.3}", micros.mean()),
-            &format!("{:.3}", micros.min),
-            &format!("{:.3}", micros.max),
-            &format!("{:.3}", micros.variance()),
-        ] {
-            table.cell(cell)?;
-        }
-        table.end_row()?;
+            total: micros.total,
+            count: micros.count,
+            mean: micros.mean(),
+            min: micros.min,
+            max: micros.max,
+            variance: micros.variance(),
+        })?;
     }
-    table.finish()?;
-    Ok(())
+    table.finish()
 }

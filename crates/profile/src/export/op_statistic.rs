@@ -1,27 +1,41 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use serde::Serialize;
+
 use super::ExportError;
-use super::csv::CsvWriter;
+use super::csv::{Table, foreign, thousandths};
 use super::labels::LabelTable;
 use crate::Recording;
+use crate::account::spread::Spread;
 use crate::recording::Item;
-use crate::spread::Spread;
 
 /// The vendor's columns, then opscope's own.
-const COLUMNS: &[&str] = &[
-    "Device_id",
-    "Model Name",
-    "OP Type",
-    "Core Type",
-    "Count",
-    "Total Time(us)",
-    "Min Time(us)",
-    "Avg Time(us)",
-    "Max Time(us)",
-    "Ratio(%)",
-    "Kernel Ops",
-];
+#[derive(Default, Serialize)]
+struct Row<'a> {
+    #[serde(rename = "Device_id")]
+    device: u32,
+    #[serde(rename = "Model Name", serialize_with = "foreign")]
+    model: &'a str,
+    #[serde(rename = "OP Type", serialize_with = "foreign")]
+    op_type: &'a str,
+    #[serde(rename = "Core Type")]
+    core_type: &'a str,
+    #[serde(rename = "Count")]
+    count: u64,
+    #[serde(rename = "Total Time(us)", serialize_with = "thousandths")]
+    total: f64,
+    #[serde(rename = "Min Time(us)", serialize_with = "thousandths")]
+    min: f64,
+    #[serde(rename = "Avg Time(us)", serialize_with = "thousandths")]
+    mean: f64,
+    #[serde(rename = "Max Time(us)", serialize_with = "thousandths")]
+    max: f64,
+    #[serde(rename = "Ratio(%)", serialize_with = "thousandths")]
+    percent: f64,
+    #[serde(rename = "Kernel Ops", serialize_with = "foreign")]
+    kernel_ops: String,
+}
 
 #[derive(Default)]
 struct TypeTimes {
@@ -55,26 +69,22 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
     let mut rows: Vec<_> = types.into_iter().collect();
     rows.sort_by(|a, b| b.1.micros.total.total_cmp(&a.1.micros.total));
     let model = super::labels::model_name(recording);
-    let mut table = CsvWriter::new(into, COLUMNS)?;
-    for (op_type, times) in rows {
+    let mut table = Table::new(into, Row::default())?;
+    for (op_type, times) in &rows {
         let micros = times.micros;
-        for cell in [
-            "0",
-            &model,
-            &op_type,
-            "CPU",
-            &micros.count.to_string(),
-            &format!("{:.3}", micros.total),
-            &format!("{:.3}", micros.min),
-            &format!("{:.3}", micros.mean()),
-            &format!("{:.3}", micros.max),
-            &format!("{:.3}", if all > 0.0 { 100.0 * micros.total / all } else { 0.0 }),
-            &times.kernel_ops.into_iter().collect::<Vec<_>>().join(";"),
-        ] {
-            table.cell(cell)?;
-        }
-        table.end_row()?;
+        table.row(Row {
+            device: 0,
+            model: &model,
+            op_type,
+            core_type: "CPU",
+            count: micros.count,
+            total: micros.total,
+            min: micros.min,
+            mean: micros.mean(),
+            max: micros.max,
+            percent: if all > 0.0 { 100.0 * micros.total / all } else { 0.0 },
+            kernel_ops: times.kernel_ops.iter().cloned().collect::<Vec<_>>().join(";"),
+        })?;
     }
-    table.finish()?;
-    Ok(())
+    table.finish()
 }

@@ -95,7 +95,8 @@ turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, 
         "stop at the first operator that makes NaN or infinity, or where a run fails",
         "\
 An operator counts whose outputs have such elements although its inputs have none, and one that is the first to take some from \
-outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded.",
+outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded. What \
+the model gives without computing it in a run counts for the last operator.",
     ),
     verb(
         "condition",

@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use opscope_clock::Ticks;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
-use opscope_dump::{Contents, DirectorySink, DumpError, DumpInfo, Dumper, Sink};
+use opscope_dump::{Contents, DirectorySink, DumpError, DumpInfo, Dumper, InputEntry, Sink};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, RecordingInfo};
 
@@ -101,6 +102,12 @@ impl Capture {
                 Ok(())
             }
             Self::Dump(dumper) => dumper.add_plan(model, plan),
+        }
+    }
+
+    pub fn set_inputs(&self, run: RunId, inputs: impl FnOnce() -> Arc<[InputEntry]>) {
+        if let Self::Dump(dumper) = self {
+            dumper.set_inputs(run, inputs());
         }
     }
 

@@ -4,11 +4,12 @@ mod capture;
 mod interruptible;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use opscope_debug::{Debugger, LoadedModelHandle};
-use opscope_dump::DumpError;
-use opscope_model::{Instrument, Model, Plan, RunInfo, RunObserver};
+use opscope_dump::{DumpError, InputEntry};
+use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::ProfileError;
 
 use self::capture::Capture;
@@ -105,6 +106,11 @@ impl Instruments {
             debugger.planned(model.graph(), model.fidelity(), plan.kernels());
         }
         self.capture.planned(model, plan)
+    }
+
+    /// Sets the inputs of a run, if they are captured.
+    pub fn set_inputs(&self, run: RunId, inputs: impl FnOnce() -> Arc<[InputEntry]>) {
+        self.capture.set_inputs(run, inputs);
     }
 
     /// Returns the observer of a run, or `None` where nothing observes it. A run that is dumped ends between two operators

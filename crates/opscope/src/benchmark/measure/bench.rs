@@ -1,10 +1,12 @@
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunObserver};
-use opscope_onnx::Graph;
+use opscope_dump::InputEntry;
+use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunMemory, RunObserver};
+use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::{MeasureContext, MeasureError, Measurement};
@@ -12,7 +14,7 @@ use crate::Session;
 use crate::benchmark::instruments::RunTimes;
 use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::latency::median_interval;
-use crate::inputs::Inputs;
+use crate::inputs::{Batch, Inputs};
 
 /// With `until_stable`: the largest number of runs, also of a median that does not become stable.
 const MOST_RUNS: u64 = 100_000;
@@ -45,6 +47,8 @@ pub(super) struct Bench<'a> {
     /// The width of the median's confidence interval when it was last computed, in percent, as the bits of an `f64`.
     width: AtomicU64,
     samples: Mutex<Samples>,
+    /// Descriptions of the sets of inputs by their numbers. Each is hashed once.
+    described: Mutex<HashMap<usize, Arc<[InputEntry]>>>,
     failure: Mutex<Option<MeasureError>>,
     /// Set by a thread whose run failed; the others stop before their next run.
     over: AtomicBool,
@@ -60,6 +64,8 @@ struct Samples {
     numbers: u64,
     /// The kernels of the plans that ran.
     plans: Vec<Arc<[Kernel]>>,
+    /// The memory that a run of those plans needs for tensors, and the operator that is executed when it needs the most.
+    memory: Option<(RunMemory, Option<OperatorId>)>,
     /// The notes of those plans.
     notes: Vec<String>,
     /// The different shapes of the inputs.
@@ -109,6 +115,7 @@ impl<'a> Bench<'a> {
             began: OnceLock::new(),
             width: AtomicU64::new(f64::NAN.to_bits()),
             samples: Mutex::default(),
+            described: Mutex::default(),
             failure: Mutex::default(),
             over: AtomicBool::new(false),
         }
@@ -225,6 +232,7 @@ impl<'a> Bench<'a> {
             instruments.planned(&**self.session.model(), &*plan)?;
             (self.context.hooks.stage)(Stage::Running);
         }
+        instruments.set_inputs(run, || self.describe(index, &batch));
         let info = RunInfo {
             id: run,
             graph: self.session.graph(),
@@ -270,6 +278,12 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
+    fn describe(&self, index: usize, batch: &Batch) -> Arc<[InputEntry]> {
+        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        let describe = || InputEntry::of(self.session.graph(), &batch.tensors);
+        Arc::clone(described.entry(index).or_insert_with(describe))
+    }
+
     /// Returns the number of the next run, and whether its plan is new.
     fn number(&self, plan: &dyn Plan) -> (RunId, bool) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
@@ -280,6 +294,11 @@ impl<'a> Bench<'a> {
             samples.plans.push(Arc::clone(plan.kernels()));
             let (start, end) = plan.made();
             samples.planning += end.as_raw().saturating_sub(start.as_raw());
+            let memory = plan.memory();
+            if samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
+                let operator = memory.at.map(|kernel| plan.kernels()[kernel.index()].operator());
+                samples.memory = Some((memory, operator));
+            }
             for note in plan.notes() {
                 if !samples.notes.contains(note) {
                     samples.notes.push(note.clone());
@@ -304,6 +323,7 @@ impl<'a> Bench<'a> {
             runs: samples.numbers,
             shape_of: runs.iter().map(|run| run.shape).collect(),
             shapes: samples.shapes,
+            memory: samples.memory,
             notes: samples.notes,
             unstable: samples.unstable,
             busy: 0.0,

@@ -4,7 +4,8 @@ mod bench;
 
 use std::io;
 
-use opscope_model::EngineError;
+use opscope_model::{EngineError, RunMemory};
+use opscope_onnx::OperatorId;
 use opscope_tensor::{Tensor, TensorError};
 
 use self::bench::Bench;
@@ -51,7 +52,10 @@ pub(super) struct Measurement {
     pub shapes: Vec<Vec<Vec<usize>>>,
     /// For every inference time, the index of its inputs' shapes in `shapes`.
     pub shape_of: Vec<usize>,
-    /// What the plans say of how they run the model, each once.
+    /// The memory that a run needs for tensors, and the operator that is executed when it needs the most; with several plans,
+    /// of the one that needs the most.
+    pub memory: Option<(RunMemory, Option<OperatorId>)>,
+    /// How the plans run the model, a note each.
     pub notes: Vec<String>,
     /// Whether it reached its limit before the median was as stable as wanted.
     pub unstable: bool,

@@ -1,13 +1,17 @@
 use std::collections::BTreeMap;
 
+use opscope_model::RunMemory;
+use opscope_onnx::{Graph, OperatorId};
+
 use crate::benchmark::latency::{Latency, median_interval};
 use crate::benchmark::measure::Measurement;
-use crate::benchmark::report::{FileInfo, InputSummary, Measured, ShapeTimes};
+use crate::benchmark::report::{FileInfo, InputSummary, Measured, MemorySummary, ShapeTimes};
 
 impl Measured {
     /// Summarises a measurement. Returns `None` if no run was measured. `batch_size` overrides the samples in a run.
     pub(super) fn of(
         measurement: &Measurement,
+        graph: &Graph,
         inputs: Vec<InputSummary>,
         batch_size: Option<u64>,
         concurrent: usize,
@@ -28,11 +32,19 @@ impl Measured {
             throughput: 1000.0 * batchsize / mean,
             batchsize,
             plan_ms: measurement.planning,
+            run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)).unwrap_or_default(),
             notes: measurement.notes.clone(),
             verification: None,
             npu_compute_time_list: measurement.compute.clone(),
             filesinfo,
         })
+    }
+}
+
+impl MemorySummary {
+    fn of((memory, operator): (RunMemory, Option<OperatorId>), graph: &Graph) -> Self {
+        let operator = operator.map(|id| graph.operator(id).name.clone());
+        Self { bytes: memory.peak, operator, unknown: memory.unknown }
     }
 }
 

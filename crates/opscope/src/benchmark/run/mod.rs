@@ -80,7 +80,8 @@ impl Job {
                 outcome => {
                     let described = describe_inputs(session, &inputs)?;
                     let concurrent = self.repetition.concurrent.get();
-                    let measured = Measured::of(&measurement, described, self.batch_size, concurrent, written.files);
+                    let measured =
+                        Measured::of(&measurement, graph, described, self.batch_size, concurrent, written.files);
                     measurements.measured.extend(measured.map(|measured| Measured {
                         verification,
                         made_up_dimensions: made_up(self, graph, shapes),

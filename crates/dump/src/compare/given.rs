@@ -1,0 +1,66 @@
+use std::collections::HashMap;
+
+use super::{CompareOptions, MatchBy, Row, Verdict};
+use crate::{InputEntry, StoredDump};
+
+/// What the runs of one side were given, by their numbers, as far as that is known.
+pub(super) type GivenTo<'d> = HashMap<u64, &'d [InputEntry]>;
+
+/// What the runs of both sides were given.
+pub(super) struct Given<'d> {
+    pub tensors: GivenTo<'d>,
+    pub reference: GivenTo<'d>,
+}
+
+impl StoredDump {
+    pub(super) fn given(&self) -> GivenTo<'_> {
+        self.manifest.iter().flat_map(|manifest| manifest.given()).collect()
+    }
+}
+
+impl Given<'_> {
+    /// Whether an input of the model was the same in the two runs that a row compares. Data of two types cannot be told
+    /// apart by its hash.
+    pub fn verdict(&self, row: &Row, name: &str, options: &CompareOptions) -> Verdict {
+        if options.same_inputs {
+            return Verdict::Same;
+        }
+        match self.pair(row, name, options) {
+            Some((ours, theirs)) if ours.dtype == theirs.dtype => {
+                let is_same = (&ours.shape, &ours.xxh3) == (&theirs.shape, &theirs.xxh3);
+                if is_same { Verdict::Same } else { Verdict::Different }
+            }
+            _ => Verdict::Unknown,
+        }
+    }
+
+    /// The inputs of the model that were not the same in runs that were compared, by name.
+    pub fn differing(&self, rows: &[Row], options: &CompareOptions) -> Vec<String> {
+        let mut runs: Vec<&Row> = rows.iter().collect();
+        runs.sort_by_key(|row| (row.place.run, row.reference.run));
+        runs.dedup_by_key(|row| (row.place.run, row.reference.run));
+        let mut names: Vec<String> = Vec::new();
+        for row in runs {
+            let inputs = row.place.run.and_then(|run| self.tensors.get(&run)).copied().unwrap_or_default();
+            for InputEntry { name, .. } in inputs {
+                if self.verdict(row, name, options) == Verdict::Different && !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        names
+    }
+
+    /// What the two runs were given as an input that one of them calls so.
+    fn pair(&self, row: &Row, name: &str, options: &CompareOptions) -> Option<(&InputEntry, &InputEntry)> {
+        let (tensors, reference) = (self.tensors.get(&row.place.run?)?, self.reference.get(&row.reference.run?)?);
+        let slot = tensors.iter().position(|input| input.name == name)?;
+        let named = |name: &str| reference.iter().find(|input| input.name == name);
+        let other = match (options.mapping.of(name), options.match_by) {
+            (Some(mapped), _) => named(mapped),
+            (None, MatchBy::Name) => named(name),
+            (None, MatchBy::Position) => reference.get(slot),
+        };
+        Some((&tensors[slot], other?))
+    }
+}

@@ -1,0 +1,211 @@
+//! What would not fit into memory is refused before it is allocated.
+//!
+//! A failed allocation ends the process, and tract computes what depends on no input while it loads: a file of a hundred
+//! bytes can ask for terabytes. So every operator's rules are asked for the shape of its output first.
+
+use std::collections::HashMap;
+
+use opscope_onnx::shown_size;
+use tract_onnx::ops::logic::If;
+use tract_onnx::pb::{GraphProto, NodeProto};
+use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, TVec, TypedModel};
+use tract_onnx::tract_core::internal::{OutletId, TractResult};
+use tract_onnx::tract_hir::infer::Factoid;
+use tract_onnx::tract_hir::ops::scan::InferenceScan;
+
+use super::attributes;
+use crate::budget::guard::Refused;
+use crate::budget::memory;
+use crate::budget::{self, Budget};
+use crate::rewrite::branches;
+
+/// How large values may be, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// A single one.
+    of_machine: u64,
+    /// All together that depend on no input, so that they are computed at load.
+    at_load: u64,
+}
+
+/// Outputs of known inputs are computed here up to this many bytes, to know the sizes that later operators make of them.
+const LARGEST_COMPUTED: u64 = 1 << 16;
+
+impl Memory {
+    /// The machine's memory for one value, and what a load may take for those that are computed then.
+    pub(crate) fn of(budget: Budget) -> Self {
+        Self { of_machine: memory::of_machine(), at_load: budget.memory() }
+    }
+
+    /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,
+    /// shapes and small values.
+    ///
+    /// The graph is what the model was parsed from.
+    pub(crate) fn check_untyped(self, model: &mut InferenceModel, graph: Option<&GraphProto>) -> TractResult<()> {
+        let protos = graph.map_or(&[][..], |graph| &graph.node);
+        let by_name: HashMap<&str, &NodeProto> = protos.iter().map(|node| (&*node.name, node)).collect();
+        let mut computed_at_load = 0u64;
+        for node in model.eval_order()? {
+            let name = model.node(node).name.clone();
+            budget::at(Some(&name))?;
+            let proto = by_name.get(&*name).copied();
+            self.check_bodies(model, node, proto)?;
+            let at_load = self.check_node(model, node, proto)?;
+            computed_at_load = computed_at_load.saturating_add(at_load);
+            if computed_at_load > self.at_load {
+                let reason = format!(
+                    "values that depend on no input would take {} of memory up to here, and loading may take {}",
+                    shown_size(computed_at_load),
+                    shown_size(self.at_load)
+                );
+                return Err(Refused { node: name, reason }.into());
+            }
+        }
+        budget::at(None)
+    }
+
+    /// Checks every value of a model whose shapes are known.
+    pub(crate) fn check_typed(self, model: &TypedModel) -> TractResult<()> {
+        for node in model.nodes() {
+            for output in &node.outputs {
+                if let Some(shape) = output.fact.shape.as_concrete() {
+                    let dims = shape.iter().map(|&dim| dim as i128);
+                    self.check_size(&node.name, output.fact.datum_type, &dims.collect::<Vec<_>>())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a node's outputs, notes what its rules say, and computes the outputs where all inputs are known. Returns
+    /// how many bytes of outputs are computed at load.
+    fn check_node(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<u64> {
+        let observed = model.node(node).op.observe_outlets(model, model.node(node))?;
+        let observed: TVec<InferenceFact> =
+            observed.iter().map(|outlet| model.outlet_fact(*outlet).cloned()).collect::<TractResult<_>>()?;
+        let (inputs, outputs) = model.node_facts(node)?;
+        let inputs: TVec<InferenceFact> = inputs.into_iter().cloned().collect();
+        let outputs: TVec<InferenceFact> = outputs.into_iter().cloned().collect();
+
+        if let Some(Err(reason)) = proto.map(|proto| attributes::check(proto, &inputs)) {
+            return Err(Refused { node: model.node(node).name.clone(), reason }.into());
+        }
+        check_numbers(model, node, &inputs)?;
+        // What the rules reject is left to tract, which then says why.
+        let op = &mut model.node_mut(node).op;
+        let Ok(mut inferred) =
+            op.infer_facts(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
+        else {
+            return Ok(0);
+        };
+        let name = model.node(node).name.clone();
+        let mut bytes = 0u64;
+        for output in &inferred.1 {
+            bytes = bytes.saturating_add(self.check_fact(&name, output)?);
+        }
+        let is_known = !inputs.is_empty() && inferred.0.iter().all(|input| input.value.is_concrete());
+        // Only small values can be the sizes of others.
+        if is_known && bytes <= LARGEST_COMPUTED {
+            let op = &mut model.node_mut(node).op;
+            if let Ok(computed) = op.infer(inputs.iter().collect(), outputs.iter().collect(), observed.iter().collect())
+            {
+                inferred = computed;
+            }
+        }
+        let sources = model.node(node).inputs.clone();
+        let targets = (0..outputs.len()).map(|slot| OutletId::new(node, slot));
+        for (outlet, fact) in sources.into_iter().zip(&inferred.0).chain(targets.zip(&inferred.1)) {
+            if let Ok(unified) = model.outlet_fact(outlet)?.unify(fact) {
+                model.set_outlet_fact(outlet, unified)?;
+            }
+        }
+        Ok(if is_known { bytes } else { 0 })
+    }
+
+    /// Checks the graphs inside of a node, with what is known of the values around it.
+    fn check_bodies(self, model: &mut InferenceModel, node: usize, proto: Option<&NodeProto>) -> TractResult<()> {
+        let outer = model.node(node).inputs.iter().map(|&outlet| {
+            let name = model.outlet_label(outlet).unwrap_or(&model.node(outlet.node).name).to_owned();
+            Ok((name, model.outlet_fact(outlet)?.clone()))
+        });
+        let outer = outer.collect::<TractResult<Vec<_>>>()?;
+        let taken = branches::decided_at(model, node);
+        let graph = |name: &str| proto?.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref();
+        if let Some(branches) = model.node_mut(node).op_as_mut::<If>() {
+            let bodies = [(true, "then_branch", &branches.then_body), (false, "else_branch", &branches.else_body)];
+            for (is_then, name, body) in bodies {
+                if taken.is_some_and(|taken| taken != is_then) {
+                    continue;
+                }
+                let mut known = body.clone();
+                for outlet in known.input_outlets()?.to_vec() {
+                    let name = &known.node(outlet.node).name;
+                    if let Some((_, fact)) = outer.iter().find(|(outer, _)| outer == name) {
+                        known.set_outlet_fact(outlet, fact.clone())?;
+                    }
+                }
+                self.check_untyped(&mut known, graph(name))?;
+            }
+        }
+        if let Some(scan) = model.node_mut(node).op_as_mut::<InferenceScan>() {
+            self.check_untyped(&mut scan.body.clone(), graph("body"))?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of an output; zero while its shape is not known.
+    fn check_fact(self, node: &str, fact: &InferenceFact) -> TractResult<u64> {
+        let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok().map(i128::from));
+        match dims.collect::<Option<Vec<i128>>>() {
+            Some(dims) if !fact.shape.is_open() => {
+                self.check_size(node, fact.datum_type.concretize().unwrap_or(DatumType::F32), &dims)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    fn check_size(self, node: &str, dtype: DatumType, dims: &[i128]) -> TractResult<u64> {
+        let elements = dims.iter().try_fold(1u128, |all, &dim| all.checked_mul(u128::try_from(dim).ok()?));
+        let bytes = elements.and_then(|elements| elements.checked_mul(dtype.size_of() as u128));
+        match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
+            Some(bytes) if bytes <= self.of_machine => Ok(bytes),
+            Some(bytes) => {
+                let reason = format!(
+                    "its output of shape {dims:?} would take {}, and there are {} of memory",
+                    shown_size(bytes),
+                    shown_size(self.of_machine)
+                );
+                Err(Refused { node: node.to_owned(), reason }.into())
+            }
+            None => {
+                let reason = format!("its output would have the impossible shape {dims:?}");
+                Err(Refused { node: node.to_owned(), reason }.into())
+            }
+        }
+    }
+}
+
+/// The operators of tract's that make sizes of the values of an input.
+const SIZED_BY_INPUT: &[&str] = &["ConstantOfShape", "MultiBroadcastTo", "Pad", "Range", "Reshape", "Resize", "Tile"];
+
+/// tract reads sizes with 32 bits and drops the rest, so that 2^40 would be 0.
+fn check_numbers(model: &InferenceModel, node: usize, inputs: &[InferenceFact]) -> TractResult<()> {
+    let node = model.node(node);
+    if !SIZED_BY_INPUT.contains(&node.op.name().as_ref()) {
+        return Ok(());
+    }
+    // A broadcast's first input is data; so is what is padded, reshaped, resized or repeated.
+    let data = usize::from(!matches!(node.op.name().as_ref(), "ConstantOfShape" | "Range"));
+    // What is filled in is no size, though it may be infinite.
+    let sizes = if node.op.name() == "Pad" { 1..2 } else { data..inputs.len() };
+    for value in inputs.iter().take(sizes.end).skip(sizes.start).filter_map(|input| input.value.concretize()) {
+        let Ok(numbers) = value.cast_to::<f64>() else { continue };
+        let Some(numbers) = numbers.as_plain_ram() else { continue };
+        let too_large = numbers.as_slice::<f64>()?.iter().find(|number| number.abs() > f64::from(i32::MAX));
+        if let Some(number) = too_large {
+            let reason = format!("it is to make a size of {number:e}, which is more than the engine counts");
+            return Err(Refused { node: node.name.clone(), reason }.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, Model, Plan};
+use opscope_onnx::{Dim, Graph, ValueId};
+use opscope_tensor::{DType, Tensor};
+use tract_onnx::{Onnx, pb};
+
+use crate::budget::Budget;
+use crate::optimise::Form;
+use crate::plan::TractPlan;
+use crate::plan::prepare::{Baked, Source, prepare};
+
+/// A graph that tract has read. Plans are made when shapes are known.
+pub(crate) struct TractModel {
+    source: Source,
+    fidelity: Fidelity,
+    threads: NonZeroUsize,
+    budget: LoadBudget,
+    plans: Mutex<Plans>,
+}
+
+/// What was made so far.
+#[derive(Default)]
+struct Plans {
+    /// The oldest first. A plan holds packed weights, so not all of many are kept.
+    made: VecDeque<(PlanKey, Arc<TractPlan>)>,
+    /// Shapes for which inputs have to be known beforehand, with what the engine said when they were not.
+    refused: HashMap<Vec<Vec<usize>>, EngineError>,
+}
+
+/// How many plans are kept.
+const MOST_PLANS: usize = 16;
+
+/// What a plan was made for: the shapes, and the values of inputs that had to be known beforehand.
+#[derive(PartialEq, Eq)]
+struct PlanKey {
+    shapes: Vec<Vec<usize>>,
+    baked: Vec<(usize, Vec<u8>)>,
+}
+
+/// An input of integers or truths with no more elements than this may be a shape, axes, indices or a condition that tract
+/// must know beforehand.
+const LARGEST_BAKED_INPUT: usize = 64;
+
+impl TractModel {
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        framework: Arc<Onnx>,
+        proto: pb::ModelProto,
+        options: &LoadOptions,
+        form: Form,
+    ) -> Self {
+        let LoadOptions { fidelity, threads, budget, .. } = *options;
+        let form = (fidelity == Fidelity::Optimised).then_some(form);
+        let source = Source { graph, framework, proto: Arc::new(proto), form, known: Arc::new(options.known.clone()) };
+        Self { source, fidelity, threads, budget, plans: Mutex::default() }
+    }
+
+    /// The inputs that may have to be known beforehand: small, and of integers or truths.
+    fn bakeable(&self, inputs: &[Tensor]) -> Baked {
+        let is_small = |tensor: &Tensor| {
+            matches!(tensor.dtype(), DType::I64 | DType::I32 | DType::Bool) && tensor.elements() <= LARGEST_BAKED_INPUT
+        };
+        inputs.iter().cloned().enumerate().filter(|(_, tensor)| is_small(tensor)).collect()
+    }
+
+    fn make(&self, inputs: &[Tensor], baked: &Baked) -> Result<Arc<TractPlan>, EngineError> {
+        let baked_slots = baked.iter().map(|(slot, tensor)| (*slot, tensor.bytes().to_vec())).collect();
+        let shapes = inputs.iter().map(|input| input.shape().to_vec()).collect();
+        let key = PlanKey { shapes, baked: baked_slots };
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, plan)) = plans.made.iter().find(|(made, _)| *made == key) {
+            return Ok(Arc::clone(plan));
+        }
+        if let Some(error) = plans.refused.get(&key.shapes).filter(|_| baked.is_empty()) {
+            return Err(error.clone());
+        }
+        let start = Ticks::now();
+        let graph = &self.source.graph;
+        let budget = Budget::of(graph, inputs, self.budget);
+        let made = {
+            let (source, fidelity, threads) = (self.source.clone(), self.fidelity, self.threads);
+            let (inputs, baked) = (inputs.to_vec(), baked.clone());
+            budget.spend(graph, move || {
+                let mut prepared = prepare(&source, &inputs, &baked, budget)?;
+                prepared.notes.extend(resized_inputs(&source.graph, &inputs).map(|(_, note)| note));
+                TractPlan::new(source.graph, fidelity, threads, prepared, &inputs, &baked, start)
+            })
+        };
+        match made {
+            Ok(plan) => {
+                let plan = Arc::new(plan);
+                if plans.made.len() == MOST_PLANS {
+                    plans.made.pop_front();
+                }
+                plans.made.push_back((key, Arc::clone(&plan)));
+                Ok(plan)
+            }
+            Err(error) => {
+                if baked.is_empty() && plans.refused.len() < MOST_PLANS {
+                    plans.refused.insert(key.shapes, error.clone());
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Model for TractModel {
+    fn graph(&self) -> &Arc<Graph> {
+        &self.source.graph
+    }
+
+    fn fidelity(&self) -> Fidelity {
+        self.fidelity
+    }
+
+    fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        check_inputs(&self.source.graph, inputs)?;
+        let first = match self.make(inputs, &Vec::new()) {
+            Ok(plan) => return Ok(plan),
+            Err(error @ EngineError::OverBudget { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let first = match resized_inputs(&self.source.graph, inputs).next() {
+            Some((refusal, _)) => refusal,
+            None => first,
+        };
+        let baked = self.bakeable(inputs);
+        if baked.is_empty() {
+            return Err(first);
+        }
+        // The first error is about the graph as it is; the second would speak of a constant that the file does not have.
+        self.make(inputs, &baked).map(|plan| plan as Arc<dyn Plan>).map_err(|_| first)
+    }
+}
+
+/// Checks number, types and shapes. A dimension with a name must be the same number wherever the name occurs.
+fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
+    if inputs.len() != graph.inputs.len() {
+        let names: Vec<_> = graph.inputs.iter().map(|&input| graph.value(input).name.as_str()).collect();
+        return Err(EngineError::InputCount {
+            expected: graph.inputs.len(),
+            names: names.join(", "),
+            found: inputs.len(),
+        });
+    }
+    let mut symbols: HashMap<&str, usize> = HashMap::new();
+    for (&id, tensor) in graph.inputs.iter().zip(inputs) {
+        check_type(graph, id, tensor)?;
+        let Some(shape) = &graph.value(id).shape else { continue };
+        let open = Dim::any_open(shape);
+        let fits = shape.len() == tensor.shape().len()
+            && shape.iter().zip(tensor.shape()).all(|(dim, &found)| match dim {
+                Dim::Fixed(expected) => *expected == found || open,
+                Dim::Symbol(name) if name.is_empty() => true,
+                Dim::Symbol(name) => *symbols.entry(name).or_insert(found) == found,
+            });
+        if !fits {
+            let expected = shape.iter().map(|dim| match dim {
+                Dim::Symbol(name) => match symbols.get(name.as_str()) {
+                    Some(known) => format!("{name}={known}"),
+                    None => dim.to_string(),
+                },
+                Dim::Fixed(_) => dim.to_string(),
+            });
+            return Err(wrong_shape(graph, id, &expected.collect::<Vec<_>>(), tensor));
+        }
+    }
+    Ok(())
+}
+
+fn wrong_shape(graph: &Graph, id: ValueId, expected: &[String], tensor: &Tensor) -> EngineError {
+    EngineError::InputShape {
+        name: graph.value(id).name.clone(),
+        expected: expected.join(", "),
+        found: tensor.shape().to_vec(),
+    }
+}
+
+/// The inputs that have another size than the file declares beside an open dimension: what to answer where the graph
+/// cannot take them, and what to say where it can.
+fn resized_inputs<'a>(graph: &'a Graph, inputs: &'a [Tensor]) -> impl Iterator<Item = (EngineError, String)> + 'a {
+    graph.inputs.iter().zip(inputs).filter_map(|(&id, tensor)| {
+        let value = graph.value(id);
+        let declared = value.shape.as_deref()?;
+        let differs = |(dim, found): (&Dim, &usize)| matches!(dim, Dim::Fixed(expected) if expected != found);
+        if !declared.iter().zip(tensor.shape()).any(differs) {
+            return None;
+        }
+        let expected: Vec<String> = declared.iter().map(Dim::to_string).collect();
+        let note = format!(
+            "input '{}' is declared as [{}]; it runs with {:?}, which the graph takes",
+            value.name,
+            expected.join(", "),
+            tensor.shape()
+        );
+        Some((wrong_shape(graph, id, &expected, tensor), note))
+    })
+}
+
+fn check_type(graph: &Graph, id: ValueId, tensor: &Tensor) -> Result<(), EngineError> {
+    match graph.value(id).dtype {
+        Some(expected) if expected != tensor.dtype() => {
+            Err(EngineError::InputType { name: graph.value(id).name.clone(), expected, found: tensor.dtype() })
+        }
+        _ => Ok(()),
+    }
+}

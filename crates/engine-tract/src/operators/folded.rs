@@ -1,0 +1,35 @@
+//! What is computed when a model loads, because it depends on constants alone.
+
+use opscope_model::Fidelity;
+use tract_onnx::prelude::{InferenceFact, InferenceModel, InferenceModelExt, SpecialOps, TValue, TVec};
+use tract_onnx::tract_core::internal::{IntoArcTensor, IntoTensor, TractResult, TypedSimplePlan};
+use tract_onnx::tract_hir::internal::InferenceOp;
+
+use super::special::{is_special, with_special_values};
+
+/// What an operator gives for constants of which some have NaN or infinities: as in a run at exact fidelity. tract's own
+/// kernels, which compute constants otherwise, drop them. None where no constant has any, or where the operator cannot be
+/// built without the values of its floating-point inputs.
+pub(super) fn of_special_values(op: &(impl InferenceOp + Clone), inputs: &[TValue]) -> Option<TVec<TValue>> {
+    let is_concerned =
+        inputs.iter().any(|input| input.datum_type().is_float() && (input.len() == 0 || is_special(input)));
+    if is_concerned { in_a_run(Box::new(op.clone()), inputs).ok() } else { None }
+}
+
+fn in_a_run(op: Box<dyn InferenceOp>, inputs: &[TValue]) -> TractResult<TVec<TValue>> {
+    let mut model = InferenceModel::default();
+    let mut sources = TVec::new();
+    for (slot, input) in inputs.iter().enumerate() {
+        // Shapes and axes have to be known. What is computed with must not be, or tract would compute it beforehand.
+        let fact = match input.datum_type().is_float() {
+            true => InferenceFact::dt_shape(input.datum_type(), input.shape()),
+            false => InferenceFact::try_from(input.clone().into_tensor().into_arc_tensor())?,
+        };
+        sources.push(model.add_source(format!("input{slot}"), fact)?);
+    }
+    let outputs = model.wire_node("folded", op, &sources)?;
+    model.select_output_outlets(&outputs)?;
+    let mut model = model.into_typed()?;
+    with_special_values(&mut model, Fidelity::Exact);
+    TypedSimplePlan::new(model)?.spawn()?.run(inputs.iter().cloned().collect())
+}

@@ -1,0 +1,327 @@
+//! Which operators of the file a kernel stands for.
+//!
+//! At exact fidelity a kernel's name tells. An optimiser names a fused kernel after any of the operators that went into it,
+//! so names alone credit the wrong ones. What is known is which values of the file each kernel gives (see
+//! [`provenance`](crate::optimise::provenance)): the operators between those values and the values that other kernels give are what a
+//! kernel stands for. Where several kernels lie between the same values, their names and kinds tell which is which, and
+//! that is marked as inferred.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use opscope_model::{Attribution, Fidelity, KernelId};
+use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
+
+/// One step of the engine's, as far as attribution needs it.
+pub(crate) struct Step {
+    /// What the engine executes.
+    pub op: String,
+    /// The operator that its name leads to.
+    pub named: Option<OperatorId>,
+    /// The steps whose outputs it takes.
+    pub feeds_from: Vec<KernelId>,
+    /// The values of the file that its outputs carry.
+    pub made: Vec<ValueId>,
+    /// Whether it only shows its input in another shape or order.
+    pub only_layout: bool,
+}
+
+/// Operators that are executed by a matrix kernel, which is where the time goes.
+const MATRIX_OPERATORS: &[&str] = &[
+    "Conv",
+    "ConvTranspose",
+    "ConvInteger",
+    "QLinearConv",
+    "MatMul",
+    "MatMulInteger",
+    "QLinearMatMul",
+    "Gemm",
+    "Einsum",
+];
+
+/// What the steps of a plan are.
+#[derive(Default)]
+pub(crate) struct Attributed {
+    /// For every step the operators that it stands for, the one that its time counts for first.
+    pub operators: Vec<Vec<Attribution>>,
+    /// For every step the values that its first output has, maybe in another shape.
+    pub made: Vec<Vec<ValueId>>,
+}
+
+/// Finds the operators that every step stands for.
+pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> Attributed {
+    if steps.is_empty() {
+        return Attributed::default();
+    }
+    if fidelity == Fidelity::Exact {
+        let made = steps.iter().map(|step| step.made.clone()).collect();
+        return Attributed { operators: by_name(graph, steps), made };
+    }
+    let regions = Regions::of(graph, steps);
+    let mut groups = regions.groups();
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.only_layout) {
+        // It gives what the step before it gave.
+        let before = step.feeds_from.first().map(|from| from.index());
+        if let Some(from) = before.filter(|from| regions.made[*from] == regions.made[index]) {
+            groups[index] = groups[from].clone();
+        }
+    }
+    place_the_rest(graph, &mut groups);
+    Attributed { operators: groups, made: regions.made }
+}
+
+fn by_name(graph: &Graph, steps: &[Step]) -> Vec<Vec<Attribution>> {
+    let mut groups: Vec<Vec<Attribution>> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let inherited =
+            || step.feeds_from.first().and_then(|step| groups.get(step.index())).map(|group| group[0].operator);
+        let group = match step.named {
+            Some(operator) => Attribution { operator, exact: true },
+            None => Attribution { operator: inherited().unwrap_or(graph.operators[0].id), exact: false },
+        };
+        groups.push(vec![group]);
+    }
+    groups
+}
+
+fn is_matrix(operator: &Operator) -> bool {
+    operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
+}
+
+/// Whether an operator only gives its input another shape or order of axes.
+fn changes_layout(operator: &Operator) -> bool {
+    let names = ["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
+    operator.domain.is_empty() && names.contains(&operator.op_type.as_str())
+}
+
+fn is_matrix_kernel(op: &str) -> bool {
+    (op.contains("MatMul") || op.contains("EinSum")) && !prepares_operand(op)
+}
+
+/// Whether a step only brings an operand into the layout that another kernel reads.
+fn prepares_operand(op: &str) -> bool {
+    op.contains("Pack") || op.contains("Im2col") || op == "Pad"
+}
+
+/// The steps of a plan, and the operators between the values that they give.
+struct Regions<'a> {
+    graph: &'a Graph,
+    steps: &'a [Step],
+    /// For each step the values that it gives, maybe in another shape.
+    made: Vec<Vec<ValueId>>,
+    /// For each step the operators between its values and those of other steps. Empty for a step that gives no value.
+    operators: Vec<BTreeSet<OperatorId>>,
+    /// For each step the operators that only pass its values on: what they take and what they give is the same.
+    idle: Vec<BTreeSet<OperatorId>>,
+    /// For each step that gives no value, the steps behind it that are the first to give one.
+    leads_to: Vec<BTreeSet<usize>>,
+}
+
+impl<'a> Regions<'a> {
+    fn of(graph: &'a Graph, steps: &'a [Step]) -> Self {
+        let mut made: Vec<Vec<ValueId>> = steps.iter().map(|step| step.made.clone()).collect();
+        for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| step.only_layout) {
+            if let Some(from) = step.feeds_from.first().map(|from| from.index()).filter(|from| made[*from].is_empty()) {
+                made[from] = made[index].clone();
+            }
+        }
+        let mut maker: HashMap<ValueId, usize> = HashMap::new();
+        for (index, made) in made.iter().enumerate() {
+            for &value in made {
+                maker.entry(value).or_insert(index);
+            }
+        }
+        let depends = graph.depends_on_input();
+        let region = |(index, made): (usize, &Vec<ValueId>)| {
+            let mut found = BTreeSet::new();
+            let mut values = made.clone();
+            while let Some(value) = values.pop() {
+                let Producer::Operator(id, _) = graph.value(value).producer else { continue };
+                if found.insert(id) {
+                    let operator = graph.operator(id);
+                    let taken = operator.inputs.iter().flatten().chain(&operator.captures).copied();
+                    values.extend(taken.filter(|value| {
+                        depends[value.index()] && maker.get(value).is_none_or(|maker| *maker == index)
+                    }));
+                }
+            }
+            found
+        };
+        let passes_on = |made: &[ValueId], id: OperatorId| {
+            let operator = graph.operator(id);
+            let mut taken = operator.inputs.iter().flatten().chain(&operator.captures);
+            operator.outputs.iter().flatten().all(|value| made.contains(value))
+                && taken.all(|value| made.contains(value) || !depends[value.index()])
+        };
+        let mut operators: Vec<BTreeSet<OperatorId>> = made.iter().enumerate().map(region).collect();
+        let idle = operators.iter_mut().zip(&made).map(|(operators, made)| {
+            let (idle, rest): (BTreeSet<_>, BTreeSet<_>) = operators.iter().partition(|id| passes_on(made, **id));
+            if rest.is_empty() {
+                return rest;
+            }
+            *operators = rest;
+            idle
+        });
+        let idle = idle.collect();
+        let mut leads_to = vec![BTreeSet::new(); steps.len()];
+        for index in (0..steps.len()).rev() {
+            let goal = if made[index].is_empty() { leads_to[index].clone() } else { BTreeSet::from([index]) };
+            for from in steps[index].feeds_from.iter().map(|from| from.index()) {
+                if made[from].is_empty() {
+                    leads_to[from].extend(goal.iter().copied());
+                }
+            }
+        }
+        Self { graph, steps, made, operators, idle, leads_to }
+    }
+
+    /// The operators that a step can stand for.
+    fn candidates(&self, step: usize) -> BTreeSet<OperatorId> {
+        match self.made[step].is_empty() {
+            true => self.leads_to[step].iter().flat_map(|goal| self.operators[*goal].iter().copied()).collect(),
+            false => self.operators[step].clone(),
+        }
+    }
+
+    /// Whether a step computes nothing.
+    fn prepares(&self, step: usize) -> bool {
+        self.steps[step].only_layout || prepares_operand(&self.steps[step].op)
+    }
+
+    /// The operator that a step's name leads to, where the values agree.
+    fn named(&self, step: usize) -> Option<OperatorId> {
+        self.steps[step].named.filter(|named| self.candidates(step).contains(named))
+    }
+
+    fn groups(&self) -> Vec<Vec<Attribution>> {
+        let is_inner = |step: &usize| self.made[*step].is_empty();
+        // What the inner steps that compute something have taken of each region.
+        let mut taken: Vec<BTreeSet<OperatorId>> = vec![BTreeSet::new(); self.steps.len()];
+        let mut is_shared = vec![false; self.steps.len()];
+        for inner in (0..self.steps.len()).filter(is_inner) {
+            if self.prepares(inner) {
+                continue;
+            }
+            for &goal in &self.leads_to[inner] {
+                is_shared[goal] = true;
+                taken[goal].extend(self.counts_for(inner));
+            }
+        }
+        let group = |step: usize| match is_inner(&step) {
+            true => self.inner_group(step),
+            false => self.outer_group(step, &taken[step], is_shared[step]),
+        };
+        (0..self.steps.len()).map(group).collect()
+    }
+
+    /// The operator that a step's time counts for: the matrix operator for a matrix kernel and for what prepares its
+    /// operands, otherwise the one that it is named after.
+    fn counts_for(&self, step: usize) -> Option<OperatorId> {
+        let candidates = self.candidates(step);
+        let named = self.named(step);
+        let matrix = || {
+            let wanted = |id: OperatorId| candidates.contains(&id) && is_matrix(self.graph.operator(id));
+            let start = named.or(candidates.last().copied())?;
+            if wanted(start) { Some(start) } else { nearest_before(self.graph, start, wanted) }
+        };
+        let op = &self.steps[step].op;
+        let matrix = if is_matrix_kernel(op) { matrix() } else { None };
+        matrix.or(named).or(candidates.last().copied())
+    }
+
+    /// A step whose output is no value of the file.
+    fn inner_group(&self, step: usize) -> Vec<Attribution> {
+        let candidates = self.candidates(step);
+        let Some(operator) = self.counts_for(step) else {
+            let operator = self.steps[step].named.unwrap_or(self.graph.operators[0].id);
+            return vec![Attribution { operator, exact: false }];
+        };
+        let only_matrix = candidates.iter().filter(|id| is_matrix(self.graph.operator(**id))).eq([&operator]);
+        // A step of another shape may be the file's own Flatten in front of the matrix operator, or the engine's.
+        let may_be_another =
+            self.steps[step].only_layout && candidates.iter().any(|id| changes_layout(self.graph.operator(*id)));
+        let exact = candidates.len() == 1 || (only_matrix && self.prepares(step) && !may_be_another);
+        vec![Attribution { operator, exact }]
+    }
+
+    /// A step that gives a value of the file. What inner steps have taken is theirs.
+    fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
+        let all = &self.operators[step];
+        let Some(first) = self.counts_for(step) else {
+            let operator = self.steps[step].named.unwrap_or(self.graph.operators[0].id);
+            return vec![Attribution { operator, exact: false }];
+        };
+        let first = if taken.contains(&first) {
+            all.iter().rev().find(|id| !taken.contains(id)).copied().unwrap_or(first)
+        } else {
+            first
+        };
+        let rest = all.iter().rev().filter(|id| **id != first && !taken.contains(id)).copied();
+        let exact = !is_shared || all.len() == 1;
+        let computed = std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact });
+        let idle = self.idle[step].iter().map(|&operator| Attribution { operator, exact: true });
+        computed.chain(idle).collect()
+    }
+}
+
+/// The nearest operator before another for which `wanted` holds.
+fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
+    let producers = |id: OperatorId| {
+        graph.operator(id).inputs.iter().flatten().filter_map(|&input| match graph.value(input).producer {
+            Producer::Operator(operator, _) => Some(operator),
+            Producer::Input | Producer::Initializer => None,
+        })
+    };
+    nearest(start, wanted, |id| producers(id).collect())
+}
+
+/// The nearest operator after another for which `wanted` holds.
+fn nearest_after(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
+    let consumers = |id: OperatorId| {
+        graph.operator(id).outputs.iter().flatten().flat_map(|&output| graph.value(output).consumers.iter().copied())
+    };
+    nearest(start, wanted, |id| consumers(id).collect())
+}
+
+fn nearest(
+    start: OperatorId,
+    wanted: impl Fn(OperatorId) -> bool,
+    next: impl Fn(OperatorId) -> Vec<OperatorId>,
+) -> Option<OperatorId> {
+    let mut seen = HashSet::from([start]);
+    let mut queue = VecDeque::from([start]);
+    while let Some(id) = queue.pop_front() {
+        for neighbour in next(id) {
+            if seen.insert(neighbour) {
+                if wanted(neighbour) {
+                    return Some(neighbour);
+                }
+                queue.push_back(neighbour);
+            }
+        }
+    }
+    None
+}
+
+/// Operators that no kernel is named after were fused into a neighbour: the next one behind them that has a kernel, or
+/// else before them. What depends on no input was computed at load and has no time.
+fn place_the_rest(graph: &Graph, groups: &mut [Vec<Attribution>]) {
+    let mut home: HashMap<OperatorId, usize> = HashMap::new();
+    for (index, group) in groups.iter().enumerate() {
+        for attribution in group {
+            home.entry(attribution.operator).or_insert(index);
+        }
+    }
+    let depends = graph.depends_on_input();
+    for operator in &graph.operators {
+        let computed_in_runs = operator.outputs.iter().flatten().any(|output| depends[output.index()]);
+        if home.contains_key(&operator.id) || !computed_in_runs {
+            continue;
+        }
+        let has_home = |id: OperatorId| home.contains_key(&id);
+        let neighbour =
+            nearest_after(graph, operator.id, has_home).or_else(|| nearest_before(graph, operator.id, has_home));
+        if let Some(neighbour) = neighbour {
+            groups[home[&neighbour]].push(Attribution { operator: operator.id, exact: false });
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a run still holds, by the file's names.
+
+use std::collections::HashMap;
+
+use opscope_model::LiveValues;
+use opscope_onnx::ValueId;
+use opscope_tensor::TensorView;
+use tract_onnx::prelude::{TValue, TVec, TypedModel};
+use tract_onnx::tract_core::internal::OutletId;
+use tract_onnx::tract_core::ops::konst::Const;
+
+use crate::tensors::view;
+
+/// The outlet of tract's at which each value of the file is.
+pub(crate) type Outlets = HashMap<ValueId, OutletId>;
+
+/// The values of a run around one of its nodes.
+pub(crate) struct Live<'a> {
+    pub model: &'a TypedModel,
+    pub outlets: &'a Outlets,
+    /// What the plan holds, by node; empty where tract does not show it.
+    pub held: &'a [Option<TVec<TValue>>],
+    /// The node's inputs, which the plan may have let go of.
+    pub inputs: Fed<'a>,
+    /// The model's inputs, which whoever started the run holds to its end.
+    pub given: Fed<'a>,
+}
+
+/// Tensors that were taken from these outlets.
+#[derive(Clone, Copy)]
+pub(crate) struct Fed<'a> {
+    pub outlets: &'a [OutletId],
+    pub tensors: &'a [TValue],
+}
+
+impl<'a> Fed<'a> {
+    fn at(self, outlet: OutletId) -> Option<&'a TValue> {
+        self.tensors.get(self.outlets.iter().position(|other| *other == outlet)?)
+    }
+}
+
+impl LiveValues for Live<'_> {
+    fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
+        let outlet = *self.outlets.get(&id)?;
+        let held = self.held.get(outlet.node).and_then(|outputs| outputs.as_ref()?.get(outlet.slot));
+        let value = held.or_else(|| self.inputs.at(outlet)).or_else(|| self.given.at(outlet));
+        let constant = || self.model.node(outlet.node).op_as::<Const>().map(|constant| view(constant.val()));
+        value.map(|value| view(value)).or_else(constant)
+    }
+}

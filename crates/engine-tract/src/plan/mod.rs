@@ -1,0 +1,301 @@
+pub(crate) mod attribution;
+pub(crate) mod held;
+pub(crate) mod kernels;
+pub(crate) mod live;
+pub(crate) mod observed;
+pub(crate) mod prepare;
+
+use std::cell::Cell;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunMemory, RunObserver,
+};
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::{DType, Tensor, TensorView};
+use tract_linalg::multithread::{Executor, multithread_tract_scope};
+use tract_onnx::prelude::{TValue, TVec, TypedModel};
+use tract_onnx::tract_core::internal::{
+    OutletId, RunOptions, TractError, TractResult, TypedSimplePlan, TypedSimpleState,
+};
+use tract_onnx::tract_core::model::order::build_flush_list;
+use tract_onnx::tract_core::ops::konst::Const;
+
+use crate::budget::guard;
+use crate::tensors::{TractTensors, import_all, view};
+use held::run_memory;
+use kernels::{Kernels, Values, kernels};
+use live::Outlets;
+use observed::{Observed, Stopped};
+use prepare::{Baked, Prepared};
+
+/// A plan of tract's, with the states that runs take turns to use.
+pub(crate) struct TractPlan {
+    graph: Arc<Graph>,
+    plan: Arc<TypedSimplePlan>,
+    /// What the plan's threads are.
+    executor: Option<Executor>,
+    flushed: Vec<TVec<usize>>,
+    memory: RunMemory,
+    shapes_are_known: bool,
+    kernels: Arc<[Kernel]>,
+    /// The kernel of each node of tract's, or [`NO_KERNEL`].
+    kernel_of: Vec<KernelId>,
+    outlets: Outlets,
+    constants: Vec<(ValueId, usize)>,
+    outputs: usize,
+    inputs: Vec<ExpectedInput>,
+    notes: Vec<String>,
+    made: (Ticks, Ticks),
+    /// A state keeps what operators allocate for themselves. A run takes one, so that concurrent runs never wait.
+    states: Mutex<Vec<TypedSimpleState>>,
+}
+
+/// An input that the plan was made for.
+struct ExpectedInput {
+    dtype: DType,
+    shape: Vec<usize>,
+    /// The value, where it is a part of the plan.
+    baked: Option<Tensor>,
+}
+
+impl TractPlan {
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        fidelity: Fidelity,
+        threads: NonZeroUsize,
+        prepared: Prepared,
+        inputs: &[Tensor],
+        baked: &Baked,
+        start: Ticks,
+    ) -> Result<Self, EngineError> {
+        let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
+        let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
+        let (plan, state) = guard::load(&graph, || {
+            let options = RunOptions { executor: executor.clone(), ..RunOptions::default() };
+            let plan = TypedSimplePlan::new_with_options(model, &options)?;
+            let state = plan.spawn()?;
+            Ok((plan, state))
+        })?;
+        let Kernels { kernels, kernel_of, mut outlets } = {
+            let values = Values { values: &values, carried: &carried, weights: &weights };
+            kernels(&graph, &plan, fidelity, &values)
+        };
+        outlets.extend(constants.iter().copied());
+        let model = plan.model();
+        // What a rewritten plan gives without computing it in a run is known by the output alone.
+        for (&value, &outlet) in graph.outputs.iter().zip(&model.outputs) {
+            if model.node(outlet.node).op_is::<Const>() {
+                outlets.entry(value).or_insert(outlet);
+            }
+        }
+        let flushed =
+            build_flush_list(model, plan.order_without_consts(), &model.outputs, |node| !node.op_is::<Const>());
+        let memory = run_memory(model, plan.order_without_consts(), &flushed, &kernel_of);
+        let shapes_are_known =
+            model.nodes().iter().flat_map(|node| &node.outputs).all(|output| output.fact.shape.is_concrete());
+        let inputs = inputs.iter().enumerate().map(|(slot, tensor)| ExpectedInput {
+            dtype: tensor.dtype(),
+            shape: tensor.shape().to_vec(),
+            baked: baked.iter().any(|(baked, _)| *baked == slot).then(|| tensor.clone()),
+        });
+        Ok(Self {
+            plan,
+            executor,
+            flushed,
+            memory,
+            shapes_are_known,
+            kernels,
+            kernel_of,
+            outlets,
+            constants: constants.into_iter().map(|(value, outlet)| (value, outlet.node)).collect(),
+            outputs,
+            inputs: inputs.collect(),
+            notes,
+            made: (start, Ticks::now()),
+            states: Mutex::new(vec![state]),
+            graph,
+        })
+    }
+
+    fn take_state(&self) -> TractResult<TypedSimpleState> {
+        let idle = self.states.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| self.plan.spawn(), Ok)
+    }
+
+    fn give_back(&self, state: TypedSimpleState) {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+    }
+
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub(crate) fn model(&self) -> &TypedModel {
+        self.plan.model()
+    }
+
+    pub(crate) fn outlets(&self) -> &Outlets {
+        &self.outlets
+    }
+
+    /// The nodes in order of execution.
+    pub(crate) fn order(&self) -> &[usize] {
+        self.plan.order_without_consts()
+    }
+
+    /// For each step of the order: the nodes whose values nothing takes after it.
+    pub(crate) fn flushed(&self) -> &[TVec<usize>] {
+        &self.flushed
+    }
+
+    /// Where a node gets its inputs from.
+    pub(crate) fn sources(&self, node: usize) -> &[OutletId] {
+        &self.model().node(node).inputs
+    }
+
+    pub(crate) fn kernel_of(&self, node: usize) -> KernelId {
+        self.kernel_of[node]
+    }
+
+    /// The kernel that a node is; none for inputs.
+    pub(crate) fn kernel_at(&self, node: usize) -> Option<&Kernel> {
+        self.kernels.get(self.kernel_of[node].index())
+    }
+
+    /// Whether no shape depends on what a run computes.
+    pub(crate) fn shapes_are_known(&self) -> bool {
+        self.shapes_are_known
+    }
+
+    /// Does the work of a run with the plan's threads.
+    pub(crate) fn with_threads<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.executor {
+            Some(executor) => multithread_tract_scope(executor.clone(), work),
+            None => work(),
+        }
+    }
+
+    /// Runs again to see which node panics: a run that nobody watches does not count them.
+    fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
+        let last = Cell::new(usize::MAX);
+        let interest = Interest::default();
+        let observed =
+            Observed { plan: self, run: RunId(0), observer: &NoObserver, interest: &interest, inputs, last: &last };
+        let _ = guard::catch(|| observed.execute(&mut self.plan.spawn()?));
+        last.get()
+    }
+
+    fn failed(&self, error: &TractError, last: usize) -> EngineError {
+        if let Some(Stopped(reason)) = error.downcast_ref::<Stopped>() {
+            return EngineError::Stopped(reason.clone());
+        }
+        let (node, reason) = guard::explain(error, &self.graph);
+        EngineError::Run { node: self.operator_at(last).or(node), reason }
+    }
+
+    /// The name of the operator that a node of tract's counts for.
+    fn operator_at(&self, node: usize) -> Option<String> {
+        let kernel = self.kernels.get(self.kernel_of.get(node)?.index())?;
+        Some(self.graph.operator(kernel.operator()).name.clone())
+    }
+}
+
+impl Plan for TractPlan {
+    fn kernels(&self) -> &Arc<[Kernel]> {
+        &self.kernels
+    }
+
+    fn made(&self) -> (Ticks, Ticks) {
+        self.made
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn memory(&self) -> RunMemory {
+        self.memory
+    }
+
+    fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {
+        for &(value, node) in &self.constants {
+            if let Some(constant) = self.plan.model().node(node).op_as::<Const>() {
+                visit(value, view(constant.val()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+        let names = || self.graph.inputs.iter().map(|&input| self.graph.value(input).name.clone()).collect::<Vec<_>>();
+        if inputs.len() != self.inputs.len() {
+            return Err(EngineError::InputCount {
+                expected: self.inputs.len(),
+                names: names().join(", "),
+                found: inputs.len(),
+            });
+        }
+        for (slot, (tensor, expected)) in inputs.iter().zip(&self.inputs).enumerate() {
+            if tensor.dtype() != expected.dtype {
+                let name = names().swap_remove(slot);
+                return Err(EngineError::InputType { name, expected: expected.dtype, found: tensor.dtype() });
+            }
+            let fits = tensor.shape() == expected.shape && expected.baked.as_ref().is_none_or(|baked| baked == tensor);
+            if !fits {
+                return Err(EngineError::InputShape {
+                    name: names().swap_remove(slot),
+                    expected: format!("{:?}, or another value than this plan was made for", expected.shape),
+                    found: tensor.shape().to_vec(),
+                });
+            }
+        }
+        let free = inputs.iter().zip(&self.inputs).filter(|(_, expected)| expected.baked.is_none());
+        let imported = guard::load(&self.graph, || import_all(free.map(|(tensor, _)| tensor)))?;
+        Ok(Box::new(TractTensors(imported)))
+    }
+
+    fn run(
+        &self,
+        run: RunId,
+        inputs: &dyn Resident,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn Resident>, EngineError> {
+        let Some(TractTensors(inputs)) = inputs.as_any().downcast_ref() else {
+            return Err(EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() });
+        };
+        let interest = observer.interest();
+        let last = Cell::new(usize::MAX);
+        let start = Ticks::now();
+        let outcome = guard::catch(|| {
+            let mut state = self.take_state()?;
+            let outputs = if interest.is_nothing() {
+                state.run(inputs.clone())?
+            } else {
+                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last }.execute(&mut state)?
+            };
+            // A state that a run left early is not used again.
+            self.give_back(state);
+            Ok(outputs)
+        });
+        let end = Ticks::now();
+        let outcome = match outcome {
+            Ok(Ok(mut outputs)) => {
+                outputs.truncate(self.outputs);
+                Ok(outputs)
+            }
+            Ok(Err(error)) => Err(self.failed(&error, last.get())),
+            Err(reason) => {
+                if interest.is_nothing() {
+                    last.set(self.place_of_panic(inputs));
+                }
+                Err(EngineError::Panic { node: self.operator_at(last.get()), reason })
+            }
+        };
+        observer.finished(outcome.as_ref().map(|_| (start, end)));
+        outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn Resident>)
+    }
+}

@@ -1,0 +1,296 @@
+//! A run with an observer around every kernel.
+
+use std::cell::Cell;
+
+use opscope_clock::Ticks;
+use opscope_model::{Action, Dispatch, Interest, Kernel, RunId, RunObserver};
+use opscope_tensor::{Tensor, TensorView};
+use tract_onnx::prelude::{TValue, TVec, TypedFact};
+use tract_onnx::tract_core::internal::{TractResult, TypedSimpleState, bail, tvec};
+use tract_onnx::tract_core::plan::eval;
+
+use super::TractPlan;
+use super::kernels::NO_KERNEL;
+use super::live::{Fed, Live};
+use crate::tensors::{import_as, view};
+
+/// A run, and who watches it.
+pub(crate) struct Observed<'a> {
+    pub plan: &'a TractPlan,
+    pub run: RunId,
+    pub observer: &'a dyn RunObserver,
+    pub interest: &'a Interest,
+    /// What the model is given.
+    pub inputs: &'a TVec<TValue>,
+    /// The node that the run has come to.
+    pub last: &'a Cell<usize>,
+}
+
+/// What becomes of a node, after its observer was asked.
+enum Course {
+    /// It is executed with these inputs; whether they are others than the run's.
+    Execute { inputs: TVec<TValue>, replaced: bool },
+    /// It is not executed; these are its inputs and what stands for its outputs.
+    Skip { inputs: TVec<TValue>, outputs: TVec<TValue> },
+}
+
+/// Nothing failed: the run goes on node by node.
+#[derive(Debug)]
+struct LeftTract;
+
+impl std::fmt::Display for LeftTract {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("somebody looks at the run")
+    }
+}
+
+impl std::error::Error for LeftTract {}
+
+/// What a node was executed with, as far as its observer wants to see it afterwards.
+struct Kept {
+    inputs: TVec<TValue>,
+    /// Whether they are others than the run's.
+    replaced: bool,
+}
+
+/// What a plan holds, by node.
+type Held = [Option<TVec<TValue>>];
+
+impl Observed<'_> {
+    pub fn execute(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
+        let only_times = self.interest.before.is_empty() && self.interest.after.is_empty();
+        if only_times {
+            self.take_times(state)
+        } else if self.plan.shapes_are_known() {
+            self.until_looked_at(state)
+        } else {
+            self.within(state)
+        }
+    }
+
+    fn take_times(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
+        state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
+            let id = self.plan.kernel_of(node.id);
+            self.last.set(node.id);
+            if id == NO_KERNEL {
+                return eval(context, op_state, node, inputs);
+            }
+            let start = Ticks::now();
+            let outputs = eval(context, op_state, node, inputs);
+            self.observer.timed(id, start, Ticks::now());
+            outputs
+        })
+    }
+
+    /// Lets tract run the plan as long as nobody looks, and goes node by node from there on: between two steps the values
+    /// that the plan holds can be seen. That does the same where all shapes are known beforehand.
+    fn until_looked_at(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
+        let taken = Cell::new(None);
+        let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
+            self.last.set(node.id);
+            let Some(kernel) = self.plan.kernel_at(node.id) else {
+                return eval(context, op_state, node, inputs);
+            };
+            if self.interest.before.contains(kernel.id) || self.interest.after.contains(kernel.id) {
+                taken.set(Some(inputs));
+                return Err(LeftTract.into());
+            }
+            self.timed(kernel, || eval(context, op_state, node, inputs))
+        });
+        let Some(inputs) = taken.into_inner() else { return outcome };
+        self.plan.with_threads(|| self.step_through(state, inputs))?;
+        let outputs = state.outputs()?;
+        state.reset_turn()?;
+        Ok(outputs)
+    }
+
+    /// Goes on node by node, from the one at which tract was left with these inputs.
+    fn step_through(&self, state: &mut TypedSimpleState, inputs: TVec<TValue>) -> TractResult<()> {
+        let steps = self.plan.order().iter().zip(self.plan.flushed());
+        let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
+        if let Some((&node, _)) = rest.next()
+            && let Some(kernel) = self.plan.kernel_at(node)
+        {
+            // What nothing takes any more is forgotten already.
+            self.watched_step(state, kernel, node, &[], inputs)?;
+        }
+        for (&node, flushed) in rest {
+            self.last.set(node);
+            let inputs = state.prepare_inputs(node)?;
+            if let Some(kernel) = self.plan.kernel_at(node) {
+                self.watched_step(state, kernel, node, flushed, inputs)?;
+            } else {
+                let_go(state, flushed);
+                state.compute_one_with_inputs(node, inputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn watched_step(
+        &self,
+        state: &mut TypedSimpleState,
+        kernel: &Kernel,
+        node: usize,
+        flushed: &[usize],
+        inputs: TVec<TValue>,
+    ) -> TractResult<()> {
+        let course = self.before(kernel, node, inputs, &state.turn_state.values)?;
+        let_go(state, flushed);
+        let kept = self.keep(kernel, &course);
+        match course {
+            Course::Skip { outputs, .. } => state.set_values(node, outputs)?,
+            Course::Execute { inputs, .. } => {
+                self.timed(kernel, || state.compute_one_with_inputs(node, inputs))?;
+            }
+        }
+        if self.interest.after.contains(kernel.id) {
+            let held = &state.turn_state.values;
+            let outputs = held[node].as_deref().unwrap_or_default();
+            if let Some(outputs) = self.after(kernel, node, &kept, outputs, held)? {
+                state.set_values(node, outputs)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets tract run the plan, because it learns shapes on the way. It does not show what it holds then.
+    fn within(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
+        state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
+            self.last.set(node.id);
+            let Some(kernel) = self.plan.kernel_at(node.id) else {
+                return eval(context, op_state, node, inputs);
+            };
+            let course = self.before(kernel, node.id, inputs, &[])?;
+            let kept = self.keep(kernel, &course);
+            let outputs = match course {
+                Course::Skip { outputs, .. } => outputs,
+                Course::Execute { inputs, .. } => self.timed(kernel, || eval(context, op_state, node, inputs))?,
+            };
+            if !self.interest.after.contains(kernel.id) {
+                return Ok(outputs);
+            }
+            let replaced = self.after(kernel, node.id, &kept, &outputs, &[])?;
+            Ok(replaced.unwrap_or(outputs))
+        })
+    }
+
+    fn timed<T>(&self, kernel: &Kernel, compute: impl FnOnce() -> TractResult<T>) -> TractResult<T> {
+        if !self.interest.times {
+            return compute();
+        }
+        let start = Ticks::now();
+        let outcome = compute();
+        self.observer.timed(kernel.id, start, Ticks::now());
+        outcome
+    }
+
+    fn before(&self, kernel: &Kernel, node: usize, inputs: TVec<TValue>, held: &Held) -> TractResult<Course> {
+        if !self.interest.before.contains(kernel.id) {
+            return Ok(Course::Execute { inputs, replaced: false });
+        }
+        let action = {
+            let views: Vec<TensorView<'_>> = inputs.iter().map(|input| view(input)).collect();
+            let live = self.live(node, &inputs, held);
+            self.observer.before(&self.dispatch(kernel, &[], &live), &views)
+        };
+        match action {
+            Action::Stop(reason) => Err(Stopped(reason).into()),
+            Action::ReplaceInputs(tensors) => {
+                let model = self.plan.model();
+                let facts = self.plan.sources(node).iter().map(|outlet| model.outlet_fact(*outlet));
+                let inputs = replacements(&tensors, &facts.collect::<TractResult<TVec<_>>>()?, "input")?;
+                Ok(Course::Execute { inputs, replaced: true })
+            }
+            Action::Skip(tensors) => Ok(Course::Skip { inputs, outputs: self.outputs_of(node, &tensors)? }),
+            _ => Ok(Course::Execute { inputs, replaced: false }),
+        }
+    }
+
+    /// References to the inputs that `after` shall see. With them the node cannot write into its inputs.
+    fn keep(&self, kernel: &Kernel, course: &Course) -> Kept {
+        let (inputs, replaced) = match course {
+            Course::Execute { inputs, replaced } => (inputs, *replaced),
+            Course::Skip { inputs, .. } => (inputs, false),
+        };
+        let wanted = self.interest.keep_inputs.contains(kernel.id);
+        Kept { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
+    }
+
+    /// What stands for a node's outputs from now on, where its observer wants it otherwise.
+    fn after(
+        &self,
+        kernel: &Kernel,
+        node: usize,
+        kept: &Kept,
+        outputs: &[TValue],
+        held: &Held,
+    ) -> TractResult<Option<TVec<TValue>>> {
+        let action = {
+            let inputs: Vec<TensorView<'_>> = kept.inputs.iter().map(|input| view(input)).collect();
+            let views: Vec<TensorView<'_>> = outputs.iter().map(|output| view(output)).collect();
+            let live = self.live(node, if kept.replaced { &[] } else { &kept.inputs }, held);
+            self.observer.after(&self.dispatch(kernel, &inputs, &live), &views)
+        };
+        match action {
+            Action::Stop(reason) => Err(Stopped(reason).into()),
+            Action::Replace(tensors) => Ok(Some(self.outputs_of(node, &tensors)?)),
+            _ => Ok(None),
+        }
+    }
+
+    fn dispatch<'d>(&'d self, kernel: &'d Kernel, inputs: &'d [TensorView<'d>], live: &'d Live<'d>) -> Dispatch<'d> {
+        Dispatch { run: self.run, kernel, graph: self.plan.graph(), inputs, live }
+    }
+
+    fn live<'d>(&'d self, node: usize, inputs: &'d [TValue], held: &'d Held) -> Live<'d> {
+        Live {
+            model: self.plan.model(),
+            outlets: self.plan.outlets(),
+            held,
+            inputs: Fed { outlets: self.plan.sources(node), tensors: inputs },
+            given: Fed { outlets: &self.plan.model().inputs, tensors: self.inputs },
+        }
+    }
+
+    fn outputs_of(&self, node: usize, tensors: &[Tensor]) -> TractResult<TVec<TValue>> {
+        let facts: TVec<&TypedFact> = self.plan.model().node(node).outputs.iter().map(|output| &output.fact).collect();
+        replacements(tensors, &facts, "output")
+    }
+}
+
+/// Forgets values that no later node takes.
+fn let_go(state: &mut TypedSimpleState, flushed: &[usize]) {
+    for &node in flushed {
+        state.turn_state.values[node] = None;
+    }
+}
+
+/// Copies for tract of what an observer gives, which must be what the plan was made for.
+fn replacements(tensors: &[Tensor], facts: &[&TypedFact], side: &str) -> TractResult<TVec<TValue>> {
+    if tensors.len() != facts.len() {
+        bail!("{} tensors were given for {} {side}s", tensors.len(), facts.len());
+    }
+    let mut imported = tvec!();
+    for (slot, (tensor, fact)) in tensors.iter().zip(facts).enumerate() {
+        if let Some(shape) = fact.shape.as_concrete()
+            && shape != tensor.shape()
+        {
+            bail!("{side} {slot} has shape {shape:?}, {:?} was given", tensor.shape());
+        }
+        imported.push(import_as(tensor, fact, &format!("{side} {slot}"))?);
+    }
+    Ok(imported)
+}
+
+/// An observer's wish, on its way through the engine.
+#[derive(Debug)]
+pub(crate) struct Stopped(pub String);
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stopped: {}", self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}

@@ -1,0 +1,176 @@
+//! The file's messages as tract takes them.
+
+pub(crate) mod branches;
+pub(crate) mod loops;
+pub(crate) mod spelled;
+
+use std::collections::HashSet;
+
+use opscope_onnx::Graph;
+use opscope_tensor::DType;
+use tract_onnx::Onnx;
+use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::pb::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
+    tensor_shape_proto, type_proto,
+};
+use tract_onnx::prelude::Framework;
+use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
+
+use crate::names;
+
+/// Every node of the main graph under the name that leads back to its operator, what tract reads otherwise than ONNX means
+/// it written out, and operators that it lacks spelled out.
+pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelProto> {
+    let mut proto = framework.proto_model_for_read(&mut &graph.source.bytes[..])?;
+    let is_own = |domain: &str| matches!(domain, "" | "ai.onnx");
+    let opset = proto.opset_import.iter().find(|opset| is_own(&opset.domain)).map_or(0, |opset| opset.version);
+    if let Some(main) = &mut proto.graph {
+        for operator in &graph.operators {
+            if let Some(node) = main.node.get_mut(operator.position) {
+                node.name = names::encode(operator.id);
+            }
+        }
+        let mut nodes = Vec::with_capacity(main.node.len());
+        for node in std::mem::take(&mut main.node) {
+            match spelled::spelled_out(&node, opset).with_context(|| format!("Building node {}", node.name))? {
+                Some(several) => nodes.extend(several),
+                None => nodes.push(node),
+            }
+        }
+        main.node = nodes;
+        Writer { opset, unnamed: 0 }.write_out(main);
+    }
+    Ok(proto)
+}
+
+/// Writes out what tract reads otherwise.
+struct Writer {
+    opset: i64,
+    /// How many outputs without a name have got one.
+    unnamed: usize,
+}
+
+impl Writer {
+    fn write_out(&mut self, graph: &mut GraphProto) {
+        graph.input.iter_mut().for_each(forget_names_of_dimensions);
+        graph.initializer.iter_mut().for_each(give_length);
+        for node in &mut graph.node {
+            self.name_outputs(node);
+            give_default(node);
+            for attribute in &mut node.attribute {
+                attribute.t.iter_mut().chain(&mut attribute.tensors).for_each(give_length);
+                for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
+                    self.write_out_body(inner);
+                }
+            }
+        }
+    }
+
+    fn write_out_body(&mut self, body: &mut GraphProto) {
+        name_nodes(body);
+        let spelled = std::mem::take(&mut body.node).into_iter().flat_map(|node| {
+            // What cannot be spelled out is refused where it is known that the body is needed.
+            match spelled::spelled_out(&node, self.opset) {
+                Ok(Some(spelled)) => spelled,
+                Ok(None) | Err(_) => vec![node],
+            }
+        });
+        body.node = spelled.collect();
+        self.write_out(body);
+    }
+
+    /// tract counts only the outputs that have a name, so that one that is left out would move the next into its place.
+    fn name_outputs(&mut self, node: &mut NodeProto) {
+        // How many parts there are is the number of outputs, whether they are used or not.
+        let is_counted = node.op_type == "Split";
+        while !is_counted && node.output.last().is_some_and(String::is_empty) {
+            node.output.pop();
+        }
+        for output in node.output.iter_mut().filter(|output| output.is_empty()) {
+            *output = names::unused(self.unnamed);
+            self.unnamed += 1;
+        }
+    }
+}
+
+/// Gives every node of a body a name that no other node of it has, and none of the values that come into it: tract names
+/// what it makes of both after them.
+fn name_nodes(body: &mut GraphProto) {
+    let mut taken = HashSet::new();
+    taken.extend(body.input.iter().map(|input| input.name.clone()));
+    taken.extend(body.initializer.iter().map(|tensor| tensor.name.clone()));
+    let made: HashSet<&str> = body.node.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+    let mut captured = HashSet::new();
+    collect_inputs(body, &mut captured);
+    taken.extend(captured.into_iter().filter(|name| !made.contains(name.as_str())));
+    for (position, node) in body.node.iter_mut().enumerate() {
+        let wanted = match node.name.as_str() {
+            "" => format!("{}_{position}", node.op_type),
+            name => name.to_owned(),
+        };
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}#{number}");
+        }
+        node.name = name;
+    }
+}
+
+/// The names of all values that the nodes of a graph take, also those inside of them.
+fn collect_inputs(graph: &GraphProto, names: &mut HashSet<String>) {
+    for node in &graph.node {
+        names.extend(node.input.iter().cloned());
+        for attribute in &node.attribute {
+            attribute.g.iter().chain(&attribute.graphs).for_each(|inner| collect_inputs(inner, names));
+        }
+    }
+    names.extend(graph.output.iter().map(|output| output.name.clone()));
+}
+
+/// The inputs of a loop's body may declare dimensions by names; what they are is known from outside of the loop.
+fn forget_names_of_dimensions(input: &mut ValueInfoProto) {
+    let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().and_then(|kind| kind.value.as_mut()) else {
+        return;
+    };
+    for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
+        if let Some(tensor_shape_proto::dimension::Value::DimParam(_)) = dim.value {
+            dim.value = None;
+        }
+    }
+}
+
+/// Data beside the file without a length is as long as its shape needs; tract takes the file to its end.
+fn give_length(tensor: &mut TensorProto) {
+    let elements = tensor.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(usize::try_from(*dim).ok()?));
+    let bytes = DType::from_onnx(tensor.data_type).zip(elements).and_then(|(dtype, elements)| dtype.bytes_of(elements));
+    tensor.external_data.retain(|entry| !entry.value.is_empty());
+    if tensor.external_data.iter().all(|entry| entry.key != "length")
+        && !tensor.external_data.is_empty()
+        && let Some(bytes) = bytes
+    {
+        let entry = StringStringEntryProto { key: "length".to_owned(), value: bytes.to_string() };
+        tensor.external_data.push(entry);
+    }
+}
+
+/// Without a value ONNX means one zero of float32; tract takes float64.
+fn give_default(node: &mut NodeProto) {
+    if node.op_type == "ConstantOfShape" && node.attribute.iter().all(|attribute| attribute.name != "value") {
+        let zero = TensorProto {
+            dims: vec![1],
+            data_type: DataType::Float as i32,
+            float_data: vec![0.0],
+            ..TensorProto::default()
+        };
+        node.attribute.push(AttributeProto {
+            name: "value".to_owned(),
+            r#type: AttributeType::Tensor as i32,
+            t: Some(zero),
+            ..AttributeProto::default()
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! Data that is kept in files beside the model.
+//!
+//! A model file comes from elsewhere. So its data may only lie in the model's own directory or below: a path that leads
+//! out of it, by `..`, by being absolute or by a link, is an error and not read.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::file_kind::other_than_a_file;
+use super::proto::TensorProto;
+
+/// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the
+/// bytes that the tensor needs.
+pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(PathBuf, u64), String> {
+    let entry =
+        |key: &str| tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str());
+    let number = |key: &str| match entry(key) {
+        None | Some("") => Ok(None),
+        Some(text) => text.parse::<u64>().map(Some).map_err(|_| format!("its {key} '{text}' is not a number of bytes")),
+    };
+    let location = entry("location").filter(|location| !location.is_empty());
+    let location = location.ok_or_else(|| "it is external, but no location is given".to_owned())?;
+    let offset = number("offset")?.unwrap_or(0);
+    let length = number("length")?;
+
+    let inside = Path::new(location).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(format!("it lies at '{location}', which is outside of the model's directory"));
+    }
+    let directory = model.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = fs::canonicalize(directory).map_err(|error| format!("the model's directory: {error}"))?;
+    let file = fs::canonicalize(directory.join(location)).map_err(|error| format!("'{location}': {error}"))?;
+    if !file.starts_with(&directory) {
+        return Err(format!("'{location}' is a link that leads out of the model's directory"));
+    }
+    let metadata = fs::metadata(&file).map_err(|error| format!("'{location}': {error}"))?;
+    if let Some(kind) = other_than_a_file(&metadata.file_type()) {
+        return Err(format!("'{location}' is not a regular file but {kind}"));
+    }
+    if let Some(length) = length.filter(|&length| length != needed) {
+        return Err(format!("its length is given as {length} bytes, its shape needs {needed}"));
+    }
+    match offset.checked_add(needed) {
+        Some(end) if end <= metadata.len() => Ok((file, offset)),
+        _ => Err(format!("it needs {needed} bytes from {offset} on, '{location}' has {} bytes", metadata.len())),
+    }
+}

@@ -1,0 +1,87 @@
+//! From a path to a [`Graph`].
+
+pub(crate) mod attribute;
+pub(crate) mod build;
+pub(crate) mod external;
+pub(crate) mod file_kind;
+pub(crate) mod initializers;
+pub(crate) mod names;
+pub(crate) mod order;
+pub(crate) mod proto;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use prost::Message;
+use prost::bytes::Bytes;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Graph, OnnxError, Source};
+use build::{build, onnx_domain};
+use file_kind::other_than_a_file;
+use proto::ModelProto;
+
+impl Graph {
+    /// Reads an `.onnx` file and checks that it is a graph that can run: names resolve, every value has one producer,
+    /// there is no cycle, and all data is there.
+    ///
+    /// # Errors
+    /// See [`OnnxError`]; each says which file, and what in it, is wrong.
+    pub fn load(path: &Path) -> Result<Self, OnnxError> {
+        let bytes = read(path)?;
+        Self::from_bytes(path, bytes)
+    }
+
+    /// The same for a file that was read already. Data beside the model is looked for beside `path`.
+    ///
+    /// # Errors
+    /// See [`OnnxError`].
+    pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, OnnxError> {
+        if bytes.is_empty() {
+            return Err(OnnxError::Empty(path.to_owned()));
+        }
+        let model = ModelProto::decode(bytes.clone())
+            .map_err(|error| OnnxError::NotOnnx { path: path.to_owned(), reason: damage(&error) })?;
+        let producer = format!("{} {}", model.producer_name, model.producer_version).trim().to_owned();
+        let graph = model.graph.ok_or_else(|| OnnxError::NotOnnx {
+            path: path.to_owned(),
+            reason: "there is no graph in it".to_owned(),
+        })?;
+        let opsets = model.opset_import.into_iter().map(|set| (onnx_domain(set.domain), set.version)).collect();
+        let source = Source { path: path.to_owned(), xxh3: xxh3_64(&bytes), bytes, producer };
+        build(source, opsets, graph)
+    }
+}
+
+/// The innermost field and the cause. The whole path to it has hundreds of parts where graphs lie in graphs.
+fn damage(error: &prost::DecodeError) -> String {
+    let text = error.to_string();
+    let is_field = |part: &&str| part.contains('.') && !part.contains(' ');
+    let mut field = None;
+    let mut rest = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
+    while let Some((part, behind)) = rest.split_once(": ").filter(|(part, _)| is_field(part)) {
+        field = Some(part);
+        rest = behind;
+    }
+    match field {
+        _ if rest == "recursion limit reached" => "messages lie inside of messages more than 100 deep".to_owned(),
+        Some(field) => format!("{rest} in {field}"),
+        None => rest.to_owned(),
+    }
+}
+
+fn read(path: &Path) -> Result<Bytes, OnnxError> {
+    let failed = |source| OnnxError::Read { path: path.to_owned(), source };
+    // Before it is opened: a pipe without a writer would keep this waiting.
+    if let Some(kind) = other_than_a_file(&fs::metadata(path).map_err(failed)?.file_type()) {
+        return Err(OnnxError::NotAFile { path: path.to_owned(), kind });
+    }
+    let mut file = File::open(path).map_err(failed)?;
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om")) {
+        return Err(OnnxError::OfflineModel(path.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Bytes::from(bytes))
+}

@@ -1,0 +1,81 @@
+//! The order of execution.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::names::captured;
+use super::proto::NodeProto;
+
+/// The positions of the nodes in an order in which each comes after what it needs. It is the file's own order wherever
+/// that will do. Values that no node makes are taken to be there.
+pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> {
+    let mut maker = HashMap::new();
+    for (position, node) in nodes.iter().enumerate() {
+        for output in node.output.iter().filter(|output| !output.is_empty()) {
+            maker.insert(output.as_str(), position);
+        }
+    }
+    let mut needs = vec![0usize; nodes.len()];
+    let mut feeds = vec![Vec::new(); nodes.len()];
+    for (position, node) in nodes.iter().enumerate() {
+        for value in node.input.iter().map(String::as_str).chain(captured(node)) {
+            if let Some(&from) = maker.get(value) {
+                needs[position] += 1;
+                feeds[from].push(position);
+            }
+        }
+    }
+    let mut ready: BinaryHeap<_> = (0..nodes.len()).filter(|&node| needs[node] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(nodes.len());
+    while let Some(Reverse(position)) = ready.pop() {
+        order.push(position);
+        for &next in &feeds[position] {
+            needs[next] -= 1;
+            if needs[next] == 0 {
+                ready.push(Reverse(next));
+            }
+        }
+    }
+    if order.len() == nodes.len() {
+        return Ok(order);
+    }
+    // What only waits for a cycle is stuck, too, but is not to blame: it feeds nothing that is on one.
+    let mut stuck: Vec<bool> = needs.iter().map(|&needs| needs > 0).collect();
+    let mut fed_by = vec![Vec::new(); nodes.len()];
+    let mut waiting = vec![0usize; nodes.len()];
+    for (from, &to) in feeds.iter().enumerate().flat_map(|(from, fed)| fed.iter().map(move |to| (from, to))) {
+        if stuck[from] && stuck[to] {
+            fed_by[to].push(from);
+            waiting[from] += 1;
+        }
+    }
+    let mut idle: Vec<usize> = (0..nodes.len()).filter(|&node| stuck[node] && waiting[node] == 0).collect();
+    while let Some(position) = idle.pop() {
+        stuck[position] = false;
+        for &from in &fed_by[position] {
+            waiting[from] -= 1;
+            if waiting[from] == 0 {
+                idle.push(from);
+            }
+        }
+    }
+    Err(Cycle { positions: (0..nodes.len()).filter(|&node| stuck[node]).collect() })
+}
+
+/// Nodes that wait for each other, by position.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Cycle {
+    positions: Vec<usize>,
+}
+
+impl Cycle {
+    /// The sentence about it, with the nodes' names.
+    pub(crate) fn describe(&self, names: &[String]) -> String {
+        if let [position] = self.positions[..] {
+            return format!("the node '{}' takes its own output", names[position]);
+        }
+        let shown: Vec<_> = self.positions.iter().take(4).map(|&position| format!("'{}'", names[position])).collect();
+        let rest = if self.positions.len() > shown.len() { ", ..." } else { "" };
+        format!("the nodes {}{rest} wait for each other's outputs in a cycle", shown.join(", "))
+    }
+}
