@@ -1,6 +1,6 @@
 use std::fmt;
 
-use opscope_model::RunId;
+use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::event::run_number;
@@ -48,8 +48,8 @@ pub struct LoadedModel {
     pub name: String,
     /// The file.
     pub path: String,
-    /// `exact` or `optimised`.
-    pub fidelity: String,
+    /// How faithfully the file is followed.
+    pub fidelity: Fidelity,
     /// How many operators it has.
     pub operators: u32,
 }

@@ -48,9 +48,6 @@ pub enum DumpError {
     /// A place such as `input0` of a blacklist.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
-    /// A way to find tensors that belong together.
-    #[error("'{0}' is no way to match tensors; right is name or position")]
-    MatchBy(String),
     /// A table of comma-separated values.
     #[error("row {row} of the table is wrong: {reason}")]
     Table {

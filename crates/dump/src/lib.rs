@@ -15,8 +15,8 @@
 //! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
 //! selection.check(graph, u64::MAX).map_err(|problems| problems[0].to_string())?;
 //!
-//! let about = About::new(graph, model.fidelity(), engine.name(), engine.version());
-//! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &about)?;
+//! let info = DumpInfo::new(graph, model.fidelity(), engine.name(), engine.version());
+//! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &info)?;
 //! let dumper = Dumper::new();
 //! dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() })?;
 //!
@@ -54,7 +54,7 @@ pub use compare::{
 pub use error::DumpError;
 pub use index::{INDEX, IndexLine, IndexStatistics, State};
 pub use manifest::{
-    About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
+    DumpInfo, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
 pub use opscope_onnx::Pattern;
 pub use sinks::ascend;

@@ -25,8 +25,8 @@ pub struct Manifest {
     pub model: ModelEntry,
     /// What ran it.
     pub engine: EngineEntry,
-    /// How faithfully the file was followed: `exact` or `optimised`.
-    pub fidelity: String,
+    /// How faithfully the file was followed.
+    pub fidelity: Fidelity,
     /// What is kept of a tensor: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
     pub contents: String,
     /// How many tensors there are.
@@ -121,9 +121,9 @@ pub struct MissingEntry {
     pub reason: String,
 }
 
-/// What a dump is told of its surroundings.
+/// The model and the engine of a dump.
 #[derive(Debug, Clone, PartialEq)]
-pub struct About {
+pub struct DumpInfo {
     /// The engine's name.
     pub engine: String,
     /// Its version.
@@ -134,7 +134,7 @@ pub struct About {
     pub model: ModelEntry,
 }
 
-impl About {
+impl DumpInfo {
     /// A dump of this graph.
     pub fn new(graph: &Graph, fidelity: Fidelity, engine: &str, engine_version: &str) -> Self {
         let model = ModelEntry {
@@ -148,14 +148,14 @@ impl About {
 
 impl Manifest {
     /// The manifest of a dump that has just begun.
-    pub(crate) fn begun(about: &About, contents: &str) -> Self {
+    pub(crate) fn begun(info: &DumpInfo, contents: &str) -> Self {
         Self {
             schema: SCHEMA.into(),
             complete: false,
             writer: format!("opscope {}", env!("CARGO_PKG_VERSION")),
-            model: about.model.clone(),
-            engine: EngineEntry { name: about.engine.clone(), version: about.engine_version.clone() },
-            fidelity: about.fidelity.to_string(),
+            model: info.model.clone(),
+            engine: EngineEntry { name: info.engine.clone(), version: info.engine_version.clone() },
+            fidelity: info.fidelity,
             contents: contents.into(),
             tensors: 0,
             bytes: 0,

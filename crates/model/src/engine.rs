@@ -1,7 +1,6 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -158,14 +157,5 @@ impl PlanForm {
     /// Its name: `every rewrite`, `no rewrites`.
     pub fn name(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for Fidelity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Fidelity::Optimised => "optimised",
-            Fidelity::Exact => "exact",
-        })
     }
 }

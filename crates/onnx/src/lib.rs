@@ -15,4 +15,4 @@ pub use cell::cell_text;
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};
-pub use shown::shown_text;
+pub use shown::{shown_size, shown_text};

@@ -16,6 +16,21 @@ pub fn shown_text(text: &str) -> Cow<'_, str> {
     text.chars().map(letter).collect()
 }
 
+/// A number of bytes as it is shown to a person: `512 B`, `1.5 KiB`, `128.0 MiB`.
+pub fn shown_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
 /// Unicode's control characters (Cc), format characters (Cf), line and paragraph separators (Zl, Zp), and the other
 /// characters that it says to leave invisible where they are not supported.
 fn is_unseen(letter: char) -> bool {
@@ -32,6 +47,21 @@ fn is_unseen(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_the_largest_unit_that_leaves_at_least_one() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (128 << 20, "128.0 MiB"),
+            (5 << 39, "2.5 TiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(shown_size(bytes), shown);
+        }
+    }
 
     #[test]
     fn what_is_not_seen_is_shown_as_an_escape_and_the_rest_as_it_is() {

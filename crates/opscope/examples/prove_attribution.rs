@@ -1,12 +1,12 @@
-//! Proves by values what optimised plans say of their kernels: runs the exact plan and the optimised one on the same two
-//! random inputs, and finds for every kernel the values of the file that it gives.
+//! Proves by values what optimised plans say about their kernels: runs the exact plan and the optimised one on the same two
+//! random inputs, and finds for every kernel the values of the file that it computes.
 //!
 //!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
 //!
 //! With `--kernels` in front it prints every kernel with the operators that it stands for (`~` where inferred) and the
-//! values that it was found to give (`*` where in the file's order). Prints a line for each model, and one for each claim that
+//! values that it was found to compute (`*` if in the file's order). Prints a line for each model, and one for each claim that
 //! the values contradict; then the exit code is 1. Integers of 8 bits, what they are dequantised to, and Sigmoids may be a step
-//! apart (`ValueSteps`). Without files, inputs are made up, with 1 for every open dimension.
+//! apart (`ValueSteps`). Without files, inputs are generated, with 1 for every open dimension.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -14,11 +14,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use opscope::Session;
-use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
-use opscope::verify::{FoundOutput, ValueSteps, Verify, VerifyOptions, find_values, other_numbers, verify};
+use opscope::verify::{FoundOutput, ValueSteps, Verify, VerifyOptions, find_values, verify, with_random_numbers};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -36,13 +36,13 @@ fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Proves what the engine's rules say, and what is said after the values were looked at.
+/// Proves what the engine's rules say, and what the plan says after its values were compared.
 fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Problem> {
     let optimised = Session::load(Path::new(model), Fidelity::Optimised, NonZeroUsize::MIN)?;
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
     let given = inputs(optimised.graph(), files)?;
     let by_rules = prove_plan(&format!("{model} by rules"), &optimised, &exact, &given, shows_kernels)?;
-    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
     let Some((_, Some(verified))) = verify(&optimised, &given, 1, &options) else { return Ok(by_rules) };
     Ok(by_rules + prove_plan(&format!("{model} verified"), &verified, &exact, &given, shows_kernels)?)
 }
@@ -55,7 +55,7 @@ fn prove_plan(
     shows_kernels: bool,
 ) -> Result<usize, Problem> {
     let graph = optimised.graph();
-    let runs = [other_numbers(given, 1), other_numbers(given, 2)];
+    let runs = [with_random_numbers(given, 1), with_random_numbers(given, 2)];
     let (kernels, outputs) = find_values(optimised, exact, &runs, &ValueSteps::of(graph)?)?;
     if shows_kernels {
         kernels.iter().for_each(|kernel| println!("{}", described(graph, kernel, &outputs)));
@@ -64,12 +64,12 @@ fn prove_plan(
     let (mut claims, mut unclaimed, mut matched, mut telling) = (0, 0, 0, 0);
     for output in &outputs {
         let kernel = &kernels[output.kernel.index()];
-        telling += usize::from(output.telling);
+        telling += usize::from(output.distinctive);
         matched += usize::from(!output.values.is_empty());
         let named = &kernel.outputs[output.slot];
         claims += named.len();
         unclaimed += usize::from(named.is_empty() && output.values.iter().any(|found| found.same_order));
-        if output.telling {
+        if output.distinctive {
             faults.extend(wrong_values(graph, kernel, output));
             faults.extend(wrong_operators(graph, &kernels, kernel, output));
         }
@@ -103,12 +103,12 @@ fn described(graph: &Graph, kernel: &Kernel, outputs: &[FoundOutput]) -> String 
 
 fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
     if files.is_empty() {
-        return Ok(generate(graph, &concrete_shapes(graph, &ShapeWish::Smallest)?, Data::Random(1))?);
+        return Ok(generate(graph, &concrete_shapes(graph, &ShapeSpec::Smallest)?, Data::Random(1))?);
     }
     files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
 }
 
-/// Values that a kernel is said to give and does not.
+/// Values that a kernel is said to compute and does not.
 fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<String> {
     let is_found = |value: &ValueId| output.values.iter().any(|found| found.value == *value && found.same_order);
     let wrong = kernel.outputs[output.slot].iter().filter(|value| !is_found(value));
@@ -120,7 +120,7 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
         .collect()
 }
 
-/// The value that another one shows in another shape.
+/// The value of which another one is a reshaped copy.
 fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let Producer::Operator(operator, _) = graph.value(value).producer else { return Some(value) };
     let operator = graph.operator(operator);
@@ -130,15 +130,15 @@ fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
     }
 }
 
-/// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
+/// An output of a kernel that comes from an operator for which the kernel does not stand, although its operators are exact.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
     let maker = |value: ValueId| match graph.value(value).producer {
         Producer::Operator(operator, _) => Some(operator),
         Producer::Input | Producer::Initializer => None,
     };
     let mut makers: BTreeSet<OperatorId> = output.values.iter().filter_map(|found| maker(found.value)).collect();
-    // A part of what an operator gives is that operator's, too: a recurrence gives its directions one by one, and the file
-    // takes them apart.
+    // A part of an operator's output is that operator's, too: a recurrence computes its directions one by one, and the file
+    // splits them.
     let mut rest: Vec<OperatorId> = makers.iter().copied().collect();
     while let Some(operator) = rest.pop().map(|id| graph.operator(id)) {
         let from: &[_] = match operator.op_type.as_str() {
@@ -150,7 +150,7 @@ fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &
     }
     let says_exactly = kernel.operators.iter().all(|at| at.exact);
     let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
-    // A kernel that only reorders gives what the one before it gave.
+    // A kernel that only reorders has the values of the one before it.
     let given_before = kernels[..kernel.id.index()]
         .iter()
         .any(|before| before.operators.iter().any(|at| makers.contains(&at.operator)));

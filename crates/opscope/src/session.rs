@@ -77,10 +77,10 @@ impl Session {
         Ok(Self { engine, model, threads, budget, loading, next_run: AtomicU64::new(0) })
     }
 
-    /// The same model with the same engine, loaded in another way.
+    /// The same model with the same engine, loaded with other options.
     ///
     /// # Errors
-    /// When the engine cannot load it so.
+    /// When the engine cannot load it with these options.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
         let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
         Ok(Self { loading: self.loading, ..session })
@@ -100,11 +100,11 @@ impl Session {
         LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) }
     }
 
-    /// Runs once, on the calling thread, and gives copies of the outputs. The instruments watch in this order: what the
-    /// first replaces is what those behind it see. May be called from several threads at once.
+    /// Runs once, on the calling thread, and returns copies of the outputs. The instruments are called in this order: if one
+    /// replaces a value, those behind it see the new value. May be called from several threads at once.
     ///
-    /// A program that runs a model often, or on tensors that are large, plans and uploads for itself:
-    /// see [`Model::plan`].
+    /// A program that runs a model often, or on large tensors, makes the plan and uploads the inputs itself: see
+    /// [`Model::plan`].
     ///
     /// # Errors
     /// When the inputs do not fit, the engine fails, an instrument stopped the run, or an output has no form as bytes.
@@ -141,7 +141,7 @@ impl Session {
         self.threads
     }
 
-    /// When the file was read and the model loaded, without the plans that shapes need.
+    /// When loading began and ended: reading the file and loading the model, without plans.
     pub fn loading(&self) -> (Ticks, Ticks) {
         self.loading
     }

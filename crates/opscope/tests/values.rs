@@ -1,4 +1,4 @@
-//! Which values kernels are found to give where two right computations of a value are a step apart.
+//! Which values kernels are found to compute if two right computations of a value differ by a step.
 
 // The embedded engine's tests make their models with it, too.
 #[allow(dead_code)]
@@ -21,14 +21,14 @@ fn session(graph: &Arc<Graph>, fidelity: Fidelity) -> Session {
     Session::with_graph(Arc::clone(graph), &LoadOptions::new(fidelity, NonZeroUsize::MIN)).unwrap()
 }
 
-/// What the optimised plan of a graph is found to give on this input, with these steps.
+/// The values that the optimised plan of a graph is found to compute on this input, with these steps.
 fn found(graph: &Arc<Graph>, input: &Tensor, steps: &ValueSteps) -> Vec<FoundOutput> {
     let inputs = [vec![input.clone()]];
     let (optimised, exact) = (session(graph, Fidelity::Optimised), session(graph, Fidelity::Exact));
     find_values(&optimised, &exact, &inputs, steps).unwrap().1
 }
 
-/// Whether a value was found among the outputs, in the file's order.
+/// Returns whether a value was found among the outputs, in the file's order.
 fn has(outputs: &[FoundOutput], graph: &Graph, name: &str) -> bool {
     let value = graph.value_named(name).unwrap().id;
     outputs.iter().flat_map(|output| &output.values).any(|found| found.value == value && found.same_order)
@@ -82,7 +82,7 @@ fn integers_of_8_bits_and_what_they_are_dequantised_to_may_be_a_step_apart() {
     assert_recognised_by_steps(&graph, &input, &["product", "y"]);
 
     // What a verification keeps is not learnt by them.
-    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
     let (verification, _) = verify(&session(&graph, Fidelity::Optimised), &[input], 1, &options).unwrap();
     assert!(verification.wrong.is_empty(), "{:?}", verification.wrong);
     let kept: Vec<&str> = verification.kernels.iter().map(|found| &*found.value).collect();
@@ -101,7 +101,7 @@ fn a_sigmoid_of_almost_0_may_be_as_far_off_as_one_of_almost_1() {
 }
 
 #[test]
-fn a_sigmoid_that_differs_by_no_more_than_its_approximation_does_tells_nothing() {
+fn a_sigmoid_that_differs_by_no_more_than_its_approximation_is_not_distinctive() {
     let graph = Builder::default()
         .input("x", DataType::Float, &[D::N(1), D::N(256)])
         .output("y")
@@ -110,7 +110,7 @@ fn a_sigmoid_that_differs_by_no_more_than_its_approximation_does_tells_nothing()
     let input: Vec<f32> = (0..256).map(|index| -14.0 - index as f32 / 32.0).collect();
     let input = Tensor::from_f32(vec![1, 256], &input).unwrap();
     let outputs = found(&graph, &input, &ValueSteps::of(&graph).unwrap());
-    assert!(outputs.iter().all(|output| !output.telling && output.values.is_empty()), "{outputs:?}");
+    assert!(outputs.iter().all(|output| !output.distinctive && output.values.is_empty()), "{outputs:?}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn operators_that_were_seen_to_change_nothing_do_not_blur_what_kernels_stand_for
     let mut random = fastrand::Rng::with_seed(3);
     let input: Vec<f32> = (0..64).map(|_| random.f32()).collect();
     let inputs = [Tensor::from_f32(vec![1, 4, 16], &input).unwrap()];
-    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
     let optimised = session(&graph, Fidelity::Optimised);
     let (_, verified) = verify(&optimised, &inputs, 1, &options).unwrap();
     let plan = verified.unwrap().model().plan(&inputs).unwrap();

@@ -22,9 +22,9 @@ use crate::recording::{
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
 
-/// What a recording says of who ran what.
+/// The model and the engine of a recording.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct RecordingInfo {
     /// The model's graph.
     pub graph: Arc<Graph>,
     /// The engine's name.
@@ -52,12 +52,12 @@ pub struct Subject {
 ///
 /// use opscope_model::Fidelity;
 /// use opscope_onnx::Graph;
-/// use opscope_profile::{Profiler, ProfilerOptions, Recording, Subject};
+/// use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let root = tempfile::tempdir()?;
 /// # let directory = root.path().join("recording");
-/// let subject = Subject {
+/// let info = RecordingInfo {
 ///     graph: Arc::new(Graph::load("../../models/digits_cnn.onnx".as_ref())?),
 ///     engine: "tract".to_owned(),
 ///     engine_version: "0.23".to_owned(),
@@ -65,7 +65,7 @@ pub struct Subject {
 ///     engine_threads: 1,
 ///     concurrent_runs: 1,
 /// };
-/// let profiler = Profiler::create(&directory, &subject, &ProfilerOptions::default())?;
+/// let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default())?;
 /// {
 ///     let _range = opscope_trace::range("decode");
 ///     // Here the engine runs the model, with the profiler as its instrument.
@@ -105,22 +105,22 @@ impl Profiler {
     ///
     /// # Errors
     /// When the directory exists, a file cannot be written, or there is no memory or thread for records.
-    pub fn create(directory: &Path, subject: &Subject, options: &ProfilerOptions) -> Result<Self, ProfileError> {
-        let (writer, records) = RecordingWriter::create(directory, manifest(subject, options))?;
-        Self::begin(writer, records, subject, options).inspect_err(|_| remove(directory))
+    pub fn create(directory: &Path, info: &RecordingInfo, options: &ProfilerOptions) -> Result<Self, ProfileError> {
+        let (writer, records) = RecordingWriter::create(directory, manifest(info, options))?;
+        Self::begin(writer, records, info, options).inspect_err(|_| remove(directory))
     }
 
     fn begin(
         writer: RecordingWriter,
         records: Records,
-        subject: &Subject,
+        info: &RecordingInfo,
         options: &ProfilerOptions,
     ) -> Result<Self, ProfileError> {
         let records = Arc::new(Mutex::new(records));
         let refused = |error: TraceError| ProfileError::Trace(error.to_string());
         let buffer = buffer(options, Arc::clone(&records)).map_err(refused)?;
         let mut known = Known::default();
-        known.graph(&subject.graph, &writer);
+        known.graph(&info.graph, &writer);
         let sampler = Sampler::start(options, &buffer)?;
         let user = user_context(&buffer).map_err(refused)?;
         Ok(Self {
@@ -383,8 +383,8 @@ fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buf
     Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))
 }
 
-fn manifest(subject: &Subject, options: &ProfilerOptions) -> Manifest {
-    let source = &subject.graph.source;
+fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
+    let source = &info.graph.source;
     Manifest {
         schema: SCHEMA.to_owned(),
         complete: false,
@@ -393,15 +393,15 @@ fn manifest(subject: &Subject, options: &ProfilerOptions) -> Manifest {
         model: ModelInfo {
             path: source.path.display().to_string(),
             xxh3: format!("{:016x}", source.xxh3),
-            graph: subject.graph.name.clone(),
+            graph: info.graph.name.clone(),
             producer: source.producer.clone(),
         },
         engine: EngineInfo {
-            name: subject.engine.clone(),
-            version: subject.engine_version.clone(),
-            fidelity: subject.fidelity.to_string(),
-            threads: subject.engine_threads,
-            concurrent_runs: subject.concurrent_runs,
+            name: info.engine.clone(),
+            version: info.engine_version.clone(),
+            fidelity: info.fidelity,
+            threads: info.engine_threads,
+            concurrent_runs: info.concurrent_runs,
         },
         host: HostInfo::current(),
         process: ProcessInfo::current(),

@@ -125,7 +125,7 @@ fn each_switch_turns_off_its_records_and_no_others() {
 fn a_directory_that_exists_is_left_as_it_is() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     fs::write(root.path().join("mine"), "text").expect("the disk has room");
-    let refused = Profiler::create(root.path(), &paper.subject(), &ProfilerOptions::default()).err();
+    let refused = Profiler::create(root.path(), &paper.recording_info(), &ProfilerOptions::default()).err();
     assert!(matches!(refused, Some(ProfileError::Exists(path)) if path == root.path()));
     assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 1);
 }
@@ -134,7 +134,7 @@ fn a_directory_that_exists_is_left_as_it_is() {
 fn a_profiler_that_cannot_begin_leaves_nothing() {
     let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
     let options = ProfilerOptions { buffer_size: Bytes::new(0), ..ProfilerOptions::default() };
-    let refused = Profiler::create(&root.path().join("recording"), &paper.subject(), &options).err();
+    let refused = Profiler::create(&root.path().join("recording"), &paper.recording_info(), &options).err();
     assert!(matches!(refused, Some(ProfileError::Trace(_))), "{refused:?}");
     assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 0);
 }

@@ -100,11 +100,6 @@ impl DType {
         TABLE.iter().find(|row| row.onnx == code).map(|row| row.dtype)
     }
 
-    /// The code of ONNX's `TensorProto.DataType`.
-    pub fn onnx_code(self) -> i32 {
-        self.row().onnx
-    }
-
     /// The name, as in `float32`, `int64`, `bool`.
     pub fn name(self) -> &'static str {
         self.row().name

@@ -79,7 +79,7 @@ impl Control {
             model: id,
             name: graph.name.as_str().into(),
             path: graph.source.path.to_string_lossy().into(),
-            fidelity: fidelity.to_string().into(),
+            fidelity,
             operators: graph.operators.len() as u32,
         };
         self.models.push(Model {
@@ -272,7 +272,7 @@ impl Control {
                 model: model.id,
                 name: graph.name.clone(),
                 path: graph.source.path.display().to_string(),
-                fidelity: model.fidelity.to_string(),
+                fidelity: model.fidelity,
                 operators: graph.operators.len() as u32,
             })
         });

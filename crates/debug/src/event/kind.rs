@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use opscope_model::RunId;
+use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::place::run;
@@ -20,8 +20,8 @@ pub enum EventKind {
         name: Arc<str>,
         /// The file.
         path: Arc<str>,
-        /// How faithfully the engine follows the file: `exact` or `optimised`.
-        fidelity: Arc<str>,
+        /// How faithfully the engine follows the file.
+        fidelity: Fidelity,
         /// How many operators it has.
         operators: u32,
     },

@@ -1,9 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
-use std::str::FromStr;
-
 use super::CompareOptions;
-use crate::{DumpError, Io, Mapping, StoredOrigin};
+use crate::{Io, Mapping, StoredOrigin};
 
 /// How tensors are found to belong together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,15 +23,6 @@ impl MatchBy {
             MatchBy::Name => "name",
             MatchBy::Position => "position",
         }
-    }
-}
-
-impl FromStr for MatchBy {
-    type Err = DumpError;
-
-    fn from_str(text: &str) -> Result<Self, DumpError> {
-        let known = Self::ALL.into_iter().find(|way| way.name() == text);
-        known.ok_or_else(|| DumpError::MatchBy(text.into()))
     }
 }
 

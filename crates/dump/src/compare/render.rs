@@ -1,3 +1,5 @@
+use std::fmt;
+
 use opscope_onnx::{cell_text, shown_text};
 use opscope_tensor::{DType, Difference};
 use serde::Serialize;
@@ -16,6 +18,25 @@ pub enum Order {
     Graph,
     /// The worst first.
     Error,
+}
+
+impl Order {
+    /// Both orders.
+    pub const ALL: [Order; 2] = [Order::Graph, Order::Error];
+
+    /// `graph` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Graph => "graph",
+            Order::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl Comparison {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::fresh;
 use crate::DumpError;
-use crate::manifest::{About, MANIFEST, Manifest};
+use crate::manifest::{DumpInfo, MANIFEST, Manifest};
 use crate::stream::outcome::Ending;
 
 /// The manifest of a dump that is being written, in its directory.
@@ -19,13 +19,13 @@ const RESERVED_BYTES: usize = 64 << 10;
 
 impl ManifestFile {
     /// Makes the dump's directory, with a manifest that says that the dump is not complete.
-    pub fn create(root: &Path, about: &About, contents: &str) -> Result<Self, DumpError> {
+    pub fn create(root: &Path, info: &DumpInfo, contents: &str) -> Result<Self, DumpError> {
         let failed = |name: &str, what: &str| {
             let (path, what) = (root.join(name), what.to_owned());
             move |error: io::Error| DumpError::File { path, reason: format!("{what}: {error}") }
         };
         fresh::root(root).map_err(failed("", "the dump's directory could not be made"))?;
-        let file = Self { root: root.to_path_buf(), manifest: Manifest::begun(about, contents) };
+        let file = Self { root: root.to_path_buf(), manifest: Manifest::begun(info, contents) };
         file.write().map_err(failed(MANIFEST, "the manifest could not be written"))?;
         fresh::file(&root.join(RESERVE))
             .and_then(|mut reserve| reserve.write_all(&[0; RESERVED_BYTES]))

@@ -1,11 +1,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use opscope_onnx::shown_text;
+use opscope_onnx::{shown_size, shown_text};
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use serde_json::{Value, json};
 
-use crate::table::text::{bytes, columns, finite, short};
+use crate::table::text::{columns, finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
 /// What a dump contains.
@@ -120,15 +120,14 @@ impl Inspection {
             "{}: {} tensors, {}",
             shown_text(&self.dump.path.to_string_lossy()),
             self.dump.tensors.len(),
-            bytes(size)
+            shown_size(size)
         );
         if let Some(manifest) = &self.dump.manifest {
             let state = if self.dump.is_complete() { "complete" } else { "NOT complete" };
             let (model, engine) = (&manifest.model, &manifest.engine);
             text += &format!(", {state}\nmodel {} ({}), ", shown_text(&model.path), shown_text(&model.xxh3));
-            let said = [&engine.name, &engine.version, &manifest.fidelity].map(|said| shown_text(said));
-            let [name, version, fidelity] = said;
-            text += &format!("{name} {version}, {fidelity} fidelity\n");
+            let [name, version] = [&engine.name, &engine.version].map(|said| shown_text(said));
+            text += &format!("{name} {version}, {} fidelity\n", manifest.fidelity);
             if manifest.missing_count > 0 {
                 text += &format!("{} tensors are missing; the manifest names them\n", manifest.missing_count);
             }
@@ -239,7 +238,7 @@ fn line(tensor: &StoredTensor, details: Result<&Details, &String>) -> Vec<String
         place.io.map_or("", Io::name).into(),
         tensor.dtype.map_or("?", opscope_tensor::DType::name).into(),
         if shape.is_empty() { "-".into() } else { shape.join("x") },
-        bytes(tensor.bytes),
+        shown_size(tensor.bytes),
     ];
     let number = |number: Option<f64>| number.map_or("-".into(), short);
     match (details, &tensor.noted) {

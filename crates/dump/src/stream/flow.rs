@@ -20,7 +20,7 @@ pub struct Flow {
 }
 
 /// What happens to a tensor when the queue is full.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy {
     /// The run waits. If the sink takes nothing for so long, the subscription is given up: a sink that hangs must not
     /// hang the run.
@@ -37,6 +37,23 @@ pub enum Policy {
         /// The directory.
         directory: PathBuf,
     },
+}
+
+impl Policy {
+    /// Every policy: with the default patience, and with the system's directory for temporary files.
+    pub fn all() -> [Self; 3] {
+        let block = Self::Block { patience: Flow::DEFAULT_PATIENCE };
+        [block, Self::Drop, Self::Spill { directory: std::env::temp_dir() }]
+    }
+
+    /// `block`, `drop` or `spill`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Block { .. } => "block",
+            Self::Drop => "drop",
+            Self::Spill { .. } => "spill",
+        }
+    }
 }
 
 impl Flow {

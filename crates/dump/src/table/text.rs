@@ -90,19 +90,6 @@ pub(crate) fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// A count of bytes with its unit.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
-    let mut size = bytes as f64 / 1024.0;
-    for unit in units {
-        if size < 1024.0 || unit == "TiB" {
-            return if bytes < 1024 { format!("{bytes} B") } else { format!("{} {unit}", short(size)) };
-        }
-        size /= 1024.0;
-    }
-    unreachable!("the last unit takes every size")
-}
-
 fn clipped(cell: &str, width: usize) -> String {
     let letters: Vec<char> = cell.chars().collect();
     if letters.len() <= width {

@@ -13,18 +13,6 @@ pub(crate) fn of_this_process() -> u64 {
     kibibytes("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
 
-/// A size for a message.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut amount = bytes as f64;
-    let mut unit = 0;
-    while amount >= 1024.0 && unit + 1 < UNITS.len() {
-        amount /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} bytes") } else { format!("{amount:.1} {}", UNITS[unit]) }
-}
-
 /// The bytes of a line such as `MemTotal:  24576 kB`.
 fn kibibytes(file: &str, field: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, LoadBudget};
-use opscope_onnx::{Dim, Graph, Producer, Value};
+use opscope_onnx::{Dim, Graph, Producer, Value, shown_size};
 use opscope_tensor::Tensor;
 use tract_onnx::tract_core::internal::TractResult;
 
@@ -187,7 +187,7 @@ impl Budget {
             }
             let taken = memory::of_this_process().saturating_sub(before);
             if taken > self.memory {
-                let (taken, memory) = (memory::size(taken), memory::size(self.memory));
+                let (taken, memory) = (shown_size(taken), shown_size(self.memory));
                 return Err(format!(
                     "it has taken {taken} of memory, and may take {memory}; a load budget of {more} doubles that"
                 ));

@@ -3,7 +3,7 @@ use std::time::Instant;
 use opscope_model::{Action, Dispatch, Interest, RunObserver, Which};
 use opscope_tensor::TensorView;
 
-/// Stops a run between two operators when a moment has passed.
+/// Stops a run between two operators when a deadline has passed.
 pub(super) struct Deadline(pub Option<Instant>);
 
 impl Deadline {

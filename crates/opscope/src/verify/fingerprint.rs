@@ -2,12 +2,12 @@ use opscope_tensor::{DType, TensorView};
 
 use super::steps::Steps;
 
-/// A few numbers by which two tensors are told apart without keeping them: some that do not depend on the order of the
-/// elements, and one that does.
+/// A few numbers that distinguish tensors without keeping them: some do not depend on the order of the elements, and one
+/// does.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fingerprint {
     elements: usize,
-    /// Elements that are NaN or infinite. They count for nothing else.
+    /// Elements that are NaN or infinite. The other numbers leave them out.
     not_finite: usize,
     sum: f64,
     absolutes: f64,
@@ -15,13 +15,13 @@ pub(super) struct Fingerprint {
     cubes: f64,
     least: f64,
     greatest: f64,
-    /// The sum of the elements, each times a weight that belongs to its place.
+    /// The sum of the elements, each times a weight for its index.
     projection: f64,
     dtype: DType,
 }
 
 impl Fingerprint {
-    /// None for tensors without bytes, and for types that are no real numbers.
+    /// Returns `None` for tensors without bytes, and for types that are not real numbers.
     pub fn of(tensor: &TensorView<'_>) -> Option<Self> {
         let bytes = tensor.bytes()?;
         let mut found = Self {
@@ -72,28 +72,29 @@ impl Fingerprint {
         self.greatest
     }
 
-    /// Whether the elements are integers of 8 bits.
+    /// Returns whether the elements are integers of 8 bits.
     pub fn has_8_bits(&self) -> bool {
         matches!(self.dtype, DType::I8 | DType::U8)
     }
 
-    /// How far two computations of the same tensor may be apart, as a share of its elements.
+    /// The largest difference between two computations of the same tensor, as a share of its elements.
     fn rounding(&self) -> f64 {
         if self.dtype == DType::F16 { 1e-2 } else { 1e-4 }
     }
 
-    /// Whether the elements differ from each other, and by more than their steps.
-    pub fn is_telling(&self, steps: Steps) -> bool {
+    /// Returns whether the elements differ from each other by more than their steps. Tensors of equal elements cannot be
+    /// distinguished.
+    pub fn is_distinctive(&self, steps: Steps) -> bool {
         let finite = (self.elements - self.not_finite) as f64;
         let variance = self.squares / finite - (self.sum / finite).powi(2);
         self.greatest - self.least > self.rounding() * self.greatest.abs().max(self.least.abs())
             && (steps == Steps::NONE || variance > 100.0 * steps.share * steps.size.powi(2))
     }
 
-    /// Whether another tensor has the same elements, of which some may be a step off, and then whether they are in the same
-    /// order.
+    /// Returns whether the elements are in the same order as another tensor's, or `None` if they are not the same elements.
+    /// Some elements may differ by a step.
     pub fn matches(&self, other: &Self, steps: Steps) -> Option<bool> {
-        if (self.elements, self.not_finite) != (other.elements, other.not_finite) || !self.is_telling(steps) {
+        if (self.elements, self.not_finite) != (other.elements, other.not_finite) || !self.is_distinctive(steps) {
             return None;
         }
         let share = self.rounding().max(other.rounding());
@@ -102,21 +103,21 @@ impl Fingerprint {
         let step = steps.size;
         let many = (steps.share * self.elements as f64).max(1.0);
         let reach = largest + step;
-        // One element may be further off than the sums over all: a logarithm of almost nothing makes much of a rounding.
+        // One element may differ by more than the sums: a logarithm of a number near 0 enlarges a rounding error.
         let is_same = near(self.least, other.least, 10.0 * largest, step)
             && near(self.greatest, other.greatest, 10.0 * largest, step)
             && near(self.sum, other.sum, self.absolutes, many * step)
             && near(self.absolutes, other.absolutes, self.absolutes, many * step)
             && near(self.squares, other.squares, 2.0 * self.squares, many * step * 2.0 * reach)
             && near(self.cubes, other.cubes, 3.0 * self.squares * largest, many * step * 3.0 * reach * reach);
-        // The weights know nothing of the steps: their sum grows with the root of how many there are.
+        // The weights do not depend on the steps: the sum of n steps grows with the square root of n.
         is_same.then(|| near(self.projection, other.projection, 10.0 * self.squares.sqrt(), 3.0 * step * many.sqrt()))
     }
 }
 
-/// A number from -1 to 1 that belongs to a place: the finaliser of SplitMix64.
-fn weight(place: u64) -> f64 {
-    let mut bits = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// The weight of an index, from -1 to 1: the finaliser of SplitMix64.
+fn weight(index: u64) -> f64 {
+    let mut bits = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^= bits >> 31;
@@ -131,7 +132,7 @@ mod tests {
 
     const STEPS: Steps = Steps { size: 1.0, share: 0.05 };
 
-    /// The fingerprint of 4096 random integers of 8 bits, after something was done to them.
+    /// The fingerprint of 4096 random integers of 8 bits, after a change.
     fn looks(change: impl FnOnce(&mut Vec<i8>)) -> Fingerprint {
         let mut random = fastrand::Rng::with_seed(1);
         let mut elements: Vec<i8> = (0..4096).map(|_| random.i8(-100..100)).collect();
@@ -140,7 +141,7 @@ mod tests {
         Fingerprint::of(&Tensor::new(DType::I8, vec![elements.len()], bytes).unwrap().view()).unwrap()
     }
 
-    /// Every thirtieth element is off by so much, up and down in turn.
+    /// The fingerprint with every thirtieth element changed by `by`, up and down in turn.
     fn few_off(by: i8) -> Fingerprint {
         looks(|elements| {
             let few = elements.iter_mut().step_by(30).enumerate();
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn few_elements_that_are_a_step_off_count_as_the_same_only_where_there_are_steps() {
+    fn few_elements_that_differ_by_a_step_count_as_the_same_only_with_steps() {
         let right = looks(|_| ());
         assert_eq!(right.matches(&right, Steps::NONE), Some(true));
         assert_ne!(few_off(1).matches(&right, Steps::NONE), Some(true));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_are_further_off_or_in_another_order_are_not_the_same_with_steps_either() {
+    fn elements_that_differ_by_more_or_in_their_order_are_not_the_same_with_steps_either() {
         let right = looks(|_| ());
         assert_eq!(few_off(20).matches(&right, STEPS), None);
         let all_up = looks(|elements| elements.iter_mut().for_each(|element| *element += 1));
@@ -166,10 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_differ_by_no_more_than_steps_tell_nothing() {
+    fn elements_that_differ_by_no_more_than_steps_are_not_distinctive() {
         let narrow = looks(|elements| elements.iter_mut().for_each(|element| *element = element.signum()));
-        assert!(narrow.is_telling(Steps::NONE));
-        assert!(!narrow.is_telling(STEPS));
-        assert!(looks(|_| ()).is_telling(STEPS));
+        assert!(narrow.is_distinctive(Steps::NONE));
+        assert!(!narrow.is_distinctive(STEPS));
+        assert!(looks(|_| ()).is_distinctive(STEPS));
     }
 }

@@ -162,7 +162,7 @@ impl Collector<'_> {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
             engine: manifest.engine.name.clone(),
-            fidelity: manifest.engine.fidelity.clone(),
+            fidelity: manifest.engine.fidelity,
             complete: self.recording.is_complete(),
             runs: self.counts,
             run,

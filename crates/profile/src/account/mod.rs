@@ -8,6 +8,7 @@ pub(crate) mod spread;
 pub(crate) mod table;
 mod text;
 
+use opscope_model::Fidelity;
 use serde::Serialize;
 
 /// What this version gives.
@@ -24,7 +25,7 @@ pub struct Account {
     /// The engine's name.
     pub engine: String,
     /// `optimised` or `exact`.
-    pub fidelity: String,
+    pub fidelity: Fidelity,
     /// Whether the recording is complete.
     pub complete: bool,
     /// Which runs count.

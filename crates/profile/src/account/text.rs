@@ -32,7 +32,7 @@ impl Account {
         let excluded = excluded.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let excluded = excluded.collect::<Vec<_>>().join(", ");
         let runs = if counts.measured == 1 { "run" } else { "runs" };
-        let _ = write!(text, "Time of a run ({} {runs}, {})", counts.measured, shown(&self.fidelity));
+        let _ = write!(text, "Time of a run ({} {runs}, {})", counts.measured, self.fidelity);
         let _ = if excluded.is_empty() { writeln!(text) } else { writeln!(text, "; excluded: {excluded}") };
         if counts.measured == 0 {
             text.push_str("There is no whole run to account for.\n");

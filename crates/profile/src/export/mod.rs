@@ -44,6 +44,15 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 3] = [Self::Perfetto, Self::Chrome, Self::Csv];
 
+    /// `perfetto`, `chrome` or `csv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Csv => "csv",
+        }
+    }
+
     fn files(self) -> &'static [(&'static str, Writer)] {
         match self {
             Self::Perfetto => &[("timeline.pftrace", perfetto::write)],

@@ -3,6 +3,7 @@ use std::fs;
 use std::path::Path;
 
 use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
+use opscope_model::Fidelity;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
@@ -63,8 +64,8 @@ pub struct EngineInfo {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// `optimised` or `exact`.
-    pub fidelity: String,
+    /// How faithfully the file was followed.
+    pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: usize,
     /// Runs at the same time.

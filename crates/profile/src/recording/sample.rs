@@ -166,7 +166,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         engine: EngineInfo {
             name: "paper".to_owned(),
             version: "0.1".to_owned(),
-            fidelity: "optimised".to_owned(),
+            fidelity: Fidelity::Optimised,
             threads: 1,
             concurrent_runs: 1,
         },

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::{Attribution, EngineError, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, TensorType};
 use opscope_onnx::{Graph, Operator, OperatorId, Source};
-use opscope_profile::{Profiler, ProfilerOptions, Recording, Subject};
+use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
 use opscope_tensor::DType;
 
 pub struct Paper {
@@ -62,8 +62,8 @@ impl Paper {
         [kernel(0, "a"), kernel(1, "b")].into()
     }
 
-    pub fn subject(&self) -> Subject {
-        Subject {
+    pub fn recording_info(&self) -> RecordingInfo {
+        RecordingInfo {
             graph: Arc::clone(&self.graph),
             engine: "paper".to_owned(),
             engine_version: "1".to_owned(),
@@ -74,7 +74,7 @@ impl Paper {
     }
 
     pub fn profiler(&self, directory: &Path, options: &ProfilerOptions) -> Profiler {
-        Profiler::create(directory, &self.subject(), options).expect("a new directory")
+        Profiler::create(directory, &self.recording_info(), options).expect("a new directory")
     }
 
     /// Runs once, with the clock's own times.

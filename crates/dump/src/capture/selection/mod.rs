@@ -68,7 +68,7 @@ pub struct BlacklistEntry {
 }
 
 /// A tensor's place at an operator: `input0`, `output1`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The side.
     pub io: Io,
@@ -143,7 +143,19 @@ impl Selection {
 }
 
 impl IoSelection {
-    /// Whether a side is meant.
+    /// Every choice of sides.
+    pub const ALL: [IoSelection; 3] = [IoSelection::Inputs, IoSelection::Outputs, IoSelection::All];
+
+    /// `inputs`, `outputs` or `all`.
+    pub fn name(self) -> &'static str {
+        match self {
+            IoSelection::Inputs => "inputs",
+            IoSelection::Outputs => "outputs",
+            IoSelection::All => "all",
+        }
+    }
+
+    /// Returns whether this side is selected.
     pub fn contains(self, io: Io) -> bool {
         match self {
             IoSelection::Inputs => io == Io::Input,

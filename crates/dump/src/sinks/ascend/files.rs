@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
-use crate::manifest::About;
+use crate::manifest::DumpInfo;
 use crate::sinks::fresh;
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
@@ -26,8 +26,8 @@ impl DirectoryTarget {
     ///
     /// # Errors
     /// When it exists or cannot be made.
-    pub fn create(root: &Path, about: &About) -> Result<Self, DumpError> {
-        let manifest = ManifestFile::create(root, about, "ascend")?;
+    pub fn create(root: &Path, info: &DumpInfo) -> Result<Self, DumpError> {
+        let manifest = ManifestFile::create(root, info, "ascend")?;
         Ok(Self { root: root.to_path_buf(), manifest, tables: HashSet::new(), open: None })
     }
 

@@ -12,7 +12,7 @@ use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
 use super::fresh;
 use crate::index::{INDEX, IndexLine, State};
-use crate::manifest::{About, RawEntry};
+use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
@@ -66,12 +66,12 @@ impl DirectorySink {
     ///
     /// # Errors
     /// When the directory exists, or cannot be made or written.
-    pub fn create(root: &Path, contents: Contents, about: &About) -> Result<Self, DumpError> {
+    pub fn create(root: &Path, contents: Contents, info: &DumpInfo) -> Result<Self, DumpError> {
         let name = match contents {
             Contents::Tensors => "tensors",
             Contents::Statistics => "statistics",
         };
-        let manifest = ManifestFile::create(root, about, name)?;
+        let manifest = ManifestFile::create(root, info, name)?;
         let index = root.join(INDEX);
         let index = fresh::file(&index).map_err(|error| DumpError::File {
             path: index,
@@ -80,7 +80,7 @@ impl DirectorySink {
         Ok(Self {
             root: root.to_path_buf(),
             contents,
-            model: about.model.xxh3.clone(),
+            model: info.model.xxh3.clone(),
             manifest,
             index,
             made: String::new(),
