@@ -10,7 +10,7 @@
 //! # use std::{path::Path, sync::Arc};
 //! # use opscope_dump::*;
 //! # use opscope_model::*;
-//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn Resident) -> Result<(), Box<dyn std::error::Error>> {
+//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn DeviceTensors) -> Result<(), Box<dyn std::error::Error>> {
 //! let graph = model.graph();
 //! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
 //! selection.check(graph, u64::MAX).map_err(|problems| problems[0].to_string())?;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use opscope_model::Resident;
+use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
 use tract_onnx::prelude::{DatumType, IntoTValue, TDim, TValue, TVec, TypedFact};
 use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail, tvec};
@@ -10,7 +10,7 @@ use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail,
 /// Tensors that tract holds.
 pub(crate) struct TractTensors(pub TVec<TValue>);
 
-impl Resident for TractTensors {
+impl DeviceTensors for TractTensors {
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -111,7 +111,7 @@ pub trait Plan: Send + Sync {
     ///
     /// # Errors
     /// When they do not fit the plan.
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError>;
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError>;
 
     /// Runs once, on the calling thread. May be called from several threads at once.
     ///
@@ -120,13 +120,13 @@ pub trait Plan: Send + Sync {
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError>;
+    ) -> Result<Box<dyn DeviceTensors>, EngineError>;
 }
 
-/// Tensors where an engine computes.
-pub trait Resident: Send + Sync {
+/// Tensors in the memory in which an engine computes.
+pub trait DeviceTensors: Send + Sync {
     /// How many.
     fn len(&self) -> usize;
 

@@ -21,7 +21,7 @@ mod observer;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
 pub use capabilities::Capabilities;
-pub use engine::{Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm, Resident};
+pub use engine::{DeviceTensors, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};

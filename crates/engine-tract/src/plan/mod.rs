@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunMemory, RunObserver,
+    DeviceTensors, EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, RunId, RunMemory, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -230,7 +230,7 @@ impl Plan for TractPlan {
         Ok(())
     }
 
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let names = || self.graph.inputs.iter().map(|&input| self.graph.value(input).name.clone()).collect::<Vec<_>>();
         if inputs.len() != self.inputs.len() {
             return Err(EngineError::InputCount {
@@ -261,9 +261,9 @@ impl Plan for TractPlan {
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let Some(TractTensors(inputs)) = inputs.as_any().downcast_ref() else {
             return Err(EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() });
         };
@@ -296,6 +296,6 @@ impl Plan for TractPlan {
             }
         };
         observer.finished(outcome.as_ref().map(|_| (start, end)));
-        outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn Resident>)
+        outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn DeviceTensors>)
     }
 }
