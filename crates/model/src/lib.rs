@@ -28,5 +28,6 @@ pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;
 pub use memory::RunMemory;
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver, Which,
+    Action, Dispatch, Instrument, Interest, KernelSet, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
+    RunObserver,
 };

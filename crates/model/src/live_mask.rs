@@ -37,13 +37,13 @@ impl LiveMask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interest, Which};
+    use crate::{Interest, KernelSet};
     use std::sync::Arc;
 
     #[test]
     fn a_live_mask_is_obeyed_as_it_stands_and_is_never_nothing() {
         let mask = Arc::new(LiveMask::new(3));
-        let which = Which::Live(Arc::clone(&mask));
+        let which = KernelSet::Live(Arc::clone(&mask));
         let wanted = || (0..5).map(|index| which.contains(KernelId::new(index))).collect::<Vec<_>>();
         assert_eq!(wanted(), [false; 5]);
         mask.set(KernelId::new(1), true);

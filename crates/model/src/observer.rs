@@ -64,31 +64,31 @@ pub trait RunObserver: Sync {
 #[derive(Debug, Clone, Default)]
 pub struct Interest {
     /// [`RunObserver::before`], with the inputs.
-    pub before: Which,
+    pub before: KernelSet,
     /// [`RunObserver::after`], with the outputs.
-    pub after: Which,
+    pub after: KernelSet,
     /// Kernels whose inputs are kept until `after`, where [`Dispatch::inputs`] are their views. Costs no copy, but the
     /// engine cannot compute in place then. Asked when [`before`](RunObserver::before) has returned, which may have
     /// switched it on.
-    pub keep_inputs: Which,
+    pub keep_inputs: KernelSet,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
 }
 
 /// Some of the kernels.
 #[derive(Debug, Clone, Default)]
-pub enum Which {
+pub enum KernelSet {
     /// None.
     #[default]
-    None,
+    Empty,
     /// All.
     All,
     /// Those for which the mask, indexed by [`KernelId`], holds `true`.
-    Some(Arc<[bool]>),
+    Mask(Arc<[bool]>),
     /// Those that the mask holds at the moment: asked at every dispatch, and may change while the run goes on.
     Live(Arc<LiveMask>),
     /// Those of either.
-    Either(Arc<[Which; 2]>),
+    Union(Arc<[KernelSet; 2]>),
 }
 
 /// One execution of a kernel.
@@ -159,36 +159,36 @@ impl RunObserver for NoObserver {
     }
 }
 
-impl Which {
+impl KernelSet {
     /// Whether this kernel is one of them.
     #[inline]
     pub fn contains(&self, kernel: KernelId) -> bool {
         match self {
-            Which::None => false,
-            Which::All => true,
-            Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
-            Which::Live(mask) => mask.contains(kernel),
-            Which::Either(both) => Self::either(both, kernel),
+            KernelSet::Empty => false,
+            KernelSet::All => true,
+            KernelSet::Mask(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
+            KernelSet::Live(mask) => mask.contains(kernel),
+            KernelSet::Union(both) => Self::union_contains(both, kernel),
         }
     }
 
     /// Apart, so that the rest is no recursion and can stand where it is asked.
     #[inline(never)]
-    fn either(both: &[Which; 2], kernel: KernelId) -> bool {
-        both.iter().any(|which| which.contains(kernel))
+    fn union_contains(both: &[KernelSet; 2], kernel: KernelId) -> bool {
+        both.iter().any(|set| set.contains(kernel))
     }
 
     /// Whether there are none, and never will be.
     pub fn is_empty(&self) -> bool {
-        matches!(self, Which::None)
+        matches!(self, KernelSet::Empty)
     }
 
     /// These and those.
-    pub fn or(self, others: Which) -> Which {
-        match (self, others) {
-            (Which::None, which) | (which, Which::None) => which,
-            (Which::All, _) | (_, Which::All) => Which::All,
-            (one, other) => Which::Either(Arc::new([one, other])),
+    pub fn union(self, other: KernelSet) -> KernelSet {
+        match (self, other) {
+            (KernelSet::Empty, set) | (set, KernelSet::Empty) => set,
+            (KernelSet::All, _) | (_, KernelSet::All) => KernelSet::All,
+            (one, other) => KernelSet::Union(Arc::new([one, other])),
         }
     }
 }
@@ -200,11 +200,11 @@ impl Interest {
     }
 
     /// What either wants.
-    pub fn or(self, other: Interest) -> Interest {
+    pub fn union(self, other: Interest) -> Interest {
         Interest {
-            before: self.before.or(other.before),
-            after: self.after.or(other.after),
-            keep_inputs: self.keep_inputs.or(other.keep_inputs),
+            before: self.before.union(other.before),
+            after: self.after.union(other.after),
+            keep_inputs: self.keep_inputs.union(other.keep_inputs),
             times: self.times || other.times,
         }
     }

@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver, Which};
+use opscope_model::{
+    Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
+};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -135,7 +137,7 @@ impl RunObserver for Observer {
             return Interest::default();
         }
         // All of them, because a run that breaks off says where it was.
-        Interest { before: Which::All, after: Which::All, ..Interest::default() }
+        Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
