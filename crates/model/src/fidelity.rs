@@ -1,9 +1,9 @@
-/// How faithfully the file is followed.
+/// How faithfully an engine follows the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fidelity {
-    /// Fused and fast: what is timed.
+    /// Operators are fused and rewritten. This is what is timed.
     Optimised,
-    /// Every operator is executed as it stands in the file: what dumps, comparisons and breakpoints use. Several times
-    /// slower, so its times are never the model's.
+    /// Every operator is executed as the file has it. This is what dumps, comparisons and breakpoints use. It is
+    /// several times slower, so its times are never reported as the model's.
     Exact,
 }
