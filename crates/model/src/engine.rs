@@ -28,7 +28,8 @@ pub trait Engine: Send + Sync {
 
     /// Loads a graph.
     ///
-    /// # Errors Returns an error if the engine lacks an operator, cannot load the graph, or exceeds the budget.
+    /// # Errors
+    /// Returns an error if the engine lacks an operator, cannot load the graph, or exceeds the budget.
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError>;
 }
 
@@ -79,7 +80,8 @@ pub trait Model: Send + Sync {
     /// The values matter only where the engine must know them beforehand (a small integer input that is a shape or an
     /// axis). Such a plan runs only with those values.
     ///
-    /// # Errors Returns an error if the inputs do not fit the graph, or if the engine cannot run it.
+    /// # Errors
+    /// Returns an error if the inputs do not fit the graph, or if the engine cannot run it.
     fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError>;
 }
 
@@ -103,17 +105,20 @@ pub trait Plan: Send + Sync {
     /// does not depend on the data of any input. Initializers are not included. There are none unless the fidelity is
     /// exact.
     ///
-    /// # Errors Returns the first error of `visit`.
+    /// # Errors
+    /// Returns the first error of `visit`.
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> std::io::Result<()>) -> std::io::Result<()>;
 
     /// Copies inputs into the engine's memory.
     ///
-    /// # Errors Returns an error if the inputs do not fit the plan.
+    /// # Errors
+    /// Returns an error if the inputs do not fit the plan.
     fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError>;
 
     /// Runs once, on the calling thread. May be called from several threads at once.
     ///
-    /// # Errors Returns an error if the engine fails or panics, or if the observer stopped the run.
+    /// # Errors
+    /// Returns an error if the engine fails or panics, or if the observer stopped the run.
     fn run(
         &self,
         run: RunId,
