@@ -24,8 +24,8 @@ impl DeviceTensors for TractTensors {
     }
 }
 
-/// The element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX. None for
-/// tract's own types, such as packed matrices.
+/// Returns the element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX.
+/// `None` for tract's own types, such as packed matrices.
 pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     Some(match datum {
         DatumType::Bool => DType::Bool,
@@ -45,7 +45,7 @@ pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     })
 }
 
-/// tract's name of an element type; none where it has no such type.
+/// tract's name of an element type; `None` where it has no such type.
 pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     Some(match dtype {
         DType::Bool => DatumType::Bool,
@@ -64,7 +64,7 @@ pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     })
 }
 
-/// A view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
+/// Returns a view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
 pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
     let shape = tensor.shape();
     let Some(dtype) = dtype(tensor.datum_type()) else {
@@ -86,7 +86,7 @@ pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
     }
 }
 
-/// A copy for tract.
+/// Returns a copy for tract.
 pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     let Some(datum) = datum_type(tensor.dtype()) else {
         bail!("tract has no {}", tensor.dtype());
@@ -96,7 +96,7 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     Ok(imported.into_tvalue())
 }
 
-/// A copy for tract in the place of a tensor of its own. `what` it is, is for the message.
+/// Returns a copy for tract in the place of a tensor of its own. `what` it is, is for the message.
 pub(crate) fn import_as(tensor: &Tensor, fact: &TypedFact, what: &str) -> TractResult<TValue> {
     let imported = import(tensor)?;
     if imported.datum_type() == fact.datum_type && fact.exotic_fact.is_none() {

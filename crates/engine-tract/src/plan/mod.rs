@@ -142,7 +142,7 @@ impl TractPlan {
         &self.outlets
     }
 
-    /// The nodes in order of execution.
+    /// Returns the nodes in order of execution.
     pub(crate) fn order(&self) -> &[usize] {
         self.plan.order_without_consts()
     }
@@ -152,7 +152,7 @@ impl TractPlan {
         &self.flushed
     }
 
-    /// Where a node gets its inputs from.
+    /// Returns where a node gets its inputs from.
     pub(crate) fn sources(&self, node: usize) -> &[OutletId] {
         &self.model().node(node).inputs
     }
@@ -161,12 +161,12 @@ impl TractPlan {
         self.kernel_of[node]
     }
 
-    /// The kernel that a node is; none for inputs.
+    /// Returns the kernel that a node is; `None` for inputs.
     pub(crate) fn kernel_at(&self, node: usize) -> Option<&Kernel> {
         self.kernels.get(self.kernel_of[node].index())
     }
 
-    /// Whether no shape depends on what a run computes.
+    /// Returns whether no shape depends on what a run computes.
     pub(crate) fn shapes_are_known(&self) -> bool {
         self.shapes_are_known
     }
@@ -197,7 +197,7 @@ impl TractPlan {
         EngineError::Run { node: self.operator_at(last).or(node), reason }
     }
 
-    /// The name of the operator that a node of tract's counts for.
+    /// Returns the name of the operator that a node of tract's counts for.
     fn operator_at(&self, node: usize) -> Option<String> {
         let kernel = self.kernels.get(self.kernel_of.get(node)?.index())?;
         Some(self.graph.operator(kernel.operator()).name.clone())

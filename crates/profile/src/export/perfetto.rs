@@ -262,7 +262,7 @@ impl<'a> Trace<'a> {
         self.event(sample.at, event::COUNTER, uuid, &fields)
     }
 
-    /// A range lies on its thread's track; one that crosses another there has a track of its own.
+    /// Returns a range lies on its thread's track; one that crosses another there has a track of its own.
     fn marker(&mut self, marker: &MarkerFact) -> io::Result<()> {
         let fields = self.title("marker", &self.recording.marker_name(marker.name))?;
         if !marker.is_range {
@@ -297,7 +297,7 @@ impl<'a> Trace<'a> {
         Ok(uuid)
     }
 
-    /// A track of its own, because what it shows overlaps with runs.
+    /// Returns a track of its own, because what it shows overlaps with runs.
     fn side_track(&mut self, uuid: u64, tid: u32, what: &str) -> io::Result<u64> {
         if self.tracks.insert(uuid) {
             let mut descriptor = Message::default();
@@ -331,7 +331,7 @@ impl<'a> Trace<'a> {
         Ok(note)
     }
 
-    /// The number of a text, which is written before it is first used.
+    /// Returns the number of a text, which is written before it is first used.
     fn text(&mut self, table: u64, text: &str) -> io::Result<u64> {
         let next = self.texts.len() as u64 + 1;
         if let Some(known) = self.texts.get(&(table, text.to_owned())) {
@@ -360,7 +360,7 @@ impl<'a> Trace<'a> {
         self.event_at(self.calibration.timestamp(at).as_nanos(), kind, track, fields)
     }
 
-    /// An event at a moment in nanoseconds since boot.
+    /// Returns an event at a moment in nanoseconds since boot.
     fn event_at(&mut self, at: u64, kind: u64, track: u64, fields: &Message) -> io::Result<()> {
         let mut event = Message::default();
         event.uint(event::TYPE, kind).uint(event::TRACK_UUID, track).append(fields);

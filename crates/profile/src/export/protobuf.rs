@@ -11,14 +11,14 @@ const FIXED_64: u64 = 1;
 const LENGTH_DELIMITED: u64 = 2;
 
 impl Message {
-    /// An unsigned number, an enumerator or a boolean.
+    /// Returns an unsigned number, an enumerator or a boolean.
     pub(crate) fn uint(&mut self, field: u64, value: u64) -> &mut Self {
         self.key(field, VARINT);
         self.varint(value);
         self
     }
 
-    /// A double.
+    /// Returns a double.
     pub(crate) fn double(&mut self, field: u64, value: f64) -> &mut Self {
         self.key(field, FIXED_64);
         self.bytes.extend_from_slice(&value.to_le_bytes());
@@ -34,18 +34,18 @@ impl Message {
         self
     }
 
-    /// A message.
+    /// Returns a message.
     pub(crate) fn message(&mut self, field: u64, value: &Message) -> &mut Self {
         self.text(field, &value.bytes)
     }
 
-    /// The fields of another message, as if they were written here.
+    /// Returns the fields of another message, as if they were written here.
     pub(crate) fn append(&mut self, fields: &Message) -> &mut Self {
         self.bytes.extend_from_slice(&fields.bytes);
         self
     }
 
-    /// The encoded fields.
+    /// Returns the encoded fields.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
