@@ -62,7 +62,7 @@ fn a_graph_that_contradicts_itself() {
         ("self_cycle", "takes its own output"),
         ("dangling_input", "'nobody', which nothing computes"),
         ("dangling_output", "nothing computes the output 'y'"),
-        ("duplicate_value", "the value 'a' is made twice"),
+        ("duplicate_value", "the value 'a' has two producers"),
         ("nested", "nested.onnx"),
         ("strange_dtype", "unknown element type 99"),
     ] {

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope_model::{Interest, KernelId, LiveMask, RunId, Which};
+use opscope_model::{Interest, KernelId, KernelSet, LiveMask, RunId};
 use opscope_tensor::Tensor;
 
 use crate::first::Met;
@@ -101,9 +101,9 @@ impl Run {
 
     pub fn interest(&self) -> Interest {
         Interest {
-            before: Which::Live(Arc::clone(&self.masks.before)),
-            after: Which::Live(Arc::clone(&self.masks.after)),
-            keep_inputs: Which::Live(Arc::clone(&self.masks.keep)),
+            before: KernelSet::Live(Arc::clone(&self.masks.before)),
+            after: KernelSet::Live(Arc::clone(&self.masks.after)),
+            keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
             times: false,
         }
     }

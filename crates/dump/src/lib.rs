@@ -1,16 +1,16 @@
-//! Captures the tensors of runs and brings them to where they are wanted.
+//! Captures the tensors of runs and delivers them to sinks.
 //!
-//! A [`Dumper`] is an instrument. Every tensor that a subscription selected becomes a [`Stream`] of [`Piece`]s, which
-//! go to the subscription's [`Sink`]: on the engine's thread, borrowing its memory, or through a queue of bounded
-//! size. What was selected and could not be delivered is [`Missing`], by name.
+//! A [`Dumper`] is an instrument. Every tensor that a subscription selects becomes a [`Stream`] of [`Piece`]s, which go
+//! to the subscription's [`Sink`]: either on the engine's thread, which borrows the engine's memory, or through a
+//! bounded queue. Every tensor that was selected but could not be delivered is listed as a [`Missing`].
 //!
-//! What a program does to get a directory of `.npy` files from some runs:
+//! A program that writes the tensors of some runs to a directory of `.npy` files:
 //!
 //! ```no_run
 //! # use std::{path::Path, sync::Arc};
 //! # use opscope_dump::*;
 //! # use opscope_model::*;
-//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn Resident) -> Result<(), Box<dyn std::error::Error>> {
+//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn DeviceTensors) -> Result<(), Box<dyn std::error::Error>> {
 //! let graph = model.graph();
 //! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
 //! selection.check(graph, u64::MAX).map_err(|problems| problems[0].to_string())?;

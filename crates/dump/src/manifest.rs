@@ -135,7 +135,7 @@ pub struct DumpInfo {
 }
 
 impl DumpInfo {
-    /// A dump of this graph.
+    /// Creates the description of a dump of this graph.
     pub fn new(graph: &Graph, fidelity: Fidelity, engine: &str, engine_version: &str) -> Self {
         let model = ModelEntry {
             path: graph.source.path.display().to_string(),
@@ -147,7 +147,7 @@ impl DumpInfo {
 }
 
 impl Manifest {
-    /// The manifest of a dump that has just begun.
+    /// Returns the manifest of a dump that has just begun.
     pub(crate) fn begun(info: &DumpInfo, contents: &str) -> Self {
         Self {
             schema: SCHEMA.into(),
@@ -186,7 +186,7 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// What the runs were given, as far as that is known, by the numbers of the runs.
+    /// Returns what the runs were given, as far as that is known, by the numbers of the runs.
     pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
     }

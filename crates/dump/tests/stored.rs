@@ -77,7 +77,7 @@ fn a_directory_without_a_dump_is_said_to_have_none() {
     assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("no dump here"));
     assert!(StoredDump::open(&dir.path().join("nothing")).is_err());
     std::fs::write(dir.path().join("x.npy"), "not npy").unwrap();
-    assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("no npy file"));
+    assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("not an npy file"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl<'a> Chain<'a> {
 
 impl RunObserver for Chain<'_> {
     fn interest(&self) -> Interest {
-        self.links.iter().fold(Interest::default(), |united, link| united.or(link.interest.clone()))
+        self.links.iter().fold(Interest::default(), |united, link| united.union(link.interest.clone()))
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {

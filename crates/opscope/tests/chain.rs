@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use opscope::model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, LiveMask, Plan, RunId, RunObserver, Which,
+    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, KernelSet, LiveMask, Plan, RunId, RunObserver,
 };
 use opscope::tensor::{Tensor, TensorView};
 use opscope::{Chain, Session};
@@ -106,7 +106,7 @@ impl Place {
 }
 
 fn both_sides() -> Interest {
-    Interest { before: Which::All, after: Which::All, ..Interest::default() }
+    Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
 }
 
 const END: usize = u32::MAX as usize;
@@ -117,10 +117,10 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
     let kernels = place.plan.kernels().len();
     let mask = Arc::new(LiveMask::new(kernels));
     mask.set(KernelId::new(1), true);
-    let live = || Which::Live(Arc::clone(&mask));
+    let live = || KernelSet::Live(Arc::clone(&mask));
     let some: Arc<[bool]> = (0..kernels).map(|kernel| kernel == 2).collect();
     let first = Interest { before: live(), after: live(), keep_inputs: live(), times: false };
-    let second = Interest { before: Which::Some(some), times: true, ..Interest::default() };
+    let second = Interest { before: KernelSet::Mask(some), times: true, ..Interest::default() };
     let first = place.scribe("first", first, |dispatch, before| {
         if !before && dispatch.kernel.id.index() == 1 {
             mask.set_all(false);
@@ -141,8 +141,8 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
 #[test]
 fn kept_inputs_reach_only_the_observers_that_asked_for_them() {
     let place = Place::new();
-    let keeps = Interest { after: Which::All, keep_inputs: Which::All, ..Interest::default() };
-    let sees = Interest { after: Which::All, ..Interest::default() };
+    let keeps = Interest { after: KernelSet::All, keep_inputs: KernelSet::All, ..Interest::default() };
+    let sees = Interest { after: KernelSet::All, ..Interest::default() };
     place.run(place.scribe("keeps", keeps, go_on), place.scribe("sees", sees, go_on)).unwrap();
     let kept = |name| place.calls(name).iter().filter(|(what, _)| *what == "kept").count();
     assert_eq!((kept("keeps"), kept("sees")), (place.plan.kernels().len(), 0));

@@ -202,8 +202,9 @@ fn all_masks_go_off(debugger: &Debugger) {
         loop {
             let Interest { before, after, keep_inputs, times } =
                 debugger.observe(&subject.info(RunId(u64::MAX))).interest();
-            let is_on =
-                |which: &opscope::model::Which| subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id));
+            let is_on = |which: &opscope::model::KernelSet| {
+                subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id))
+            };
             if !times && ![&before, &after, &keep_inputs].into_iter().any(is_on) {
                 break;
             }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope::Session;
 use opscope::model::{
-    Capabilities, Engine, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, PlanForm, Resident, RunId,
+    Capabilities, DeviceTensors, Engine, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, PlanForm, RunId,
     RunObserver,
 };
 use opscope::onnx::{Graph, ValueId};
@@ -115,16 +115,16 @@ impl Plan for FaultyPlan {
         self.inner.constants(visit)
     }
 
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         self.inner.upload(inputs)
     }
 
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let outputs = self.inner.run(run, inputs, observer)?;
         let is_first = self.runs.fetch_add(1, Ordering::Relaxed) == 0;
         if self.fault.is_none() || (is_first && self.fault == Some(Fault::Later)) {
@@ -140,7 +140,7 @@ impl Plan for FaultyPlan {
     }
 }
 
-impl Resident for Doubled {
+impl DeviceTensors for Doubled {
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -124,7 +124,8 @@ fn compute(kernel: &Kernel) {
     );
 }
 
-/// The upper end of the 95 % confidence interval of the median: about two deviations of a binomial distribution above it.
+/// Returns the upper end of the 95 % confidence interval of the median: about two deviations of a binomial distribution
+/// above it.
 fn upper_end(mut nanos: Vec<f64>) -> f64 {
     nanos.sort_by(f64::total_cmp);
     let count = nanos.len() as f64;

@@ -92,7 +92,7 @@ impl Default for Switches {
 }
 
 impl Switches {
-    /// The names of all switches.
+    /// Returns the names of all switches.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SWITCHES.iter().map(|(name, _)| *name)
     }
@@ -100,7 +100,7 @@ impl Switches {
     /// Applies `KEY=on` or `KEY=off`. Underscores in the key count as hyphens.
     ///
     /// # Errors
-    /// When the key is no switch or the value is neither on nor off.
+    /// Returns an error if the key is no switch or the value is neither on nor off.
     pub fn apply(&mut self, setting: &str) -> Result<SwitchEffect, ProfileError> {
         let (name, value) = setting.split_once('=').ok_or_else(|| ProfileError::SwitchSyntax(setting.to_owned()))?;
         let name = name.trim().replace('_', "-");
@@ -121,12 +121,12 @@ impl Switches {
         }
     }
 
-    /// Every switch that has an effect, with its state.
+    /// Returns every switch that has an effect, with its state.
     pub fn states(mut self) -> Vec<(&'static str, bool)> {
         SWITCHES.iter().filter_map(|(name, field)| field.map(|field| (*name, *field(&mut self)))).collect()
     }
 
-    /// Whether any counter is sampled.
+    /// Returns whether any counter is sampled.
     pub fn any_counter(&self) -> bool {
         self.machine_memory || self.processors || self.machine || self.process
     }

@@ -104,7 +104,7 @@ impl Profiler {
     /// recording says that it is incomplete.
     ///
     /// # Errors
-    /// When the directory exists, a file cannot be written, or there is no memory or thread for records.
+    /// Returns an error if the directory exists, a file cannot be written, or there is no memory or thread for records.
     pub fn create(directory: &Path, info: &RecordingInfo, options: &ProfilerOptions) -> Result<Self, ProfileError> {
         let (writer, records) = RecordingWriter::create(directory, manifest(info, options))?;
         Self::begin(writer, records, info, options).inspect_err(|_| remove(directory))
@@ -194,7 +194,8 @@ impl Profiler {
     /// dropped instead leaves an incomplete one.
     ///
     /// # Errors
-    /// When the manifest cannot be written. Records that could not be written are no error: the manifest names them.
+    /// Returns an error if the manifest cannot be written. Records that could not be written are no error: the manifest
+    /// names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
         // It is stopped already where all tracing was shut down.
@@ -327,7 +328,7 @@ impl RunObserver for ProfiledRun<'_> {
 }
 
 impl Known {
-    /// The number of a plan; its names are written when it is met first.
+    /// Returns the number of a plan; its names are written when it is met first.
     fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> PlanId {
         // The plan of the last run is the likeliest.
         let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));

@@ -7,8 +7,7 @@ use crate::stream::outcome::Ending;
 use crate::stream::sink::MOST_ATTEMPTS;
 use crate::{Answer, Closed, Missing, Piece, Sink, Stream};
 
-/// Calls a sink, does what it answers and counts what it took. After a stop or a panic it calls it no more, except to
-/// close it.
+/// Calls a sink, follows its answers and counts what it took. After a stop or a panic it only closes the sink.
 pub(crate) struct Driver {
     sink: Box<dyn Sink>,
     ending: Arc<Mutex<Ending>>,
@@ -23,19 +22,19 @@ impl Driver {
         Self { sink, ending, wanted: false, stopped: None, panicked: false }
     }
 
-    /// Why the sink gets nothing more.
+    /// Returns why the sink gets nothing more, or `None` if it still does.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Whether the stream's pieces are wanted.
+    /// Begins a stream. Returns whether its pieces are wanted.
     pub fn begin(&mut self, stream: &Stream) -> bool {
         self.wanted = self.stopped.is_none() && self.ask(|sink| sink.begin(stream));
         self.lose_if_stopped(stream);
         self.wanted
     }
 
-    /// Whether the next piece is wanted.
+    /// Passes on a piece. Returns whether the next one is wanted.
     pub fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> bool {
         if self.wanted {
             self.wanted = self.ask(|sink| sink.piece(stream, piece));
@@ -49,7 +48,7 @@ impl Driver {
         self.wanted
     }
 
-    /// The current stream ends without its last piece.
+    /// Ends the current stream without its last piece.
     pub fn broken(&mut self, stream: &Stream, reason: &str) {
         if std::mem::take(&mut self.wanted) {
             self.lose(stream, reason);
@@ -96,7 +95,7 @@ impl Driver {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner).losses.add(missing);
     }
 
-    /// Calls the sink until it has an answer. Whether that is to go on.
+    /// Calls the sink until its answer is not `Again`. Returns whether the stream continues.
     fn ask(&mut self, mut call: impl FnMut(&mut dyn Sink) -> Answer) -> bool {
         for _ in 0..MOST_ATTEMPTS {
             let sink = &mut *self.sink;

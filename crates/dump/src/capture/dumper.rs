@@ -10,43 +10,42 @@ use super::routes::{Route, Routes, is_weight};
 use super::subscription::Subscription;
 use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
 
-/// The instrument that captures tensors and brings them to sinks.
+/// The instrument that captures tensors and delivers them to sinks.
 ///
-/// Sinks [subscribe](Self::subscribe). Every plan is [made known](Self::add_plan) before it runs, so that what the
-/// engine computed when it loaded the model is delivered, too. The runs are those of the plans it
-/// [observes](Instrument::observe). [`finish`](Self::finish) delivers what still waits and tells what became of it
-/// all.
+/// Sinks [subscribe](Self::subscribe). Every plan is [added](Self::add_plan) before it runs, so that the values that
+/// the engine computed at load are delivered, too. The runs are those that the dumper [observes](Instrument::observe).
+/// [`finish`](Self::finish) delivers what is still queued and reports the outcome.
 #[derive(Default)]
 pub struct Dumper {
     subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
     plans: Mutex<Vec<Arc<PlanRoutes>>>,
-    /// What runs that have not begun will be given.
+    /// The inputs of runs that have not begun.
     inputs: Mutex<HashMap<RunId, Arc<[InputEntry]>>>,
     next: Mutex<u64>,
 }
 
-/// A subscription.
+/// Identifies a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(u64);
 
-/// The routes of a plan, and those that each subscription selected from them.
+/// The routes of a plan, and the subset that each subscription selected.
 struct PlanRoutes {
-    /// Kept, so that no other plan can come to have the same address.
+    /// Kept alive, so that no other plan can get the same address.
     kernels: Arc<[Kernel]>,
     all: Routes,
     selected: Mutex<Vec<(Handle, Arc<Routes>)>>,
 }
 
 impl Dumper {
-    /// A dumper without subscriptions. It asks nothing of the engine.
+    /// Creates a dumper without subscriptions. Without them it wants no calls from the engine.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Registers a sink. Runs that have already begun do not reach it.
+    /// Registers a sink. It gets nothing from runs that have already begun.
     ///
     /// # Errors
-    /// When the system gives no thread for its queue.
+    /// Returns an error if no thread could be started for its queue.
     pub fn subscribe(&self, sink: Box<dyn Sink>, request: Request) -> Result<Handle, DumpError> {
         let mut next = lock(&self.next);
         let handle = Handle(*next);
@@ -56,11 +55,11 @@ impl Dumper {
         Ok(handle)
     }
 
-    /// Takes a sink out: waits for the call in flight, delivers what waits, closes it. It is not called afterwards.
-    /// None if it was taken out before.
+    /// Removes a sink: waits for the call in flight, delivers what is queued and closes the sink. It is not called
+    /// afterwards. Returns `None` if it was already removed.
     ///
     /// # Errors
-    /// When it is called by that sink itself.
+    /// Returns an error if the sink itself calls this.
     pub fn unsubscribe(&self, handle: Handle) -> Result<Option<SubscriptionReport>, DumpError> {
         let found = self.subscriptions().into_iter().find(|(other, _)| *other == handle);
         let Some((_, subscription)) = found else { return Ok(None) };
@@ -70,11 +69,11 @@ impl Dumper {
         Ok(Some(report))
     }
 
-    /// Makes a plan known and delivers the values that the engine computed when it loaded the model. To be called once
-    /// per plan, before it runs and after the sinks that want those values have subscribed.
+    /// Adds a plan and delivers the values that the engine computed when it loaded the model. Must be called once per
+    /// plan, before it runs and after the sinks that want those values have subscribed.
     ///
     /// # Errors
-    /// When the engine does not give those values.
+    /// Returns an error if those values cannot be read or delivered.
     pub fn add_plan(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
         if lock(&self.plans).iter().any(|known| Arc::ptr_eq(&known.kernels, plan.kernels())) {
             return Ok(());
@@ -119,22 +118,22 @@ impl Dumper {
         )
     }
 
-    /// Notes what a run is given, so that a comparison can tell whether another one was given the same. To be called
-    /// before the run is observed; the same set serves all runs that are given the same.
+    /// Sets the inputs of a run, so that a comparison can tell whether another run had the same. Must be called before
+    /// the run is observed. Runs with the same inputs share one set.
     pub fn set_inputs(&self, run: RunId, inputs: Arc<[InputEntry]>) {
         lock(&self.inputs).insert(run, inputs);
     }
 
-    /// Notes what the runs fall short of, such as that they were interrupted before the last one: what is dumped is then
+    /// Records that the runs are incomplete, for example because they were interrupted. The dump then counts as
     /// incomplete, although every run that took place was captured as a whole.
     pub fn set_incomplete(&self, reason: &str) {
         self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_incomplete(reason));
     }
 
-    /// Ends all subscriptions: delivers what waits, closes the sinks, and tells what became of it.
+    /// Ends all subscriptions: delivers what is queued, closes the sinks, and reports the outcome.
     ///
     /// # Errors
-    /// When it is called by a sink.
+    /// Returns an error if a sink calls this.
     pub fn finish(&self) -> Result<DumpReport, DumpError> {
         let subscriptions = self.subscriptions().into_iter().map(|(handle, _)| self.unsubscribe(handle));
         let reports: Result<Vec<_>, _> = subscriptions.collect();

@@ -6,26 +6,26 @@ use opscope_onnx::{Dim, Graph, ValueId};
 use super::routes::{Route, Routes};
 use crate::{DumpError, Selection};
 
-/// How much a dump will be, before anything runs.
+/// An estimate of the size of a dump, before anything runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Tensors.
+    /// The number of tensors.
     pub tensors: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Tensors whose size the engine does not tell beforehand; they are not among the bytes.
+    /// The number of tensors whose size the engine does not know in advance. They are not included in the bytes.
     pub unknown: u64,
-    /// Tensors that the engine cannot give.
+    /// The number of tensors that the engine cannot provide.
     pub missing: u64,
-    /// Whether it may be less, because the selection also looks at the data or has a limit.
+    /// Whether the dump may be smaller, because the selection depends on the data or has a limit.
     pub at_most: bool,
 }
 
 impl Estimate {
-    /// What a selection will capture in this many runs of a plan, numbered from 0.
+    /// Returns what a selection will capture in the first `runs` runs of a plan.
     ///
     /// # Errors
-    /// When the engine does not give the values that it computed at load.
+    /// Returns an error if the values that the engine computed at load cannot be read.
     pub fn of(selection: &Selection, model: &dyn Model, plan: &dyn Plan, runs: u64) -> Result<Self, DumpError> {
         let mut constants = HashMap::new();
         plan.constants(&mut |value, tensor| {
@@ -77,7 +77,7 @@ fn bytes_of(tensor: &TensorType) -> Option<u64> {
     tensor.dtype?.bytes_of(elements).map(|bytes| bytes as u64)
 }
 
-/// The bytes of a weight of the file.
+/// Returns the size of a weight in the file, in bytes.
 fn weight_bytes(graph: &Graph, value: ValueId) -> Option<u64> {
     let value = graph.value(value);
     let number = |dim: &Dim| match dim {

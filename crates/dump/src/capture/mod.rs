@@ -1,4 +1,4 @@
-//! From the tensors of a run to the sinks: what is chosen, what waits, and what is left out.
+//! From the tensors of a run to the sinks: selection, queues and losses.
 
 pub(crate) mod driver;
 pub(crate) mod dumper;

@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver, Which};
+use opscope_model::{
+    Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
+};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -12,16 +14,16 @@ use super::subscription::Subscription;
 use crate::stream::outcome::RunOutcome;
 use crate::{InputEntry, Io, Missing};
 
-/// One run, as the dumper sees it.
+/// The observer of one run.
 pub(crate) struct Observer {
     run: RunId,
     graph: Arc<Graph>,
     kernels: Arc<[Kernel]>,
     watches: Vec<Watch>,
     inputs: Option<Arc<[InputEntry]>>,
-    /// How far each kernel is.
+    /// The progress of each kernel.
     progress: Vec<AtomicU8>,
-    /// Copies of what the kernels in flight take and nobody captures.
+    /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
 }
 
@@ -69,7 +71,8 @@ impl Observer {
         stop.map_or(Action::Continue, Action::Stop)
     }
 
-    /// Whether some subscription that wants it would not know what this kernel takes if the run broke off in it.
+    /// Returns whether a subscription that wants the inputs in flight would not have those of this kernel if the run
+    /// failed in it.
     fn holds(&self, index: usize) -> bool {
         self.watches.iter().any(|watch| watch.wants_in_flight() && !watch.routes.uncaptured[index].is_empty())
     }
@@ -88,7 +91,7 @@ impl Observer {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.id, copies);
     }
 
-    /// Delivers what the operators in flight had taken.
+    /// Delivers the inputs of the operators in flight.
     fn deliver_held(&self) {
         let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
         for (kernel, copies) in held {
@@ -111,7 +114,7 @@ impl Observer {
         }
     }
 
-    /// What was still to come when the run broke off.
+    /// Reports everything that was still to come when the run failed as missing.
     fn lose_the_rest(&self, reason: &str) {
         for watch in &self.watches {
             for kernel in self.kernels.iter() {
@@ -134,8 +137,8 @@ impl RunObserver for Observer {
         if self.watches.is_empty() {
             return Interest::default();
         }
-        // All of them, because a run that breaks off says where it was.
-        Interest { before: Which::All, after: Which::All, ..Interest::default() }
+        // All kernels, because a failed run must report the kernels in flight.
+        Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {

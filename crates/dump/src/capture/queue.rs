@@ -9,15 +9,15 @@ use opscope_model::RunId;
 
 use crate::{Flow, Policy, Stream};
 
-/// What waits for a sink, bounded in bytes. One producer at a time, one consumer.
+/// The queue of a sink, bounded in bytes. It has one producer at a time and one consumer.
 ///
-/// The producer waits only for the consumer, and the consumer only for the producer to add something; neither holds the
-/// lock while it copies, writes or calls anything. So no order of events leaves both waiting.
+/// The producer waits only for the consumer, and the consumer waits only for a message. Neither holds the lock while it
+/// copies, writes or calls anything. So they cannot deadlock.
 pub(crate) struct Queue {
     state: Mutex<State>,
-    /// Told when memory was given back.
+    /// Notified when memory is returned.
     space: Condvar,
-    /// Told when there is something to take, or nothing more will come.
+    /// Notified when there is a message, or when no more will come.
     work: Condvar,
     cap: usize,
     block: usize,
@@ -38,43 +38,43 @@ pub(crate) enum Data {
     Spilled { offset: u64, length: usize },
 }
 
-/// Why a piece was not taken.
+/// Why a piece was not queued.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// The consumer took nothing for this long.
     Patience(Duration),
     /// The spill file could not be written.
     Spill(io::Error),
-    /// The consumer has gone.
+    /// The consumer has left.
     Gone,
 }
 
 struct State {
     messages: VecDeque<Message>,
-    /// Bytes of blocks, of small pieces that wait, and of the messages themselves.
+    /// The bytes of blocks, of small pieces that are queued, and of the messages themselves.
     used: usize,
-    /// Blocks that wait to be used again, the last used first: it is still in the processor's cache.
+    /// Blocks for reuse. The last used comes first, because it is still in the processor's cache.
     free: Vec<Vec<u8>>,
-    /// Grows with everything the consumer takes, so that a waiting producer sees that it is alive.
+    /// Grows with everything that the consumer takes, so that a waiting producer sees that it is alive.
     progress: u64,
     closed: bool,
     gone: bool,
     spill: Option<Arc<File>>,
-    /// Where the next piece goes in the spill file, and how many pieces in it were not read yet.
+    /// The end of the spill file, and the number of pieces in it that were not read yet.
     spill_end: u64,
     spilled: usize,
 }
 
-/// Pieces up to this size are allocated as they come; larger ones are copied into blocks that are used again.
+/// Pieces up to this size are allocated. Larger ones are copied into blocks that are reused.
 const SMALL: usize = 32 << 10;
 
-/// What a message is counted for.
+/// The bytes that a message counts for, besides its data.
 const OVERHEAD: usize = 512;
 
 impl Queue {
     pub fn new(flow: &Flow) -> Self {
         let cap = flow.cap.max(Flow::SMALLEST_CAP);
-        // Messages of what is spilled come on top of the data in memory.
+        // With `Spill`, the other half of the cap is for the messages of what is in the file.
         let cap = if matches!(flow.policy, Policy::Spill { .. }) { cap / 2 } else { cap };
         let state = State {
             messages: VecDeque::new(),
@@ -92,12 +92,12 @@ impl Queue {
         Self { state: Mutex::new(state), space, work, cap, block, policy: flow.policy.clone() }
     }
 
-    /// The size of the pieces that are put in: whole elements of any type.
+    /// Returns the largest size of a piece: whole elements of any type.
     pub fn piece_size(&self) -> usize {
         self.block
     }
 
-    /// Whether a tensor of so many bytes fits now, for a producer that would rather drop it.
+    /// Returns whether a tensor of this many bytes fits now, for a producer that drops it otherwise.
     pub fn has_room_for(&self, bytes: u64) -> bool {
         let state = self.lock();
         let free = self.cap - state.used.min(self.cap) + state.free.len() * self.block;
@@ -117,7 +117,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Copies a piece of at most [`piece_size`](Self::piece_size) bytes.
+    /// Copies a piece of at most [`piece_size`](Self::piece_size) bytes into the queue.
     pub fn piece(&self, bytes: &[u8], offset: u64, last: bool) -> Result<(), Refused> {
         let (mut state, room) = self.room(bytes.len(), self.lock())?;
         state.used += OVERHEAD;
@@ -141,20 +141,20 @@ impl Queue {
         Ok(())
     }
 
-    /// Something without data. Needs no room, so that it can always be said.
+    /// Queues a message without data. It needs no room, so it never waits.
     pub fn tell(&self, message: Message) {
         let mut state = self.lock();
         state.used += OVERHEAD;
         self.push(state, message);
     }
 
-    /// Nothing more comes.
+    /// Closes the queue: no more messages come.
     pub fn close(&self) {
         self.lock().closed = true;
         self.work.notify_one();
     }
 
-    /// The next message, or none when the queue is closed and empty.
+    /// Waits for the next message and returns it. Returns `None` once the queue is closed and empty.
     pub fn take(&self) -> Option<Message> {
         let mut state = self.lock();
         loop {
@@ -168,7 +168,7 @@ impl Queue {
         }
     }
 
-    /// The message was dealt with; its memory can be used again.
+    /// Frees the memory of a message that was handled.
     pub fn done(&self, message: Message) {
         let mut state = self.lock();
         state.used -= OVERHEAD;
@@ -188,7 +188,7 @@ impl Queue {
         self.space.notify_one();
     }
 
-    /// The consumer takes nothing any more.
+    /// Makes the consumer leave: it takes nothing more.
     pub fn leave(&self) {
         let mut state = self.lock();
         state.gone = true;
@@ -198,7 +198,7 @@ impl Queue {
         self.space.notify_one();
     }
 
-    /// The bytes of a piece that was spilled.
+    /// Reads the bytes of a piece that was spilled.
     pub fn read_spilled(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let file = self.lock().spill.clone().ok_or(io::ErrorKind::NotFound)?;
         let mut bytes = vec![0; length];
@@ -232,7 +232,7 @@ impl Queue {
                 continue;
             }
             state = match &self.policy {
-                // What is spilled still takes a message; they, too, are bounded.
+                // A spilled piece still takes a message, and messages are bounded, too.
                 Policy::Spill { directory } if state.messages.len() * OVERHEAD < self.cap => {
                     return if length > 0 { self.spill(directory, state) } else { Ok((state, Room::Memory(None))) };
                 }
@@ -289,8 +289,8 @@ impl Queue {
 }
 
 enum Room {
-    /// A block to use again, or none: allocate.
+    /// A block to reuse, or `None` to allocate one.
     Memory(Option<Vec<u8>>),
-    /// A place in the spill file.
+    /// An offset in the spill file.
     Spill(Arc<File>, u64),
 }

@@ -7,39 +7,40 @@ use opscope_tensor::DType;
 
 use crate::{Io, Missing, Origin, Selection};
 
-/// Where a plan's tensors can be seen: for each kernel, which inputs and outputs of the file's operators are the
-/// tensors that arrive there and leave it.
+/// Where the tensors of a plan can be captured: for each kernel, the inputs and outputs of the file's operators that
+/// are the kernel's own inputs and outputs.
 pub(crate) struct Routes {
     pub graph: Arc<Graph>,
     pub plan: usize,
     /// What to capture before a kernel is executed, by [`KernelId`].
     pub before: Vec<Vec<Route>>,
-    /// What to capture after it.
+    /// What to capture after a kernel was executed, by [`KernelId`].
     pub after: Vec<Vec<Route>>,
     /// What is the same in every run.
     pub constant: Vec<Route>,
-    /// What cannot be seen, and why.
+    /// What cannot be captured, and why.
     pub absent: Vec<(Route, &'static str)>,
-    /// What a kernel takes and is not captured anywhere, by [`KernelId`]: the engine's slot and the value. If the run
-    /// breaks off in the kernel, this is all that is known of its inputs.
+    /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
+    /// run fails in the kernel, these are delivered.
     pub uncaptured: Vec<Vec<(usize, ValueId)>>,
 }
 
-/// One tensor of an operator, and where to find it.
+/// One tensor of an operator, and where to capture it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
-    /// The kernel's slot. Of no meaning for what is constant or absent.
+    /// The kernel's slot. It has no meaning if the tensor is constant or absent.
     pub engine_slot: usize,
     pub operator: OperatorId,
     pub io: Io,
     pub slot: usize,
     pub value: ValueId,
-    /// How many tensors of the operator are selected that come with this one: in a run, or as constants.
+    /// The number of selected tensors of the operator that come with this one: in a run, or as constants.
     pub siblings: usize,
 }
 
 impl Routes {
-    /// All tensors of all operators. `constants` are the values that were computed when the model was loaded.
+    /// Creates the routes of all tensors of all operators. `constants` are the values that were computed when the model
+    /// was loaded.
     pub fn new(graph: &Arc<Graph>, plan: usize, kernels: &[Kernel], constants: &HashSet<ValueId>) -> Self {
         let mut routes = Self {
             graph: Arc::clone(graph),
@@ -73,7 +74,7 @@ impl Routes {
         routes
     }
 
-    /// Only what a selection means.
+    /// Returns only the routes that a selection matches.
     pub fn selected(&self, selection: &Selection) -> Self {
         let ranges = selection.ranges_in(&self.graph);
         let wants =
@@ -106,7 +107,7 @@ impl Routes {
         Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, io, slot, value }
     }
 
-    /// What cannot be seen in any run.
+    /// Returns the tensors that cannot be captured in any run.
     pub fn missing(&self) -> impl Iterator<Item = Missing> + '_ {
         self.absent.iter().map(|&(route, reason)| Missing { origin: self.origin(route, None), reason: reason.into() })
     }
@@ -121,7 +122,7 @@ impl Routes {
     }
 }
 
-/// The inputs of a kernel that are values of the file and not the same in every run.
+/// Returns the inputs of a kernel that are values of the file and may differ from run to run.
 fn changing_inputs(kernel: &Kernel) -> Vec<(usize, ValueId)> {
     let inputs = kernel.inputs.iter().enumerate().filter(|(_, input)| !input.constant);
     inputs.filter_map(|(slot, input)| Some((slot, input.value?))).collect()
@@ -134,7 +135,8 @@ fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {
     routes.iter_mut().for_each(|route| route.siblings = counts[&route.operator]);
 }
 
-/// Whether a value is in the file, which has its bytes also where the engine keeps them in a form of its own.
+/// Returns whether a value is an initializer. Then the file has its bytes even if the engine keeps them in its own
+/// layout.
 pub(crate) fn is_weight(graph: &Graph, value: ValueId) -> bool {
     let value = graph.value(value);
     value.producer == Producer::Initializer && value.dtype.is_some_and(|dtype| dtype != DType::String)
@@ -148,7 +150,7 @@ fn no_input(graph: &Graph, value: ValueId) -> &'static str {
     }
 }
 
-/// Where a value can be looked at.
+/// Where a value can be read.
 #[derive(Clone, Copy)]
 enum Place {
     Before(KernelId, usize),
@@ -189,7 +191,7 @@ impl<'a> Seen<'a> {
         constant.or_else(|| self.made.get(&value).map(|&(kernel, slot)| Place::After(kernel, slot)))
     }
 
-    /// Best where the operator takes it, so that an operator's inputs come right before its outputs.
+    /// Prefers the kernel of the operator itself, so that an operator's inputs come right before its outputs.
     fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<Place> {
         let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| Place::Before(kernel, slot));
         let any = || self.taken.get(&value).map(|&(kernel, slot)| Place::Before(kernel, slot));

@@ -9,20 +9,19 @@ use super::worker::Worker;
 use crate::stream::outcome::{Ending, RunOutcome, SubscriptionReport};
 use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
 
-/// What is asked of a dumper: which tensors, and how they get to the sink.
+/// A request to a dumper: which tensors to capture, and how to deliver them.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Which tensors.
+    /// The tensors to capture.
     pub selection: Selection,
-    /// How they get to the sink; none for what [suits it](Sink::delivery).
+    /// How the sink is called, or `None` for [its preference](Sink::delivery).
     pub delivery: Option<Delivery>,
-    /// The most bytes of a piece (rounded down to a multiple of 64, and up to at least that). A queue may cut smaller
-    /// ones.
+    /// The most bytes of a piece, rounded down to a multiple of 64 but at least 64. A queue may use smaller pieces.
     pub piece_size: usize,
-    /// Whether what an operator takes is kept until it has ended, so that it can be delivered if the run breaks off
-    /// in it. Costs a copy of the values that the selection does not capture anyway, one operator at a time.
+    /// Whether the inputs of an operator are kept until it has ended, so that they can be delivered if the run fails in
+    /// it. This costs a copy of the inputs that the selection does not capture, for one operator at a time.
     pub inputs_in_flight: bool,
-    /// Whether a sink that stops also stops the runs it takes part in.
+    /// Whether a sink that stops also stops the runs that it takes part in.
     pub stops_run: bool,
 }
 
@@ -43,7 +42,7 @@ impl Default for Request {
     }
 }
 
-/// A sink, what it wants, and how it gets it.
+/// A sink with its request and its delivery.
 pub(crate) struct Subscription {
     pub selection: Selection,
     pub inputs_in_flight: bool,
@@ -51,9 +50,9 @@ pub(crate) struct Subscription {
     piece_size: usize,
     way: Way,
     ending: Arc<Mutex<Ending>>,
-    /// What was chosen so far. Held while one stream is delivered, so that streams of concurrent runs do not mix.
+    /// What was chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do not mix.
     chosen: Mutex<Chosen>,
-    /// The thread that delivers on its own, so that a sink that starts runs does not wait for itself.
+    /// The thread that is inside the sink. If a sink starts runs of its own, they must not wait for it.
     inside: Mutex<Option<ThreadId>>,
 }
 
@@ -66,7 +65,7 @@ enum Way {
 struct Chosen {
     tensors: u64,
     bytes: u64,
-    /// Why nothing more is sent, where the sink did not say so itself.
+    /// Why nothing more is sent, unless the sink itself said so.
     given_up: Option<String>,
     closed: bool,
 }
@@ -92,7 +91,7 @@ impl Subscription {
         })
     }
 
-    /// Delivers a tensor. The answer is why the run is to be stopped, if it is.
+    /// Delivers a tensor. Returns the reason to stop the run, if there is one.
     pub fn deliver(&self, origin: Origin, siblings: usize, tensor: &TensorView<'_>) -> Option<String> {
         if self.is_inside() {
             self.lose(origin, "it was computed by the sink that it was meant for");
@@ -132,7 +131,7 @@ impl Subscription {
         stopped.filter(|_| self.stops_run)
     }
 
-    /// Something was selected that does not come.
+    /// Records a selected tensor that will not come.
     pub fn missing(&self, missing: Missing) {
         lock(&self.ending).losses.add(missing);
     }
@@ -156,7 +155,7 @@ impl Subscription {
         }
     }
 
-    /// Waits for the stream in flight, delivers what waits, and closes the sink. Nothing is called afterwards.
+    /// Waits for the stream in flight, delivers what is queued, and closes the sink. It is not called afterwards.
     pub fn close(&self) -> Result<SubscriptionReport, DumpError> {
         if self.is_inside() {
             return Err(DumpError::FromWithin);
@@ -189,7 +188,7 @@ impl Subscription {
         })
     }
 
-    /// Whether the calling thread is the one that is inside of the sink, or may be.
+    /// Returns whether the calling thread is, or may be, inside the sink.
     fn is_inside(&self) -> bool {
         let current = thread::current().id();
         match &self.way {
@@ -205,7 +204,8 @@ impl Subscription {
         }
     }
 
-    /// Whether a tensor is wanted, as far as its data and what came before it decide; an error if it is and cannot be.
+    /// Returns whether a tensor is wanted, judged by its data and by what was already captured. Returns an error if it
+    /// is wanted but cannot be captured.
     fn choose(&self, chosen: &mut Chosen, tensor: &TensorView<'_>, bytes: u64) -> Result<bool, String> {
         if self.selection.first.is_some_and(|first| chosen.tensors >= first) {
             return Ok(false);
@@ -224,7 +224,7 @@ impl Subscription {
         Ok(true)
     }
 
-    /// Copies a tensor into the queue. The answer is why nothing more can be.
+    /// Copies a tensor into the queue. Returns why the queue takes nothing more, if that is the case.
     fn queue(&self, worker: &Worker, stream: Stream, tensor: &TensorView<'_>) -> Option<String> {
         let (queue, origin) = (&worker.queue, stream.origin.clone());
         if queue.drops() && !queue.has_room_for(stream.bytes) {
@@ -268,7 +268,8 @@ fn direct(driver: &mut Driver, stream: &Stream, tensor: &TensorView<'_>, piece_s
     }
 }
 
-/// Cuts a tensor into pieces, for as long as they are wanted. Memory that the host cannot address is copied piecewise.
+/// Cuts a tensor into pieces for as long as they are wanted. Memory that the host cannot address is copied piece by
+/// piece.
 fn pieces(tensor: &TensorView<'_>, size: usize, mut wanted: impl FnMut(Piece<'_>) -> bool) -> Result<(), TensorError> {
     let length = tensor.byte_len().unwrap_or(0);
     let mut copy = Vec::new();

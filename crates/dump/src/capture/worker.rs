@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::queue::{Data, Message, Queue};
 use crate::{Closed, DumpError, Flow, Piece, Policy, Stream};
 
-/// The thread that brings what waits in a queue to a sink.
+/// The thread that delivers the messages of a queue to a sink.
 pub(crate) struct Worker {
     pub queue: Arc<Queue>,
     told: Arc<Told>,
@@ -17,7 +17,7 @@ pub(crate) struct Worker {
     closed: Mutex<Receiver<Closed>>,
 }
 
-/// What the thread tells while it works.
+/// The state that the thread publishes while it works.
 #[derive(Default)]
 struct Told {
     stopped: Mutex<Option<String>>,
@@ -33,7 +33,7 @@ impl Worker {
         let work = move || {
             let mut driver = driver;
             bring(&its_queue, &mut driver, &its_told);
-            // Nobody listens any more when the sink took longer than the patience.
+            // The receiver is gone if the sink took longer than the patience.
             let _ = sender.send(driver.close());
         };
         let thread = thread::Builder::new().name("opscope-dump".into()).spawn(work).map_err(DumpError::Thread)?;
@@ -44,7 +44,7 @@ impl Worker {
         Ok(Self { queue, told, patience, thread, closed: Mutex::new(receiver) })
     }
 
-    /// Why the sink gets nothing more.
+    /// Returns why the sink gets nothing more, or `None` if it still does.
     pub fn stopped(&self) -> Option<String> {
         self.told.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -53,8 +53,8 @@ impl Worker {
         self.thread.thread().id()
     }
 
-    /// Delivers what waits and closes the sink. None if the sink takes nothing for as long as the patience lasts; its
-    /// thread is then left to itself.
+    /// Delivers what is queued and closes the sink. Returns `None` if the sink takes nothing for the duration of the
+    /// patience. Its thread is then abandoned.
     pub fn close(&self) -> Option<Closed> {
         self.queue.close();
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,21 +3,21 @@ use std::collections::{HashMap, HashSet};
 use super::CompareOptions;
 use crate::{Io, Mapping, StoredOrigin};
 
-/// How tensors are found to belong together.
+/// How tensors of the two sides are matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MatchBy {
     /// By the names of values and operators.
     #[default]
     Name,
-    /// By the operator's place in the graph, its type, and the slot: for a model whose values were renamed.
+    /// By the operator's position in the graph, its type, and the slot. This is for a model whose values were renamed.
     Position,
 }
 
 impl MatchBy {
-    /// All ways.
+    /// All ways to match.
     pub const ALL: [MatchBy; 2] = [MatchBy::Name, MatchBy::Position];
 
-    /// `name` or `position`.
+    /// Returns `name` or `position`.
     pub fn name(self) -> &'static str {
         match self {
             MatchBy::Name => "name",
@@ -26,25 +26,25 @@ impl MatchBy {
     }
 }
 
-/// How a tensor and its reference were found to belong together.
+/// How a tensor and its reference were matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchedBy {
-    /// The mapping says so.
+    /// By the mapping.
     Mapping,
-    /// They are the same value of the model.
+    /// By the name of the value.
     Value,
-    /// They are at the same slot of the same operator.
+    /// By the operator's name and the slot.
     Operator,
-    /// Their names are the same but for characters that a file's name cannot hold.
+    /// By names that are equal but for characters that a file's name cannot hold.
     Spelling,
-    /// Their operators are at the same place of the graph.
+    /// By the operator's position in the graph.
     Position,
     /// Each side is a single file.
     SingleFile,
 }
 
 impl MatchedBy {
-    /// The word for it in tables.
+    /// Returns the name for tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             MatchedBy::Mapping => "mapping",
@@ -57,7 +57,7 @@ impl MatchedBy {
     }
 }
 
-/// The tensors of a reference, to be found by their places.
+/// Finds the tensors of a reference by their places.
 pub(super) struct Matcher {
     places: Vec<StoredOrigin>,
     by_value: HashMap<String, Vec<usize>>,
@@ -89,7 +89,7 @@ impl Matcher {
         Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by }
     }
 
-    /// What belongs to a tensor.
+    /// Returns the tensor of the reference that matches, and how it matched.
     pub fn find(&self, place: &StoredOrigin) -> Option<(usize, MatchedBy)> {
         let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
         if let Some(name) = mapped.or_else(|| self.mapping.of(&operator_label(place)?)) {
@@ -112,8 +112,8 @@ impl Matcher {
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
     }
 
-    /// Of several places the one of the same run, best of the same operator; where one side does not tell runs apart, the
-    /// first. Outputs before inputs, unless an input is looked for.
+    /// Returns the place of the same run, preferably of the same operator, or the first place if one side does not
+    /// distinguish runs. Prefers outputs to inputs, unless an input is looked for.
     fn nearest(&self, place: &StoredOrigin, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
             let run = self.places[**index].run;
@@ -133,8 +133,8 @@ impl Matcher {
     }
 }
 
-/// The places that were not used, and whose values were not used in another place of the same run either: what an operator
-/// takes is what another one gave.
+/// Returns the places that were not matched and whose values were not matched elsewhere in the same run: an operator's
+/// input is often another one's output.
 pub(super) fn unused<'p>(places: impl Iterator<Item = &'p StoredOrigin> + Clone, used: &[bool]) -> Vec<StoredOrigin> {
     let both = places.zip(used);
     let compared: HashSet<_> =
@@ -166,7 +166,7 @@ fn parse_label(label: &str) -> Option<(String, Io, usize)> {
     Some((operator.into(), position.io, position.slot))
 }
 
-/// What is left of a name in a file's name: letters and digits.
+/// Returns the letters and digits of a name, which are what remains of it in a file's name.
 fn spelling(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -13,10 +13,10 @@ use crate::table::text::{columns, finite, short};
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As the graph executes.
+    /// In the order of execution.
     #[default]
     Graph,
-    /// The worst first.
+    /// The largest error first.
     Error,
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for Order {
 }
 
 impl Comparison {
-    /// The comparison to be read in a terminal: a table of at most `most` rows (what is not within its tolerance
-    /// first to be kept), what was not compared, and the first operator that diverges.
+    /// Returns the comparison as text for a terminal: a table of at most `most` rows (those that are not within their
+    /// tolerance come first in the choice), what was not compared, and the first operator that diverges.
     pub fn text(&self, order: Order, most: usize) -> String {
         let mut shown: Vec<usize> = (0..self.rows.len()).collect();
         if order == Order::Error {
@@ -139,13 +139,13 @@ impl Comparison {
         text
     }
 
-    /// The comparison as comma-separated values: a line per pair.
+    /// Returns the comparison as comma-separated values, one line per pair.
     pub fn csv(&self) -> String {
         let joined = |dims: &[usize]| dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         csv::text(self.rows.iter().map(|row| Record::of(row, |text| cell_text(text).into_owned(), joined)))
     }
 
-    /// The comparison for machines.
+    /// Returns the comparison as JSON.
     pub fn json(&self) -> Value {
         let labels = |places: &[StoredOrigin]| places.iter().map(StoredOrigin::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
@@ -192,7 +192,7 @@ impl Comparison {
     }
 }
 
-/// A row as CSV and JSON have it. Numbers that are not finite are missing.
+/// A row in CSV and JSON. Numbers that are not finite are missing.
 #[derive(Serialize)]
 struct Record<Shape> {
     run: Option<u64>,
@@ -226,7 +226,7 @@ struct Record<Shape> {
 }
 
 impl<Shape> Record<Shape> {
-    /// The record of a row; with the forms that a text and a shape have in the file.
+    /// Creates the record of a row. `text` and `shape` convert texts and shapes to their form in the file.
     fn of(row: &Row, text: fn(&str) -> String, shape: fn(&[usize]) -> Shape) -> Self {
         let difference = row.difference();
         let number = |of: fn(&Difference) -> f64| difference.map(of).and_then(finite);
@@ -285,7 +285,8 @@ fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
     line
 }
 
-/// The numbers of a row. What is infinitely far apart, or no number on one side, has no other.
+/// Returns the numbers of a row. If the two are infinitely far apart, or one has a NaN where the other has none, the
+/// other numbers are left empty.
 fn numbers(d: &Difference) -> Vec<String> {
     if d.mismatches() > 0 {
         let apart = if d.nan_mismatches > 0 { "NaN" } else { "inf" };
@@ -297,7 +298,7 @@ fn numbers(d: &Difference) -> Vec<String> {
     numbers
 }
 
-/// A sentence about a row.
+/// Returns the outcome of a row as a sentence.
 fn outcome(row: &Row) -> String {
     let (_, text) = outcome_name(row);
     text
@@ -325,8 +326,8 @@ fn outcome_name(row: &Row) -> (&'static str, String) {
     }
 }
 
-/// Rows that cannot be compared are the worst, then those with NaN on one side, then by the largest error relative to
-/// the reference's largest element.
+/// Returns how bad a row is. Rows that cannot be compared are the worst. Then come those with NaN on one side only,
+/// then the others by the largest error relative to the reference's largest element.
 fn severity(row: &Row) -> f64 {
     match row.difference() {
         None if row.is_within() => 0.0,

@@ -8,12 +8,12 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// A new file.
+/// Returns a new file.
 pub(crate) fn file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// A file that was made before, to add to it.
+/// Returns a file that was made before, to add to it.
 pub(crate) fn longer(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
 }
@@ -29,7 +29,7 @@ pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory below another one, which may be there already.
+/// Returns a directory below another one, which may be there already.
 pub(crate) fn directory(root: &Path, below: &Path) -> io::Result<()> {
     let mut path = root.to_path_buf();
     for part in below {
@@ -44,7 +44,7 @@ pub(crate) fn directory(root: &Path, below: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory that is not there yet; those above it are made where they are missing.
+/// Returns a directory that is not there yet; those above it are made where they are missing.
 pub(crate) fn root(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::create_dir(path)

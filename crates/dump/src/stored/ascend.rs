@@ -12,7 +12,7 @@ use crate::table::csv;
 /// The largest table of names that is read.
 const LARGEST_MAPPING: u64 = 256 << 20;
 
-/// The files among these that are AscendCL's, in the order of their runs and tasks.
+/// Returns the files among these that are AscendCL's, in the order of their runs and tasks.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::AscendCl, ..StoredDump::default() };
     let mut mappings = HashMap::new();
@@ -40,7 +40,7 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     dump
 }
 
-/// The last directory counts the runs.
+/// Returns the last directory counts the runs.
 fn run_of(path: &Path) -> Option<u64> {
     path.parent()?.file_name()?.to_str()?.parse().ok()
 }

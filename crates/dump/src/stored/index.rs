@@ -120,7 +120,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
 }
 
-/// A file that an index names: it must be in the dump's directory, also after every link is followed.
+/// Returns a file that an index names: it must be in the dump's directory, also after every link is followed.
 fn inside(root: &Path, file: &str) -> Result<PathBuf, String> {
     let leads_out = || format!("'{}' leads out of the dump's directory", file.escape_default());
     if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {

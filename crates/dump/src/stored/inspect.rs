@@ -35,7 +35,7 @@ impl Details {
     /// Reads a tensor once, piece by piece.
     ///
     /// # Errors
-    /// When the dump does not have its data, its type is not known, or it cannot be read.
+    /// Returns an error if the dump does not have its data, its type is not known, or it cannot be read.
     pub fn of(tensor: &StoredTensor) -> io::Result<Self> {
         let dtype = tensor.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
         let mut left = tensor.elements()?;
@@ -67,7 +67,7 @@ impl Inspection {
     /// is not what the dump says of it, is a problem of the dump.
     ///
     /// # Errors
-    /// When there is no dump.
+    /// Returns an error if there is no dump.
     pub fn of(path: &Path) -> Result<Self, DumpError> {
         let mut dump = StoredDump::open(path)?;
         let mut tensors = Vec::with_capacity(dump.tensors.len());
@@ -79,7 +79,7 @@ impl Inspection {
         Ok(Self { dump, tensors })
     }
 
-    /// A verdict in a few lines: what the dump is of, whether it is complete, and what is wrong with it.
+    /// Returns a verdict in a few lines: what the dump is of, whether it is complete, and what is wrong with it.
     pub fn verdict(&self) -> String {
         let mut text = self.heading();
         let checked = self.with_hash().filter(|(_, details)| details.is_ok()).count();
@@ -92,7 +92,7 @@ impl Inspection {
         text + &self.problems()
     }
 
-    /// The tensors of which the dump has both the data and its hash.
+    /// Returns the tensors of which the dump has both the data and its hash.
     fn with_hash(&self) -> impl Iterator<Item = (&StoredTensor, &Result<Details, String>)> {
         let all = self.dump.tensors.iter().zip(&self.tensors);
         all.filter(|(tensor, _)| tensor.noted.is_some() && tensor.file().is_some())
@@ -166,7 +166,7 @@ impl Inspection {
     }
 }
 
-/// What is wrong with the data of a tensor.
+/// Returns what is wrong with the data of a tensor.
 fn problem(tensor: &StoredTensor, details: Result<&Details, &String>) -> Option<String> {
     let file = tensor.file()?.display();
     match details {
@@ -209,7 +209,7 @@ impl Details {
     }
 }
 
-/// A bar for every power of two.
+/// Returns a bar for every power of two.
 fn histogram_text(histogram: &Histogram) -> String {
     const WIDTH: u64 = 40;
     let bins = histogram.bins();

@@ -23,7 +23,8 @@ pub struct Keeper {
 }
 
 impl KeepSink {
-    /// A sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`; and what it keeps.
+    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`; and what it
+    /// keeps.
     pub fn new(cap: u64, spill_in: PathBuf) -> (Self, Keeper) {
         let kept = Arc::new(Mutex::new(StoredDump { kind: DumpKind::Kept, ..StoredDump::default() }));
         let sink = Self { kept: Arc::clone(&kept), cap, spill_in, in_memory: 0, spill: None, current: Vec::new() };
@@ -37,7 +38,7 @@ impl KeepSink {
         }
     }
 
-    /// Where a piece goes: all of a tensor goes to the same place.
+    /// Returns where a piece goes: all of a tensor goes to the same place.
     fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> std::io::Result<()> {
         let in_memory = stream.bytes <= self.cap - self.in_memory;
         if in_memory {
@@ -84,14 +85,14 @@ impl Sink for KeepSink {
 }
 
 impl Keeper {
-    /// What was kept so far, as a dump.
+    /// Returns what was kept so far, as a dump.
     pub fn dump(&self) -> StoredDump {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl StoredOrigin {
-    /// The place of a tensor that is on its way.
+    /// Returns the place of a tensor that is on its way.
     pub fn of(origin: &Origin) -> Self {
         let operator = origin.operator();
         Self {

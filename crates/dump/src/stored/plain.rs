@@ -6,7 +6,7 @@ use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::Io;
 use crate::sinks::ascend::FileName;
 
-/// The `.npy` files among these. A file's path below the directory is taken as its value's name.
+/// Returns the `.npy` files among these. A file's path below the directory is taken as its value's name.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Npy, ..StoredDump::default() };
     for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {
@@ -31,7 +31,7 @@ fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(header.dtype), shape: header.shape, bytes, noted: None, location })
 }
 
-/// What a file's name says, in the ways in which the vendors' tools name them.
+/// Returns what a file's name says, in the ways in which the vendors' tools name them.
 fn place(name: &str) -> StoredOrigin {
     let value = StoredOrigin { value: Some(name.into()), ..StoredOrigin::default() };
     let last = name.rsplit('/').next().unwrap_or(name);

@@ -34,7 +34,7 @@ impl InputEntry {
     }
 }
 
-/// The distinct sets of inputs that runs were given, and for each run which of them, as far as that is known.
+/// Returns the distinct sets of inputs that runs were given, and for each run which of them, as far as that is known.
 pub(crate) fn sets(runs: &[RunOutcome]) -> (Vec<Vec<InputEntry>>, Vec<Option<usize>>) {
     let mut sets = Vec::new();
     let mut places: HashMap<&[InputEntry], usize> = HashMap::new();

@@ -19,7 +19,7 @@ pub struct Origin {
     pub graph: Arc<Graph>,
     /// Which of the dumper's plans; one per model and combination of input shapes, from 0.
     pub plan: usize,
-    /// The run; none for a value that is the same in every run because it was computed when the model was loaded.
+    /// The run; `None` for a value that is the same in every run because it was computed when the model was loaded.
     pub run: Option<RunId>,
     /// The operator.
     pub operator: OperatorId,
@@ -77,12 +77,12 @@ pub struct Missing {
 }
 
 impl Origin {
-    /// The operator.
+    /// Returns the operator.
     pub fn operator(&self) -> &Operator {
         self.graph.operator(self.operator)
     }
 
-    /// The value's name in the file.
+    /// Returns the value's name in the file.
     pub fn value_name(&self) -> &str {
         &self.graph.value(self.value).name
     }

@@ -57,7 +57,7 @@ impl Losses {
     /// How many are named, so that a sink that takes nothing does not make the list of them grow without end.
     pub const NAMED: usize = 100_000;
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -96,14 +96,14 @@ pub struct SubscriptionReport {
 }
 
 impl DumpReport {
-    /// Whether all that was selected was delivered.
+    /// Returns whether all that was selected was delivered.
     pub fn is_complete(&self) -> bool {
         self.subscriptions.iter().all(SubscriptionReport::is_complete)
     }
 }
 
 impl SubscriptionReport {
-    /// Whether all that was selected was delivered, from runs that ended well.
+    /// Returns whether all that was selected was delivered, from runs that ended well.
     pub fn is_complete(&self) -> bool {
         self.losses.count() == 0 && self.errors.is_empty()
     }

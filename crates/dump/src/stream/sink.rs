@@ -10,23 +10,23 @@ use crate::{Delivery, Piece, Stream};
 /// A sink is never called by two threads at once, and one stream ends before the next begins. A panic ends the
 /// subscription, not the run.
 pub trait Sink: Send {
-    /// How it is best delivered to, where the request does not say.
+    /// Returns how it is best delivered to, where the request does not say.
     fn delivery(&self) -> Delivery {
         Delivery::default()
     }
 
-    /// A stream begins. If it is skipped, none of its pieces come.
+    /// Returns a stream begins. If it is skipped, none of its pieces come.
     fn begin(&mut self, _stream: &Stream) -> Answer {
         Answer::Continue
     }
 
-    /// The next piece of the stream that began last.
+    /// Returns the next piece of the stream that began last.
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
 
-    /// The stream that began last ends without its last piece.
+    /// Returns the stream that began last ends without its last piece.
     fn broken(&mut self, _stream: &Stream, _reason: &str) {}
 
-    /// A run has ended; no more of it comes.
+    /// Returns a run has ended; no more of it comes.
     fn run_ended(&mut self, _run: RunId) -> Answer {
         Answer::Continue
     }

@@ -10,7 +10,7 @@ const MOST_ROWS: usize = 10_000_000;
 /// spreadsheets write at the start of a file, is not part of the first field.
 ///
 /// # Errors
-/// When a quote is not closed, or there are too many rows.
+/// Returns an error if a quote is not closed, or there are too many rows.
 pub(crate) fn read(text: &str) -> Result<Vec<Vec<String>>, DumpError> {
     let mut rows = Vec::new();
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());

@@ -10,9 +10,10 @@ const LEAST: usize = 12;
 const LEAST_OF_FIRST: usize = 24;
 const GAP: usize = 2;
 
-/// A table of at most 80 columns of characters: names over columns that are as wide as they have to be. Columns of words are
-/// to the left, numbers to the right. Where all have no room, those called `spare` are left out, the first of them first;
-/// then words lose their middle. A line with fewer cells than the head ends with a sentence, which may be as long as it is.
+/// Returns a table of at most 80 columns of characters: names over columns that are as wide as they have to be. Columns
+/// of words are to the left, numbers to the right. Where all have no room, those called `spare` are left out, the first
+/// of them first; then words lose their middle. A line with fewer cells than the head ends with a sentence, which may
+/// be as long as it is.
 pub(crate) fn columns(head: &[&str], lines: Vec<Vec<String>>, spare: &[&str]) -> String {
     let mut head: Vec<String> = head.iter().map(ToString::to_string).collect();
     let shown = |line: Vec<String>| line.iter().map(|cell| shown_text(cell).into_owned()).collect();
@@ -60,7 +61,7 @@ impl Column {
     }
 }
 
-/// What the columns need. Sentences need nothing.
+/// Returns what the columns need. Sentences need nothing.
 fn shape(head: &[String], lines: &[Vec<String>]) -> Vec<Column> {
     let column = |(at, name): (usize, &String)| {
         let cells =
@@ -72,7 +73,7 @@ fn shape(head: &[String], lines: &[Vec<String>]) -> Vec<Column> {
     head.iter().enumerate().map(column).collect()
 }
 
-/// A number with four digits, short enough for a table.
+/// Returns a number with four digits, short enough for a table.
 pub(crate) fn short(number: f64) -> String {
     let magnitude = number.abs();
     if number == 0.0 {
@@ -85,7 +86,7 @@ pub(crate) fn short(number: f64) -> String {
     }
 }
 
-/// A number as JSON can hold it.
+/// Returns a number as JSON can hold it.
 pub(crate) fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }

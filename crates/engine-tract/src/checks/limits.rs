@@ -32,7 +32,7 @@ pub(crate) struct Memory {
 const LARGEST_COMPUTED: u64 = 1 << 16;
 
 impl Memory {
-    /// The machine's memory for one value, and what a load may take for those that are computed then.
+    /// Returns the machine's memory for one value, and what a load may take for those that are computed then.
     pub(crate) fn of(budget: Budget) -> Self {
         Self { of_machine: memory::of_machine(), at_load: budget.memory() }
     }
@@ -153,7 +153,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The bytes of an output; zero while its shape is not known.
+    /// Returns the bytes of an output; zero while its shape is not known.
     fn check_fact(self, node: &str, fact: &InferenceFact) -> TractResult<u64> {
         let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok().map(i128::from));
         match dims.collect::<Option<Vec<i128>>>() {

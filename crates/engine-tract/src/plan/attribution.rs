@@ -87,7 +87,7 @@ fn is_matrix(operator: &Operator) -> bool {
     operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
 }
 
-/// Whether an operator only gives its input another shape or order of axes.
+/// Returns whether an operator only gives its input another shape or order of axes.
 fn changes_layout(operator: &Operator) -> bool {
     let names = ["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
     operator.domain.is_empty() && names.contains(&operator.op_type.as_str())
@@ -97,7 +97,7 @@ fn is_matrix_kernel(op: &str) -> bool {
     (op.contains("MatMul") || op.contains("EinSum")) && !prepares_operand(op)
 }
 
-/// Whether a step only brings an operand into the layout that another kernel reads.
+/// Returns whether a step only brings an operand into the layout that another kernel reads.
 fn prepares_operand(op: &str) -> bool {
     op.contains("Pack") || op.contains("Im2col") || op == "Pad"
 }
@@ -174,7 +174,7 @@ impl<'a> Regions<'a> {
         Self { graph, steps, made, operators, idle, leads_to }
     }
 
-    /// The operators that a step can stand for.
+    /// Returns the operators that a step can stand for.
     fn candidates(&self, step: usize) -> BTreeSet<OperatorId> {
         match self.made[step].is_empty() {
             true => self.leads_to[step].iter().flat_map(|goal| self.operators[*goal].iter().copied()).collect(),
@@ -182,12 +182,12 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Whether a step computes nothing.
+    /// Returns whether a step computes nothing.
     fn prepares(&self, step: usize) -> bool {
         self.steps[step].only_layout || prepares_operand(&self.steps[step].op)
     }
 
-    /// The operator that a step's name leads to, where the values agree.
+    /// Returns the operator that a step's name leads to, where the values agree.
     fn named(&self, step: usize) -> Option<OperatorId> {
         self.steps[step].named.filter(|named| self.candidates(step).contains(named))
     }
@@ -213,8 +213,8 @@ impl<'a> Regions<'a> {
         (0..self.steps.len()).map(group).collect()
     }
 
-    /// The operator that a step's time counts for: the matrix operator for a matrix kernel and for what prepares its
-    /// operands, otherwise the one that it is named after.
+    /// Returns the operator that a step's time counts for: the matrix operator for a matrix kernel and for what
+    /// prepares its operands, otherwise the one that it is named after.
     fn counts_for(&self, step: usize) -> Option<OperatorId> {
         let candidates = self.candidates(step);
         let named = self.named(step);
@@ -228,7 +228,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(candidates.last().copied())
     }
 
-    /// A step whose output is no value of the file.
+    /// Returns a step whose output is no value of the file.
     fn inner_group(&self, step: usize) -> Vec<Attribution> {
         let candidates = self.candidates(step);
         let Some(operator) = self.counts_for(step) else {
@@ -243,7 +243,7 @@ impl<'a> Regions<'a> {
         vec![Attribution { operator, exact }]
     }
 
-    /// A step that gives a value of the file. What inner steps have taken is theirs.
+    /// Returns a step that gives a value of the file. What inner steps have taken is theirs.
     fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
         let all = &self.operators[step];
         let Some(first) = self.counts_for(step) else {
@@ -263,7 +263,7 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// The nearest operator before another for which `wanted` holds.
+/// Returns the nearest operator before another for which `wanted` holds.
 fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
     let producers = |id: OperatorId| {
         graph.operator(id).inputs.iter().flatten().filter_map(|&input| match graph.value(input).producer {
@@ -274,7 +274,7 @@ fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) 
     nearest(start, wanted, |id| producers(id).collect())
 }
 
-/// The nearest operator after another for which `wanted` holds.
+/// Returns the nearest operator after another for which `wanted` holds.
 fn nearest_after(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
     let consumers = |id: OperatorId| {
         graph.operator(id).outputs.iter().flatten().flat_map(|&output| graph.value(output).consumers.iter().copied())

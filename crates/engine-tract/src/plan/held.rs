@@ -6,7 +6,8 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 
 use super::kernels::NO_KERNEL;
 
-/// The memory of a run that executes these nodes in order and forgets the nodes of `flushed[step]` in each step.
+/// Returns the memory of a run that executes these nodes in order and forgets the nodes of `flushed[step]` in each
+/// step.
 pub(crate) fn run_memory(
     model: &TypedModel,
     order: &[usize],
@@ -42,7 +43,7 @@ pub(crate) fn run_memory(
     memory
 }
 
-/// The bytes of a tensor; none where its shape depends on what a run computes.
+/// Returns the bytes of a tensor; `None` where its shape depends on what a run computes.
 fn bytes(fact: &TypedFact) -> Option<u64> {
     fact.mem_size().to_i64().ok().and_then(|bytes| u64::try_from(bytes).ok())
 }

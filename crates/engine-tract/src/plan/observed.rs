@@ -217,7 +217,7 @@ impl Observed<'_> {
         Kept { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
     }
 
-    /// What stands for a node's outputs from now on, where its observer wants it otherwise.
+    /// Returns what stands for a node's outputs from now on, where its observer wants it otherwise.
     fn after(
         &self,
         kernel: &Kernel,

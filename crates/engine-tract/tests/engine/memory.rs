@@ -9,7 +9,7 @@ use crate::files::{FIDELITIES, load, planned};
 
 const FOUR: &[f32] = &[-1.0, 0.0, 1.0, 2.0];
 
-/// What runs of a graph need at exact fidelity for four numbers, and the operator that needs the most.
+/// Returns what runs of a graph need at exact fidelity for four numbers, and the operator that needs the most.
 fn needed(builder: Builder) -> (RunMemory, Option<String>) {
     let graph = builder.graph();
     let model = load(&graph, Fidelity::Exact).unwrap();

@@ -1,16 +1,16 @@
-//! Names of nodes, and of the values that graphs inside of nodes use.
+//! Names of nodes, and of the outer values that nested graphs use.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::proto::{GraphProto, NodeProto};
 
-/// A name for every node that no other node has: its own, or `OpType_position` where it has none; a name that was taken
-/// already gets `_2`, `_3`, ...
+/// Returns a unique name for every node: its own, or `OpType_position` if it has none. A name that is taken gets the
+/// suffix `_2`, `_3`, ...
 pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
     let mut taken = HashSet::new();
-    // How many copies of a name were made, so that the next one begins there.
+    // The number of copies of each name, so that the search for the next suffix starts there.
     let mut copies: HashMap<String, usize> = HashMap::new();
-    // Nodes that have a name of their own keep it, whatever names are made up for those that have none.
+    // A node's own name takes precedence over one that is generated.
     let own: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     nodes
         .iter()
@@ -34,7 +34,7 @@ pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
         .collect()
 }
 
-/// The values of the outer graph that the graphs inside of a node use, at any depth.
+/// Returns the values of the outer graph that the graphs inside a node use, at any depth.
 pub(crate) fn captured(node: &NodeProto) -> Vec<&str> {
     let mut found = BTreeSet::new();
     for attribute in &node.attribute {
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(unique(&nodes), ["same", "same_2", "same_4", "same_5", "same_3"]);
     }
 
-    /// Numbering each from the first would take half an hour.
+    /// A search from the first suffix for every node would take half an hour.
     #[test]
     fn the_time_for_nodes_of_one_name_grows_with_their_number_and_not_its_square() {
         let names = unique(&nodes_of_one_name(200_000));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use opscope::benchmark::median_interval;
 use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::machine::{forget_peak_memory, peak_memory};
-use opscope::model::{Fidelity, Plan, Resident};
+use opscope::model::{DeviceTensors, Fidelity, Plan};
 use opscope::tensor::Tensor;
 use opscope::{Session, onnx};
 use opscope_clock::{Calibration, ClockPair, Ticks};
@@ -90,7 +90,7 @@ pub struct Ready {
     pub session: Session,
     pub inputs: Vec<Tensor>,
     pub plan: Arc<dyn Plan>,
-    pub resident: Box<dyn Resident>,
+    pub resident: Box<dyn DeviceTensors>,
 }
 
 /// Loads a model.

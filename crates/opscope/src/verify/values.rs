@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, Plan, RunId, RunObserver, Which};
+use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, Plan, RunId, RunObserver};
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
 
@@ -186,7 +186,7 @@ struct FingerprintObserver(Mutex<HashMap<(KernelId, usize), Fingerprint>>);
 
 impl RunObserver for FingerprintObserver {
     fn interest(&self) -> Interest {
-        Interest { after: Which::All, ..Interest::default() }
+        Interest { after: KernelSet::All, ..Interest::default() }
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {

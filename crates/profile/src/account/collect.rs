@@ -8,10 +8,10 @@ use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
 use crate::{ProfileError, Recording};
 
 impl Recording {
-    /// The account of the measured runs. Memory for a few numbers per run is needed.
+    /// Returns the account of the measured runs. Memory for a few numbers per run is needed.
     ///
     /// # Errors
-    /// When the file of records cannot be read.
+    /// Returns an error if the file of records cannot be read.
     pub fn account(&self) -> Result<Account, ProfileError> {
         let mut collector = Collector::new(self);
         for item in self.groups()? {
@@ -124,7 +124,7 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// How a run's time divides; none where dispatches are missing or do not lie within the run.
+    /// Returns how a run's time divides; `None` where dispatches are missing or do not lie within the run.
     fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
         let nanos = |start, end| self.recording.calibration().nanos(start, end);
         let whole = nanos(run.span.start, run.span.end);

@@ -32,7 +32,7 @@ pub struct Account {
     pub runs: RunCounts,
     /// The time of a run.
     pub run: RunTimes,
-    /// Where it goes; none where dispatches were not recorded, or there is no run that counts.
+    /// Where it goes; `None` where dispatches were not recorded, or there is no run that counts.
     pub shares: Option<Shares>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,

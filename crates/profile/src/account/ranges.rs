@@ -22,7 +22,7 @@ impl Ranges {
         }
     }
 
-    /// The table, by time.
+    /// Returns the table, by time.
     pub(super) fn finish(self, recording: &Recording) -> Vec<RangeTimes> {
         let row = |(name, (spread, histogram)): (u32, (Spread, Histogram))| RangeTimes {
             range: recording.marker_name(name),

@@ -11,8 +11,8 @@ use crate::recording::Direction;
 const HELD_UP: f64 = 1.25;
 
 impl Account {
-    /// The account as text for a terminal: where the time of a run goes, and the `top` operators, types and ranges of the
-    /// user by time.
+    /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
+    /// ranges of the user by time.
     pub fn to_text(&self, top: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);

@@ -107,14 +107,14 @@ impl Events<'_> {
         write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
     }
 
-    /// The number of a thread's row. It is named when it is first used.
+    /// Returns the number of a thread's row. It is named when it is first used.
     fn thread(&mut self, thread: u32) -> u64 {
         let row = u64::from(thread);
         self.rows.entry(row).or_insert_with(|| thread_title(self.recording, thread));
         row
     }
 
-    /// The number of a row of its own, for what overlaps with runs.
+    /// Returns the number of a row of its own, for what overlaps with runs.
     fn side(&mut self, rows: u64, what: &str, thread: u32) -> u64 {
         let row = rows + u64::from(thread);
         self.rows.entry(row).or_insert_with(|| side_title(self.recording, what, thread));
@@ -148,7 +148,7 @@ impl Events<'_> {
         )
     }
 
-    /// An asynchronous event, because slices of one row must not cross.
+    /// Returns an asynchronous event, because slices of one row must not cross.
     fn crossing_range(&mut self, marker: &MarkerFact) -> io::Result<()> {
         let row = self.thread(marker.thread);
         let name = Value::from(self.recording.marker_name(marker.name));

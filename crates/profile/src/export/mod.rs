@@ -81,7 +81,7 @@ impl Recording {
     /// with the number of runs. A file appears under its name when it is whole.
     ///
     /// # Errors
-    /// When the recording cannot be read, or a file cannot be written.
+    /// Returns an error if the recording cannot be read, or a file cannot be written.
     pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
         let mut exported = Exported::default();
         let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());

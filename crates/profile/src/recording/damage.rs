@@ -22,7 +22,7 @@ fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(payload, 1..8)
 }
 
-/// The file's bytes, and where every frame ends.
+/// Returns the file's bytes, and where every frame ends.
 fn written(payloads: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let mut bytes = Vec::new();
     let mut frames = FrameWriter::new(&mut bytes).expect("memory");
@@ -34,7 +34,7 @@ fn written(payloads: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
-/// The payloads of all frames that are found, and the bytes that were left out.
+/// Returns the payloads of all frames that are found, and the bytes that were left out.
 fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, u64) {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("the disk has room");
@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// How often a reader reads each byte of a file, on average, and the frames that it finds.
+/// Returns how often a reader reads each byte of a file, on average, and the frames that it finds.
 fn effort(bytes: &[u8]) -> (f64, usize) {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(bytes).expect("the disk has room");

@@ -137,7 +137,7 @@ pub struct MarkerFact {
 }
 
 impl Call {
-    /// The name, as in `load`.
+    /// Returns the name, as in `load`.
     pub fn name(self) -> &'static str {
         match self {
             Call::Load => "load",
@@ -148,14 +148,14 @@ impl Call {
         }
     }
 
-    /// Whether such a call is made for a run; the others are made for the whole model.
+    /// Returns whether such a call is made for a run; the others are made for the whole model.
     pub fn belongs_to_run(self) -> bool {
         matches!(self, Call::Upload | Call::Run | Call::Download)
     }
 }
 
 impl Direction {
-    /// The name: `copy_in` or `copy_out`.
+    /// Returns the name: `copy_in` or `copy_out`.
     pub fn name(self) -> &'static str {
         match self {
             Direction::In => "copy_in",

@@ -8,7 +8,7 @@ use crate::ProfileError;
 pub(crate) struct RunGroup {
     /// The number of the run.
     pub run: u64,
-    /// The run itself; none where it failed, was cut off, or runs were not recorded.
+    /// The run itself; `None` where it failed, was cut off, or runs were not recorded.
     pub record: Option<RunFact>,
     /// Its dispatches, by their start.
     pub dispatches: Vec<DispatchFact>,

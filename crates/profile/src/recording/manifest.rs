@@ -169,7 +169,7 @@ impl Manifest {
 }
 
 impl ClockReading {
-    /// The pair of moments.
+    /// Returns the pair of moments.
     pub fn pair(self) -> ClockPair {
         ClockPair { ticks: Ticks::from_raw(self.ticks), time: Timestamp::from_nanos_since_boot(self.boottime_ns) }
     }

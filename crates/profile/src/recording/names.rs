@@ -70,7 +70,7 @@ pub(crate) struct NamedAttribution {
 /// Type and shape of a tensor of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorKind {
-    /// The element type, as in `float32`; none for types of the engine's own.
+    /// The element type, as in `float32`; `None` for types of the engine's own.
     pub dtype: Option<String>,
     /// The shape.
     pub shape: Vec<usize>,
@@ -172,7 +172,7 @@ impl NamesLine {
         Self::Plan { plan, graph, fidelity, kernels: kernels.collect() }
     }
 
-    /// A counter: its text may end with the unit of its values, as in `queue [requests]`.
+    /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
     pub(crate) fn counter(id: NameId, text: &str) -> Self {
         let parts = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
         let (name, unit) = parts.unwrap_or((text, ""));
@@ -236,12 +236,12 @@ impl Names {
         Ok(names)
     }
 
-    /// The kernel at this place of this plan.
+    /// Returns the kernel at this place of this plan.
     pub(crate) fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
     }
 
-    /// How many kernels a run of this plan executes.
+    /// Returns how many kernels a run of this plan executes.
     pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
         self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
     }
@@ -276,7 +276,7 @@ impl KernelNames {
         }
     }
 
-    /// What stands for a kernel whose names were lost.
+    /// Returns what stands for a kernel whose names were lost.
     pub(crate) fn unknown(plan: u64, kernel: u32) -> Self {
         let name = format!("plan_{plan}_kernel_{kernel}");
         Self {

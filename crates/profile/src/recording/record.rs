@@ -12,7 +12,7 @@ use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, Marke
 
 const HEAD: usize = 8;
 
-/// The bytes that a record takes in the file.
+/// Returns the bytes that a record takes in the file.
 pub(crate) fn stored_length(payload: usize) -> usize {
     HEAD + payload.next_multiple_of(8)
 }
@@ -38,7 +38,7 @@ impl StoredRecords {
         Self { bytes, position: 0 }
     }
 
-    /// The next record that says something to this version; others are stepped over.
+    /// Returns the next record that says something to this version; others are stepped over.
     pub(crate) fn next(&mut self) -> Option<Fact> {
         loop {
             let rest = &self.bytes[self.position..];
@@ -57,8 +57,8 @@ impl StoredRecords {
 }
 
 impl Fact {
-    /// What a record's payload says, as it stands in a file; none where this version knows no such fact, or the payload has
-    /// another length.
+    /// Returns what a record's payload says, as it stands in a file; `None` where this version knows no such fact, or
+    /// the payload has another length.
     pub fn read(kind: Kind, payload: &[u8]) -> Option<Self> {
         match kind {
             DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {

@@ -44,7 +44,7 @@ pub(crate) fn write(directory: &Path) {
     manifest(file.frames(), file.bytes()).write(directory).expect("the disk has room");
 }
 
-/// The payload of every frame.
+/// Returns the payload of every frame.
 pub(crate) fn frames() -> Vec<Vec<u8>> {
     let mut first = Vec::new();
     put(&call(0, 0, 0, 5_000), &mut first);
@@ -146,7 +146,7 @@ fn marker(operation: MarkerOperation, name: NameId, start: u64, end: u64) -> Mar
     }
 }
 
-/// The moment when this many nanoseconds had passed.
+/// Returns the moment when this many nanoseconds had passed.
 fn clock(nanos: u64) -> ClockPair {
     ClockPair { ticks: Ticks::from_raw(2 * nanos), time: Timestamp::from_nanos_since_boot(1_000_000 + nanos) }
 }
@@ -199,7 +199,8 @@ fn names_lines() -> Vec<NamesLine> {
     ]
 }
 
-/// A convolution whose name asks for quotes, a multiplication with an addition fused into it, an operator of its own.
+/// Returns a convolution whose name asks for quotes, a multiplication with an addition fused into it, an operator of
+/// its own.
 fn kernels() -> Vec<Kernel> {
     let part = |operator, exact| Attribution { operator: OperatorId::new(operator), exact };
     let kernel = |id, name: &str, op: &str, operators| Kernel {
@@ -223,7 +224,7 @@ fn kernels() -> Vec<Kernel> {
     ]
 }
 
-/// The graph behind [`kernels`].
+/// Returns the graph behind [`kernels`].
 pub(crate) fn graph() -> Arc<Graph> {
     let operator = |index, name: &str, op_type: &str| Operator {
         id: OperatorId::new(index),

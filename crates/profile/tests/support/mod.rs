@@ -110,7 +110,7 @@ pub fn open(directory: &Path) -> Recording {
     Recording::open(directory).expect("a recording")
 }
 
-/// How many runs and dispatches a recording holds.
+/// Returns how many runs and dispatches a recording holds.
 pub fn counts(recording: &Recording) -> (u64, u64) {
     let mut counts = (0, 0);
     for fact in recording.facts().expect("records") {

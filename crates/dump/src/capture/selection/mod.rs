@@ -8,66 +8,66 @@ use opscope_onnx::{Graph, Operator, OperatorId, Pattern};
 use crate::{DumpError, Io};
 pub use runs::Runs;
 
-/// Which tensors are captured: those for which every condition holds. The default is every output of every operator.
+/// The tensors to capture: those for which every condition holds. The default is every output of every operator.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Operators by name; empty for all.
+    /// Operators by name. Empty for all.
     pub operators: Vec<Pattern>,
-    /// Operators by type; empty for all.
+    /// Operators by type. Empty for all.
     pub op_types: Vec<Pattern>,
-    /// Operators from one to another, in the order of the graph, both included; empty for all.
+    /// Operators from one to another, in the order of the graph, both included. Empty for all.
     pub ranges: Vec<OperatorRange>,
-    /// Inputs, outputs or both.
+    /// Whether inputs, outputs or both are captured.
     pub io: IoSelection,
-    /// Slots of inputs and outputs; none for all.
+    /// Slots of inputs and outputs, or `None` for all.
     pub slots: Option<Vec<usize>>,
-    /// Runs.
+    /// The runs.
     pub runs: Runs,
-    /// No more than so many tensors.
+    /// The most tensors to capture.
     pub first: Option<u64>,
     /// Only tensors with a NaN or an infinite element.
     pub only_non_finite: bool,
-    /// No more than so many bytes in all; a tensor that does not fit any more is listed as missing.
+    /// The most bytes to capture. A tensor that no longer fits is listed as missing.
     pub byte_budget: Option<u64>,
-    /// Tensors of operators of these types are left out.
+    /// Tensors to exclude, by the operator's type.
     pub type_blacklist: Vec<BlacklistEntry>,
-    /// Tensors of operators of these names are left out.
+    /// Tensors to exclude, by the operator's name.
     pub name_blacklist: Vec<BlacklistEntry>,
 }
 
 pub(crate) type Range = RangeInclusive<OperatorId>;
 
-/// Operators from one to another.
+/// The operators from one to another, both included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorRange {
-    /// The name of the first.
+    /// The name of the first operator.
     pub begin: String,
-    /// The name of the last.
+    /// The name of the last operator.
     pub end: String,
 }
 
-/// Which sides of an operator.
+/// The sides of an operator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IoSelection {
-    /// What operators take.
+    /// Its inputs.
     Inputs,
-    /// What operators give.
+    /// Its outputs.
     #[default]
     Outputs,
     /// Both.
     All,
 }
 
-/// Tensors to leave out.
+/// Tensors to exclude.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlacklistEntry {
-    /// The operator's name or type, to the letter.
+    /// The operator's exact name or type.
     pub name: String,
-    /// Which of its tensors; empty for all.
+    /// The tensors to exclude. Empty for all of the operator's.
     pub positions: Vec<Position>,
 }
 
-/// A tensor's place at an operator: `input0`, `output1`.
+/// The position of a tensor at an operator: `input0`, `output1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The side.
@@ -77,11 +77,11 @@ pub struct Position {
 }
 
 impl Selection {
-    /// Whether the names it gives exist in this graph, and whether it means any tensor of so many runs. A selection that
-    /// names what is not there would silently capture less than was meant.
+    /// Checks that the names in the selection exist in this graph, and that it matches a tensor and one of `runs` runs.
+    /// A selection with a wrong name would silently capture less than was meant.
     ///
     /// # Errors
-    /// All the names that do not exist, or that it means nothing.
+    /// Returns all names that do not exist, or that nothing matches.
     pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
         let exact = self.operators.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(name),
@@ -116,13 +116,13 @@ impl Selection {
         })
     }
 
-    /// The ranges of operators that are meant in this graph.
+    /// Returns the ranges as positions in this graph.
     pub(crate) fn ranges_in(&self, graph: &Graph) -> Vec<Range> {
         let place = |name| graph.operator_named(name).map(|operator| operator.id);
         self.ranges.iter().filter_map(|range| Some(place(&range.begin)?..=place(&range.end)?)).collect()
     }
 
-    /// Whether a tensor is meant, as far as its place in the graph decides it.
+    /// Returns whether the tensor at this place of the graph matches. Conditions on its data are not checked.
     pub(crate) fn wants(&self, ranges: &[Range], operator: &Operator, io: Io, slot: usize) -> bool {
         let named = |patterns: &[Pattern], name: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
@@ -143,7 +143,7 @@ impl Selection {
 }
 
 impl IoSelection {
-    /// Every choice of sides.
+    /// Every selection of sides.
     pub const ALL: [IoSelection; 3] = [IoSelection::Inputs, IoSelection::Outputs, IoSelection::All];
 
     /// `inputs`, `outputs` or `all`.
@@ -155,7 +155,7 @@ impl IoSelection {
         }
     }
 
-    /// Returns whether this side is selected.
+    /// Returns whether a side is included.
     pub fn contains(self, io: Io) -> bool {
         match self {
             IoSelection::Inputs => io == Io::Input,

@@ -4,28 +4,28 @@ use std::str::FromStr;
 use crate::DumpError;
 use opscope_model::RunId;
 
-/// Which runs are meant. The default is all.
+/// A set of runs. The default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runs {
     ranges: Option<Vec<RangeInclusive<u64>>>,
 }
 
 impl Runs {
-    /// The most parts that a list may have.
+    /// The most parts of a list.
     pub const MOST_PARTS: usize = 100;
 
-    /// Whether any of so many runs is meant.
+    /// Returns whether one of the first `runs` runs is in the set.
     pub(super) fn any_of(&self, runs: u64) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|range| *range.start() < runs))
     }
 
-    /// Whether a run is meant.
+    /// Returns whether a run is in the set.
     pub fn contains(&self, run: RunId) -> bool {
         self.ranges.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(&run.0)))
     }
 }
 
-/// Reads a list as acl.json's `dump_step` writes it: `0|5-10|20`, at most [`Runs::MOST_PARTS`] parts.
+/// Parses a list in the syntax of acl.json's `dump_step`: `0|5-10|20`, with at most [`Runs::MOST_PARTS`] parts.
 impl FromStr for Runs {
     type Err = DumpError;
 

@@ -25,7 +25,7 @@ impl DirectoryTarget {
     /// the dump is not complete.
     ///
     /// # Errors
-    /// When it exists or cannot be made.
+    /// Returns an error if it exists or cannot be made.
     pub fn create(root: &Path, info: &DumpInfo) -> Result<Self, DumpError> {
         let manifest = ManifestFile::create(root, info, "ascend")?;
         Ok(Self { root: root.to_path_buf(), manifest, tables: HashSet::new(), open: None })
@@ -44,7 +44,7 @@ impl DirectoryTarget {
         Ok(())
     }
 
-    /// A new file, under the name in the table where its own is too long.
+    /// Returns a new file, under the name in the table where its own is too long.
     fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
         let below = path.parent().unwrap_or(Path::new(""));
         fresh::directory(&self.root, below)?;

@@ -23,7 +23,7 @@ pub struct FileName {
 }
 
 impl FileName {
-    /// The name for a tensor's operator, at this time in microseconds since 1970.
+    /// Returns the name for a tensor's operator, at this time in microseconds since 1970.
     pub fn new(origin: &Origin, time: u64) -> Self {
         let operator = origin.operator();
         let task = operator.id.index() as u64 + 1;
@@ -52,13 +52,13 @@ impl FileName {
         })
     }
 
-    /// The name in full, which can be longer than a file system takes.
+    /// Returns the name in full, which can be longer than a file system takes.
     pub fn full(&self) -> String {
         let Self { op_type, op_name, task, stream, time } = self;
         format!("{op_type}.{op_name}.{task}.{stream}.{time}")
     }
 
-    /// The name of the file; where the full name is too long it is 32 digits made of that, and belongs into
+    /// Returns the name of the file; where the full name is too long it is 32 digits made of that, and belongs into
     /// `mapping.csv`.
     pub fn on_disk(&self) -> String {
         let full = self.full();
@@ -66,8 +66,8 @@ impl FileName {
     }
 }
 
-/// The directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the same in
-/// every run is with the first.
+/// Returns the directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the
+/// same in every run is with the first.
 pub fn directory(origin: &Origin) -> PathBuf {
     let name = match plain(&origin.graph.name) {
         name if name.is_empty() => "model".into(),

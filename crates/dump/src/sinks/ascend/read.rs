@@ -61,7 +61,7 @@ impl AscendFile {
     /// Reads what a file holds, without the data. All sizes were checked against the file's when this returns.
     ///
     /// # Errors
-    /// When it is not such a file, or is damaged.
+    /// Returns an error if it is not such a file, or is damaged.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let mut file = open_regular(path).map_err(|error| wrong(format!("it could not be opened: {error}")))?;
@@ -86,7 +86,7 @@ impl AscendFile {
     /// Reads the bytes of a whole file, as [`open`](Self::open) does.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The same as [`open`](Self::open).
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let (start, rest) = bytes.split_first_chunk().ok_or_else(|| wrong("it is too short for a dump file".into()))?;

@@ -35,14 +35,14 @@ struct Alone {
 
 /// Where chunks of files go.
 pub trait ChunkTarget: Send {
-    /// The next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative to the
-    /// dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
+    /// Returns the next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative
+    /// to the dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
     ///
     /// # Errors
     /// Why it could not be taken. Nothing more comes then.
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String>;
 
-    /// The file that was begun last gets no last chunk.
+    /// Returns the file that was begun last gets no last chunk.
     fn broken(&mut self, _path: &Path) {}
 
     /// Nothing more comes.
@@ -95,7 +95,7 @@ impl<T: ChunkTarget> AscendSink<T> {
         Self { target, waiting: HashMap::new(), alone: None, chunk }
     }
 
-    /// The header of a file with these tensors.
+    /// Returns the header of a file with these tensors.
     fn header(tensors: &[Arrived], time: u64) -> Vec<u8> {
         let mut data = DumpData { version: "2.0".into(), dump_time: time, ..DumpData::default() };
         for tensor in tensors {

@@ -4,14 +4,14 @@ use crate::Origin;
 /// allow.
 const LONGEST: usize = 120;
 
-/// The name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number makes it
-/// unique in a run, also where names differ only in case; its name is there to be read.
+/// Returns the name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number
+/// makes it unique in a run, also where names differ only in case; its name is there to be read.
 pub(super) fn stem(origin: &Origin) -> String {
     let operator = origin.operator();
     format!("{:05}-{}.{}{}", operator.id.index(), readable(&operator.name), origin.io, origin.slot)
 }
 
-/// The directory of a run, or of what is the same in all runs of a plan.
+/// Returns the directory of a run, or of what is the same in all runs of a plan.
 pub(super) fn directory(origin: &Origin) -> String {
     match (origin.run, origin.plan) {
         (Some(run), _) => format!("run-{:04}", run.0),
@@ -20,8 +20,8 @@ pub(super) fn directory(origin: &Origin) -> String {
     }
 }
 
-/// What of a name can be in a file's name anywhere: letters and digits of any script, and `- _ +`. Everything else,
-/// among it what separates directories, becomes `_`.
+/// Returns what of a name can be in a file's name anywhere: letters and digits of any script, and `- _ +`. Everything
+/// else, among it what separates directories, becomes `_`.
 fn readable(name: &str) -> String {
     let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '_' };
     let mut readable = String::new();

@@ -65,7 +65,7 @@ impl DirectorySink {
     /// Makes the directory, with a manifest that says that the dump is not complete.
     ///
     /// # Errors
-    /// When the directory exists, or cannot be made or written.
+    /// Returns an error if the directory exists, or cannot be made or written.
     pub fn create(root: &Path, contents: Contents, info: &DumpInfo) -> Result<Self, DumpError> {
         let name = match contents {
             Contents::Tensors => "tensors",
@@ -94,7 +94,7 @@ impl DirectorySink {
     /// Counts every tensor's elements by powers of two, too, in `histograms.jsonl`.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// Returns an error if the file cannot be made.
     pub fn with_histograms(mut self) -> Result<Self, DumpError> {
         self.histograms = Some(histograms::Lines::create(&self.root)?);
         Ok(self)
@@ -151,7 +151,7 @@ impl DirectorySink {
         table.add(stream, statistics)
     }
 
-    /// One write per line: a reader never sees half of one, but for a full disk.
+    /// Returns one write per line: a reader never sees half of one, but for a full disk.
     fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
