@@ -3,12 +3,12 @@
 //! The parent's buffers stay as they are. The child's are empty, in memory, and work; its callback threads start again
 //! with the first record.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::delivery::{Worker, WorkerQueue, deadlock, hooks};
+use super::callback_thread::{Worker, WorkerQueue, deadlock, hooks, workers};
 use super::emit::thread_writers;
-use super::registry::{self, Registry};
+use super::registry;
 use super::shared::Protected;
 use super::state::BufferState;
 use super::{SharedBuffer, Statistics};
@@ -48,16 +48,17 @@ struct BufferLocks {
     _names: name::Lock,
     files: file::FollowersLock,
     _hooks: hooks::Lock,
-    workers: Vec<Held<WorkerQueue, Worker>>,
+    queues: Vec<Held<WorkerQueue, Worker>>,
+    _workers: workers::Lock,
     buffers: Vec<Held<Protected, SharedBuffer>>,
-    _registry: MutexGuard<'static, Registry>,
+    _registry: registry::Lock,
 }
 
 impl BufferLocks {
     fn take() -> Self {
         let deadline = Instant::now() + TIMEOUT_AT_FORK;
         let registry = registry::lock();
-        let buffers = registry.buffers().into_iter().map(|keeper| {
+        let buffers = registry.iter().filter_map(Weak::upgrade).map(|keeper| {
             let guard = keeper.lock_between_callbacks(deadline);
             // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
             let guard =
@@ -65,20 +66,22 @@ impl BufferLocks {
             Held { guard, keeper }
         });
         let buffers = buffers.collect();
-        let workers = registry.workers().into_iter().map(|keeper| {
+        let workers = workers::lock();
+        let queues = workers.iter().filter_map(Weak::upgrade).map(|keeper| {
             let guard = keeper.lock();
             // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
             let guard =
                 unsafe { std::mem::transmute::<MutexGuard<'_, WorkerQueue>, MutexGuard<'static, WorkerQueue>>(guard) };
             Held { guard, keeper }
         });
-        let workers = workers.collect();
+        let queues = queues.collect();
         Self {
             _hooks: hooks::lock(),
             files: file::lock_followers(),
             _names: name::lock(),
             waits: deadlock::lock(),
-            workers,
+            queues,
+            _workers: workers,
             buffers,
             _registry: registry,
         }
@@ -90,7 +93,7 @@ impl HeldLocks for BufferLocks {
         for Held { guard, keeper } in &mut self.buffers {
             keeper.reset_after_fork(guard);
         }
-        for Held { guard, keeper } in &mut self.workers {
+        for Held { guard, keeper } in &mut self.queues {
             keeper.reset_after_fork(guard);
         }
         // The child has no other thread that waits, and the files are the parent's.
@@ -106,7 +109,7 @@ impl SharedBuffer {
     /// Takes the lock at a moment when no other thread is in the callback, or after the deadline at any moment.
     fn lock_between_callbacks(&self, deadline: Instant) -> MutexGuard<'_, Protected> {
         let mut locked = self.lock();
-        while locked.delivering && !deadlock::is_this_thread(&locked.callback_thread) {
+        while locked.delivering && !locked.callback_thread.is_current() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;

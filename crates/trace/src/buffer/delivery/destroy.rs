@@ -1,7 +1,6 @@
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
-use super::callback_thread::deadlock;
 use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
 use crate::{TraceError, file};
@@ -35,7 +34,7 @@ impl SharedBuffer {
     /// Waits until everything is delivered. Returns whether it is. It does not wait where it would wait for itself.
     pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
         let locked = self.lock();
-        let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else { return locked.ended };
+        let Some(_wait) = locked.callback_thread.begin_wait() else { return locked.ended };
         drop(locked);
         self.wait_until(deadline, |locked| locked.ended)
     }

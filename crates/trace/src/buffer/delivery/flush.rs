@@ -1,7 +1,6 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::callback_thread::deadlock;
 use crate::TraceError;
 use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
@@ -15,7 +14,7 @@ impl SharedBuffer {
         if locked.state.is_destroyed() {
             return Err(TraceError::BufferDestroyed(self.id()));
         }
-        let _wait = deadlock::begin_wait(&locked.callback_thread).ok_or(TraceError::Busy(self.id()))?;
+        let _wait = locked.callback_thread.begin_wait().ok_or(TraceError::Busy(self.id()))?;
         let number = locked.state.request_flush(true);
         self.schedule(locked);
         let is_flushed = |locked: &Protected| locked.state.flushes_done() >= number || locked.ended;
@@ -38,12 +37,5 @@ impl SharedBuffer {
             locked.flush_waiters -= 1;
         }
         true
-    }
-
-    /// Requests that everything that was emitted is delivered, and does not wait for it.
-    pub(in crate::buffer) fn flush_later(self: &Arc<Self>) {
-        let mut locked = self.lock();
-        locked.state.request_flush(false);
-        self.schedule(locked);
     }
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::SharedBuffer;
-use super::delivery::deadlock;
 use super::state::Appended;
 use crate::TraceError;
 use crate::chunk::Policy;
@@ -63,7 +62,7 @@ impl SharedBuffer {
                 }
                 Policy::Lossless => {}
             }
-            let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else {
+            let Some(_wait) = locked.callback_thread.begin_wait() else {
                 locked.state.count_dropped(header);
                 self.schedule_if_due(locked);
                 return Err(TraceError::FullInCallback(self.id()));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::thread_writers::{ThreadWriter, own_writer};
 use crate::TraceError;
+use crate::buffer::SharedBuffer;
 use crate::buffer::state::Place;
-use crate::buffer::{Buffer, SharedBuffer};
 use crate::chunk::header_word;
 use crate::record::Category;
 
@@ -37,21 +37,20 @@ enum Memory<'a> {
     Done,
 }
 
-impl Buffer {
-    /// Begins a record of this length.
-    ///
-    /// # Errors
-    /// When a record of this length can never fit, or the buffer is destroyed.
-    pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
-        let buffer = Arc::clone(self.shared());
-        buffer.check_length(length)?;
-        let header = header_word(category, kind, length);
-        let memory = buffer.reserve(header, length)?;
-        Ok(Reservation { buffer, header, memory })
-    }
-}
-
 impl SharedBuffer {
+    /// Begins a record of this length. The lifetime is that of a handle of the buffer.
+    pub(in crate::buffer) fn begin_reservation<'a>(
+        self: &'a Arc<Self>,
+        category: Category,
+        kind: u16,
+        length: usize,
+    ) -> Result<Reservation<'a>, TraceError> {
+        self.check_length(length)?;
+        let header = header_word(category, kind, length);
+        let memory = self.reserve(header, length)?;
+        Ok(Reservation { buffer: Arc::clone(self), header, memory })
+    }
+
     fn reserve<'a>(self: &Arc<Self>, header: u64, length: usize) -> Result<Memory<'a>, TraceError> {
         let own = own_writer(self);
         let mut locked = self.lock();
@@ -93,7 +92,7 @@ impl Reservation<'_> {
     /// Emits the record.
     ///
     /// # Errors
-    /// As [`Buffer::emit`].
+    /// As [`crate::Buffer::emit`].
     pub fn commit(mut self) -> Result<(), TraceError> {
         match std::mem::replace(&mut self.memory, Memory::Done) {
             Memory::InPlace { own, place, payload } => match self.buffer.end_reservation(&own, Some(&place))? {

@@ -1,18 +1,21 @@
-//! The threads that call callbacks.
+//! The threads that call callbacks. What they serve is behind a trait, because buffers lie above.
 
 pub(in crate::buffer) mod deadlock;
 pub(in crate::buffer) mod hooks;
+mod queue;
 mod worker;
+pub(in crate::buffer) mod workers;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use hooks::on_callback_thread_creation;
-pub(in crate::buffer) use worker::{Worker, WorkerQueue};
+pub(in crate::buffer) use queue::{Served, WorkerQueue};
+pub(in crate::buffer) use worker::Worker;
 
 use crate::TraceError;
-use crate::buffer::{SharedBuffer, registry};
+use deadlock::Wait;
 
 /// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
 #[derive(Clone)]
@@ -33,7 +36,7 @@ impl CallbackThread {
     /// Creates a thread. It starts with the first buffer that it serves, and ends with the last.
     pub fn create(name: &str) -> Self {
         let worker = Arc::new(Worker::new(name));
-        registry::add_worker(&worker);
+        workers::add(&worker);
         Self { handle: Arc::new(Handle(worker)) }
     }
 
@@ -42,14 +45,20 @@ impl CallbackThread {
         self.handle.0.number()
     }
 
-    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it.
-    pub(in crate::buffer) fn serve(&self, buffer: &Arc<SharedBuffer>) -> Result<(), TraceError> {
+    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it, and is flushed at each
+    /// interval.
+    pub(in crate::buffer) fn serve(
+        &self,
+        buffer: &Arc<impl Served + 'static>,
+        interval: Option<Duration>,
+    ) -> Result<(), TraceError> {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         worker.start(&mut queue)?;
-        if let Some(interval) = buffer.options().interval
+        if let Some(interval) = interval
             && let Some(next) = Instant::now().checked_add(interval)
         {
+            let buffer = Arc::downgrade(buffer);
             queue.add_interval(next, interval, buffer);
             worker.wake();
         }
@@ -63,12 +72,12 @@ impl CallbackThread {
     }
 
     /// Removes this buffer from the thread.
-    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<SharedBuffer>) {
-        self.handle.0.lock().remove(buffer);
+    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<impl Served>) {
+        self.handle.0.lock().remove(Arc::as_ptr(buffer).cast());
     }
 
     /// Lets the thread look at a buffer.
-    pub(in crate::buffer) fn schedule(&self, buffer: Arc<SharedBuffer>) {
+    pub(in crate::buffer) fn schedule(&self, buffer: Arc<dyn Served>) {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         let _ = worker.start(&mut queue);
@@ -76,6 +85,16 @@ impl CallbackThread {
             drop(queue);
             worker.wake();
         }
+    }
+
+    /// Returns whether this thread is the calling one.
+    pub(in crate::buffer) fn is_current(&self) -> bool {
+        deadlock::this_thread() == self.number()
+    }
+
+    /// Begins to wait for this thread. Returns `None` if the wait would never end.
+    pub(in crate::buffer) fn begin_wait(&self) -> Option<Wait> {
+        deadlock::begin_wait(self.number())
     }
 }
 
