@@ -41,8 +41,8 @@ struct Held<T: 'static, K> {
     keeper: Arc<K>,
 }
 
-/// All locks of this room and of those below it. They are taken from the last field to the first, in the order in which
-/// they nest.
+/// All locks of this room and of the rooms below it, the innermost first. They are taken from the last field to the first,
+/// and released from the first to the last.
 struct BufferLocks {
     waits: deadlock::Lock,
     _names: name::Lock,
@@ -121,8 +121,7 @@ impl SharedBuffer {
         locked
     }
 
-    /// Makes the buffer the child's own: empty, in memory, with its counts at 0. The child has no other thread, so no other
-    /// code uses `locked`.
+    /// Resets the buffer in the child: empty, in memory, with its counts at 0.
     fn reset_after_fork(&self, locked: &mut Protected) {
         let destroyed = locked.state.is_destroyed() || locked.callback.is_none();
         let Ok(region) = Region::anonymous(Geometry::for_size(self.options().size.get())) else {

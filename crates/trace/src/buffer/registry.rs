@@ -11,10 +11,11 @@ static BUFFERS: Mutex<Vec<Weak<SharedBuffer>>> = Mutex::new(Vec::new());
 /// Destroys every buffer, and waits at most this long until everything is delivered. Returns the buffers that were not done
 /// then. Their callbacks continue.
 pub(crate) fn destroy_all(timeout: Duration) -> Vec<BufferId> {
-    // A time too long to be added to the clock is forever.
+    // A timeout that is too long for the clock means no deadline.
     let deadline = Instant::now().checked_add(timeout);
     let buffers = lock().iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
-    // All of them begin before the first one is waited for. One that was destroyed before may still be delivering.
+    // All of them begin to deliver before the first one is waited for. A buffer that was destroyed before may still be
+    // delivering.
     buffers.iter().for_each(|buffer| drop(buffer.begin_destroy()));
     buffers.iter().filter(|buffer| !buffer.await_end(deadline)).map(|buffer| buffer.id()).collect()
 }

@@ -1,7 +1,7 @@
 //! Callback threads that wait for each other.
 //!
-//! A callback may flush, fill or destroy any buffer. Where that would close a circle of callback threads that wait for
-//! each other, it must not wait.
+//! A callback may flush, fill or destroy any buffer, and then waits for that buffer's callback thread. It must not wait if
+//! that would close a circle of callback threads that wait for each other.
 
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};

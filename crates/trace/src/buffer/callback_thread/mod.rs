@@ -1,4 +1,4 @@
-//! The threads that call callbacks. What they serve is behind a trait, because buffers lie above.
+//! The threads that call callbacks. They know buffers only as [`Served`], because buffers lie above this room.
 
 pub(in crate::buffer) mod deadlock;
 pub(in crate::buffer) mod hooks;
@@ -65,7 +65,7 @@ impl CallbackThread {
         Ok(())
     }
 
-    /// Starts the thread if it is not running, as in the child of a fork. After a failure the next record tries again.
+    /// Starts the thread if it is not running, as in the child of a fork. If that fails, the next record tries again.
     pub(in crate::buffer) fn ensure_running(&self) {
         let worker = &self.handle.0;
         let _ = worker.start(&mut worker.lock());
@@ -76,7 +76,7 @@ impl CallbackThread {
         self.handle.0.lock().remove(Arc::as_ptr(buffer).cast());
     }
 
-    /// Lets the thread look at a buffer.
+    /// Puts a buffer on the thread's list, and wakes the thread if it sleeps.
     pub(in crate::buffer) fn schedule(&self, buffer: Arc<dyn Served>) {
         let worker = &self.handle.0;
         let mut queue = worker.lock();

@@ -18,7 +18,7 @@ pub(in crate::buffer) trait Served: Send + Sync {
 pub(in crate::buffer) struct WorkerQueue {
     pub(super) running: bool,
     pub(super) sleeping: bool,
-    /// There is no handle any more.
+    /// The last handle was dropped.
     pub(super) closing: bool,
     /// Buffers to look at.
     ready: VecDeque<Arc<dyn Served>>,
@@ -73,7 +73,8 @@ impl WorkerQueue {
         self.intervals.iter().map(|interval| interval.next).min()
     }
 
-    /// Makes the queue the child's own, after a fork. `is_this_thread` says whether its thread is the one that forked.
+    /// Resets the queue in the child of a fork. `is_this_thread` says whether its thread is the one that forked, and so the
+    /// only one that the child has.
     pub(super) fn reset_after_fork(&mut self, is_this_thread: bool) {
         self.running &= is_this_thread;
         self.sleeping = false;

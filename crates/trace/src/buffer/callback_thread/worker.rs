@@ -56,7 +56,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes the queue the child's own, after a fork. The thread is the parent's, unless it is the one that forked.
+    /// Resets the queue in the child of a fork.
     pub(in crate::buffer) fn reset_after_fork(&self, queue: &mut WorkerQueue) {
         queue.reset_after_fork(deadlock::this_thread() == self.number);
     }

@@ -21,7 +21,7 @@ impl SharedBuffer {
         }
         locked.state.set_destroyed();
         drop(locked);
-        // Now no context traces into it any more.
+        // From here on no context traces into it.
         self.notify_owner();
         locked = self.lock();
         locked.state.lock_all_out();
@@ -31,7 +31,7 @@ impl SharedBuffer {
         Ok(())
     }
 
-    /// Waits until everything is delivered. Returns whether it is. It does not wait where it would wait for itself.
+    /// Waits until everything is delivered. Returns whether it is. It returns at once where it would wait for itself.
     pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
         let locked = self.lock();
         let Some(_wait) = locked.callback_thread.begin_wait() else { return locked.ended };

@@ -8,7 +8,7 @@ use crate::buffer::shared::Protected;
 impl SharedBuffer {
     /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
     pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
-        // A time too long to be added to the clock is forever.
+        // A timeout that is too long for the clock means no deadline.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut locked = self.lock();
         if locked.state.is_destroyed() {

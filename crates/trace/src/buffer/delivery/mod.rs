@@ -19,7 +19,8 @@ impl Served for SharedBuffer {
         let mut locked = self.lock();
         locked.scheduled = false;
         if locked.delivering {
-            // The buffer was assigned to this thread while the other one is in a callback. It is scheduled here after it.
+            // The buffer was assigned to this thread while a callback runs on another one. When that callback has returned,
+            // the buffer is scheduled here again.
             return;
         }
         let flushes_before = locked.state.flushes_done();

@@ -1,4 +1,4 @@
-//! When the callback thread looks at a buffer, and which thread that is.
+//! Putting a buffer on the list of its callback thread, and moving it to another callback thread.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -13,8 +13,8 @@ impl SharedBuffer {
         thread.serve(self, *interval)
     }
 
-    /// Puts the buffer on its callback thread's list. The thread is woken after the lock is released, because it needs the
-    /// lock first.
+    /// Puts the buffer on its callback thread's list, and releases the lock before the thread is woken: the thread takes the
+    /// lock at once.
     pub(in crate::buffer) fn schedule(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if !std::mem::replace(&mut locked.scheduled, true) {
             let thread = locked.callback_thread.clone();
@@ -42,7 +42,7 @@ impl SharedBuffer {
         }
         let before = std::mem::replace(&mut locked.callback_thread, thread.clone());
         before.stop_serving(self);
-        // What the buffer was scheduled for on the old thread is done on the new one.
+        // If the buffer was on the old thread's list, it is now on the new one's.
         locked.scheduled = false;
         self.schedule(locked);
         Ok(())

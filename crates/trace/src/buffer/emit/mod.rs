@@ -1,4 +1,4 @@
-//! Emitting: without the lock through the thread's writers, and with it.
+//! Emitting: through the thread's writers, without the buffer's lock, and under the lock where there is more to do.
 
 #[cfg(not(loom))]
 mod reservation;
@@ -17,8 +17,8 @@ use crate::chunk::Policy;
 pub use reservation::Reservation;
 
 impl SharedBuffer {
-    /// Emits a record with the lock, and follows the policy where there is no room. `active` says whether the context that
-    /// traces the record is still started: after its end the record goes nowhere.
+    /// Emits a record under the lock, and follows the policy where there is no room. `active` says whether the context that
+    /// traces the record is still started. A record of a stopped context is not emitted.
     #[cold]
     #[inline(never)]
     pub(crate) fn emit(

@@ -31,7 +31,7 @@ pub struct Reservation<'a> {
 enum Memory<'a> {
     /// In the chunk of this thread, whose writer keeps the reservation on it.
     InPlace { own: Rc<ThreadWriter>, place: Place, payload: &'a mut [u8] },
-    /// Elsewhere, because the thread leases no chunk at the moment or builds another record in it.
+    /// In memory of its own, because the thread leases no chunk at the moment or builds another record in it.
     Apart(Vec<u8>),
     /// Committed or given up.
     Done,
@@ -69,14 +69,14 @@ impl SharedBuffer {
         Ok(Memory::InPlace { own, place, payload: &mut payload[..length] })
     }
 
-    /// Commits the reserved record, or gives its place up if there is no `place`. Returns whether the reservation was this
-    /// process's; one that was made before a fork is not.
+    /// Commits the record at `place`, or gives the place up if that is `None`. Returns whether this process made the
+    /// reservation: in the child of a fork the parent may have made it.
     fn end_reservation(self: &Arc<Self>, own: &ThreadWriter, place: Option<&Place>) -> Result<bool, TraceError> {
         let mut locked = self.lock();
         let destroyed = locked.state.is_destroyed();
         let ended = locked.state.end_reservation(own.writer(), place.filter(|_| !destroyed));
         if destroyed || locked.room_waiters > 0 {
-            // The threads that wait for room could not take what this slot leased.
+            // Until now the threads that wait for room could not take what this slot leased.
             locked.state.seal_own(own.writer());
             locked.state.request_flush(false);
             locked.announce_room(&self.room);
