@@ -35,7 +35,7 @@ extern "C" fn deliver_at_exit() {
     registry::destroy_all(TIMEOUT_AT_EXIT);
 }
 
-/// A lock, and what it is in. Fields are dropped in this order.
+/// A held lock, and what the lock is part of. The guard is dropped first.
 struct Held<T: 'static, K> {
     guard: MutexGuard<'static, T>,
     keeper: Arc<K>,
