@@ -41,6 +41,15 @@ struct Held<T: 'static, K> {
     keeper: Arc<K>,
 }
 
+impl<T, K> Held<T, K> {
+    fn new(keeper: Arc<K>, lock: impl Fn(&K) -> MutexGuard<'_, T>) -> Self {
+        let guard = lock(&keeper);
+        // SAFETY: the guard is dropped before the keeper, which keeps the lock in place.
+        let guard = unsafe { std::mem::transmute::<MutexGuard<'_, T>, MutexGuard<'static, T>>(guard) };
+        Self { guard, keeper }
+    }
+}
+
 /// All locks of this room and of the rooms below it, the innermost first. They are taken from the last field to the first,
 /// and released from the first to the last.
 struct BufferLocks {
@@ -58,23 +67,12 @@ impl BufferLocks {
     fn take() -> Self {
         let deadline = Instant::now() + TIMEOUT_AT_FORK;
         let registry = registry::lock();
-        let buffers = registry.iter().filter_map(Weak::upgrade).map(|keeper| {
-            let guard = keeper.lock_between_callbacks(deadline);
-            // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-            let guard =
-                unsafe { std::mem::transmute::<MutexGuard<'_, Protected>, MutexGuard<'static, Protected>>(guard) };
-            Held { guard, keeper }
-        });
-        let buffers = buffers.collect();
+        let buffers = registry.iter().filter_map(Weak::upgrade);
+        let buffers =
+            buffers.map(|buffer| Held::new(buffer, |buffer| buffer.lock_between_callbacks(deadline))).collect();
         let workers = workers::lock();
-        let queues = workers.iter().filter_map(Weak::upgrade).map(|keeper| {
-            let guard = keeper.lock();
-            // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-            let guard =
-                unsafe { std::mem::transmute::<MutexGuard<'_, WorkerQueue>, MutexGuard<'static, WorkerQueue>>(guard) };
-            Held { guard, keeper }
-        });
-        let queues = queues.collect();
+        let queues = workers.iter().filter_map(Weak::upgrade);
+        let queues = queues.map(|worker| Held::new(worker, Worker::lock)).collect();
         Self {
             _hooks: hooks::lock(),
             files: file::lock_followers(),
