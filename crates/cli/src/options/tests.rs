@@ -383,6 +383,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
     let defaults = Switches {
         runs: true,
         dispatches: true,
+        tensor_memory: false,
         calls: true,
         machine_memory: true,
         processors: false,
@@ -390,8 +391,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
         process: false,
     };
     assert_eq!(switches, defaults);
-    let all =
-        "model-execution task-time runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
+    let all = "model-execution task-time task-memory runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
     let line = |value: &str| {
         let options = all.split(' ').map(|key| format!(" --profiler-option {key}={value}"));
         format!("m.onnx -o o -pf{}", options.collect::<String>())
