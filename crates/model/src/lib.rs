@@ -29,5 +29,5 @@ pub use live_mask::LiveMask;
 pub use memory::RunMemory;
 pub use observer::{
     Action, Dispatch, Instrument, Interest, KernelSet, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
-    RunObserver,
+    RunObserver, TensorMemory,
 };

@@ -34,7 +34,7 @@ pub use name::{NameId, intern, name_text};
 pub use record_ref::RecordRef;
 pub use retirement::RetirementRecord;
 pub use run::RunRecord;
-pub use thread::{CorrelationGuard, correlate, current_correlation, current_thread, pop_external, push_external};
+pub use thread::{current_correlation, current_thread, pop_external, push_external};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
