@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use opscope_trace::{
-    Buffer, BufferOptions, Bytes, CallbackThread, Category, CounterRecord, Kind, Policy, RecordRef, intern, recover,
-    shutdown,
+    Buffer, BufferOptions, Bytes, CallbackThread, Category, Context, CounterRecord, Kind, MarkerRecord, Operations,
+    Policy, RecordRef, intern, open_ranges, range, recover, shutdown,
 };
 
 const OURS: Category = Category(9);
@@ -100,6 +100,7 @@ fn the_process_of_a_scenario() {
         Ok("fork in a callback") => fork_in_a_callback(),
         Ok("fork in a callback that reads on") => fork_in_a_callback_that_reads_on(),
         Ok("fork during a reservation") => fork_during_a_reservation(&file),
+        Ok("fork in a range") => fork_in_a_range(),
         Ok("killed") => {
             let buffer = quiet_buffer(Some(&file));
             let name = intern("a name in the file");
@@ -346,6 +347,29 @@ fn fork_during_a_reservation(file: &Path) {
     std::process::exit(0);
 }
 
+/// The range is open in both processes, on the thread that each of them has.
+fn fork_in_a_range() {
+    let buffer = quiet_buffer(None);
+    let context = Context::create();
+    context.configure(Kind::Marker, Operations::All, &buffer).expect("it is free");
+    context.start().expect("it is not destroyed");
+    let _range = range("around the fork");
+    // SAFETY: as above.
+    let child = unsafe { libc::fork() };
+    // SAFETY: it takes nothing and changes nothing.
+    let this_thread = || unsafe { libc::gettid() }.unsigned_abs();
+    let is_own = |record: &MarkerRecord| record.thread.0 == this_thread();
+    let who = if child == 0 { "child" } else { "parent" };
+    if child != 0 {
+        let mut status = 0;
+        // SAFETY: as above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+    }
+    println!("::{who} {:?}", open_ranges().records.iter().map(is_own).collect::<Vec<_>>());
+    // SAFETY: nothing of either copy is needed any more.
+    unsafe { libc::_exit(0) }
+}
+
 #[test]
 fn a_process_that_exits_without_a_shutdown_delivers_what_it_has() {
     assert_eq!(output(start("exit", Path::new(""))), ["got 1000"]);
@@ -394,6 +418,11 @@ fn a_record_that_is_being_built_at_a_fork_is_finished_by_both_processes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = output(start("fork during a reservation", &folder.path().join("records")));
     assert_eq!(output, ["got [0, 0, 0, 0, 0, 0, 0, 0]", "got [5, 8]", "status 0", "got [7, 9]"]);
+}
+
+#[test]
+fn a_range_that_is_open_at_a_fork_is_on_the_childs_own_thread_in_the_child() {
+    assert_eq!(output(start("fork in a range", Path::new(""))), ["child [true]", "parent [true]"]);
 }
 
 #[test]

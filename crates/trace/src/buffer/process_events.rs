@@ -14,7 +14,7 @@ use super::state::BufferState;
 use super::{SharedBuffer, Statistics};
 use crate::chunk::{Geometry, Region};
 use crate::process::{HeldLocks, Registration};
-use crate::record::{name, thread};
+use crate::record::name;
 use crate::{TraceError, file};
 
 /// How long a process that exits without [`shutdown`](crate::shutdown) waits for its callbacks.
@@ -98,7 +98,6 @@ impl HeldLocks for BufferLocks {
         self.waits.clear();
         self.files.clear();
         drop(self);
-        thread::reset_after_fork();
         thread_writers::reset_after_fork();
     }
 }

@@ -2,6 +2,8 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::record::thread;
+
 /// The locks of one room. They are held during a fork, so that the child gets no copy of something in the middle of a
 /// change, and are released when this is dropped.
 pub(crate) trait HeldLocks {
@@ -52,6 +54,8 @@ extern "C" fn after_in_parent() {
 }
 
 extern "C" fn after_in_child() {
+    // Before the rooms: some of them keep the number of the thread.
+    thread::reset_after_fork();
     if let Ok(Some(all)) = HELD.try_with(|held| held.borrow_mut().take()) {
         all.rooms.into_iter().for_each(|room| room.reset_in_child());
     }
