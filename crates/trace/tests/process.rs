@@ -100,7 +100,8 @@ fn the_process_of_a_scenario() {
         Ok("fork in a callback") => fork_in_a_callback(),
         Ok("fork in a callback that reads on") => fork_in_a_callback_that_reads_on(),
         Ok("fork during a reservation") => fork_during_a_reservation(&file),
-        Ok("fork in a range") => fork_in_a_range(),
+        Ok("fork in a range") => fork_with_a_context(true),
+        Ok("fork outside of ranges") => fork_with_a_context(false),
         Ok("killed") => {
             let buffer = quiet_buffer(Some(&file));
             let name = intern("a name in the file");
@@ -347,13 +348,13 @@ fn fork_during_a_reservation(file: &Path) {
     std::process::exit(0);
 }
 
-/// The range is open in both processes, on the thread that each of them has.
-fn fork_in_a_range() {
+/// Prints, in both processes, which open ranges there are and whether each is on the thread that the process has.
+fn fork_with_a_context(in_a_range: bool) {
     let buffer = quiet_buffer(None);
     let context = Context::create();
     context.configure(Kind::Marker, Operations::All, &buffer).expect("it is free");
     context.start().expect("it is not destroyed");
-    let _range = range("around the fork");
+    let _range = in_a_range.then(|| range("around the fork"));
     // SAFETY: as above.
     let child = unsafe { libc::fork() };
     // SAFETY: it takes nothing and changes nothing.
@@ -423,6 +424,11 @@ fn a_record_that_is_being_built_at_a_fork_is_finished_by_both_processes() {
 #[test]
 fn a_range_that_is_open_at_a_fork_is_on_the_childs_own_thread_in_the_child() {
     assert_eq!(output(start("fork in a range", Path::new(""))), ["child [true]", "parent [true]"]);
+}
+
+#[test]
+fn a_thread_that_never_opened_a_range_forks_with_a_started_context() {
+    assert_eq!(output(start("fork outside of ranges", Path::new(""))), ["child []", "parent []"]);
 }
 
 #[test]

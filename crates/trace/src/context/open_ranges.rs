@@ -86,9 +86,11 @@ pub(super) fn depth() -> u32 {
 }
 
 /// Keeps the ranges of the thread that forked: in the child it is the only thread, and has another number.
-pub(super) fn reset_after_fork(mut threads: Lock) {
+pub(super) fn reset_after_fork(threads: Lock) {
+    // Released first: a thread that never opened a range is registered below, under the same lock.
+    drop(threads);
     let _ = OWN.try_with(|own| {
-        threads.retain(|thread| Arc::ptr_eq(thread, &own.0));
+        self::threads().retain(|thread| Arc::ptr_eq(thread, &own.0));
         own.0.thread.store(current_thread().0, Ordering::Relaxed);
     });
 }
