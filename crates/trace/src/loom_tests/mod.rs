@@ -104,7 +104,7 @@ fn read(batch: &NextBatch) -> Vec<u64> {
 }
 
 /// Runs a test in every order, with at most 3 (or `LOOM_MAX_PREEMPTIONS`) switches away from a thread that could continue.
-fn check(test: impl Fn() + Sync + Send + 'static) {
+pub(crate) fn check(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.check(test);
