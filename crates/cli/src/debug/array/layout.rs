@@ -31,7 +31,7 @@ struct Layout<'a> {
 }
 
 /// A place of an axis.
-enum Place {
+enum Entry {
     Shown,
     Cut,
 }
@@ -49,8 +49,8 @@ impl Layout<'_> {
                         self.text.extend(std::iter::repeat_n(' ', indent));
                     }
                     match place {
-                        Place::Shown => self.axis(inner, indent + 1, width - 1),
-                        Place::Cut => self.text.push_str("..."),
+                        Entry::Shown => self.axis(inner, indent + 1, width - 1),
+                        Entry::Cut => self.text.push_str("..."),
                     }
                 }
             }
@@ -63,8 +63,8 @@ impl Layout<'_> {
         let mut column = indent;
         for (number, place) in self.places(size).enumerate() {
             let word = match place {
-                Place::Shown => self.words.next().map_or("?", String::as_str),
-                Place::Cut => "...",
+                Entry::Shown => self.words.next().map_or("?", String::as_str),
+                Entry::Cut => "...",
             };
             let space = usize::from(number > 0);
             if number > 0 && column + space + word.len() > width - 1 {
@@ -81,9 +81,9 @@ impl Layout<'_> {
         }
     }
 
-    fn places(&self, size: usize) -> impl Iterator<Item = Place> + use<> {
+    fn places(&self, size: usize) -> impl Iterator<Item = Entry> + use<> {
         let cut = self.cut && size > 2 * EDGE;
         let shown = if cut { 2 * EDGE + 1 } else { size };
-        (0..shown).map(move |number| if cut && number == EDGE { Place::Cut } else { Place::Shown })
+        (0..shown).map(move |number| if cut && number == EDGE { Entry::Cut } else { Entry::Shown })
     }
 }
