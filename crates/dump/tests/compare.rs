@@ -177,24 +177,3 @@ fn runs_are_compared_while_they_run_without_files() {
         assert_eq!(std::fs::read_dir(spill.path()).unwrap().count(), 0);
     }
 }
-
-#[test]
-fn csv_and_json_say_the_same_as_the_table() {
-    let dir = tempfile::tempdir().unwrap();
-    let chain = chain_of(&["a,b", "last"], &[4]);
-    let one = dump(&chain, dir.path().join("one"), IoSelection::Outputs);
-    let two = dump(&chain, dir.path().join("two"), IoSelection::Outputs);
-    change(&one, "a,b", f32::NAN);
-    let comparison = compare(&one, &two, &CompareOptions::default());
-    let csv = comparison.csv();
-    let columns = csv.lines().next().unwrap().split(',').count();
-    let line = csv.lines().find(|line| line.contains("\"a,b\"")).unwrap();
-    assert_eq!(line.split(',').count(), columns + 1, "one name has a comma in quotes");
-    assert!(line.contains("different,false,") && line.contains(",4,0,4,0"), "{line}");
-    let json = comparison.json();
-    assert_eq!((json["schema"].as_str(), json["same"].as_bool()), (Some("opscope.comparison/1"), Some(false)));
-    let rows = json["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 2);
-    assert_eq!(rows[1].as_object().unwrap().len(), columns);
-    assert_eq!(json["first_divergence"]["operator"], "a,b");
-}
