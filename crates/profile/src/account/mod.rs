@@ -5,7 +5,6 @@ mod histogram;
 mod ranges;
 mod rows;
 pub(crate) mod spread;
-pub(crate) mod table;
 mod text;
 
 use opscope_model::Fidelity;
