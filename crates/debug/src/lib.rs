@@ -103,57 +103,28 @@
 
 #![forbid(unsafe_code)]
 
-mod attachment;
 mod breakpoint;
-#[cfg(not(loom))]
-pub mod client;
-#[cfg(not(loom))]
-mod connecting;
-mod debugger;
-mod doorbell;
-mod entering;
 mod error;
 mod event;
 pub mod expression;
-mod first;
-mod location;
-mod notifier;
-mod observer;
-mod options;
-mod plan;
-#[cfg(not(loom))]
-pub mod protocol;
 mod queues;
-mod recursion;
-mod resume;
+#[cfg(not(loom))]
+mod remote;
 mod run;
-#[cfg(not(loom))]
-pub mod server;
-#[cfg(not(loom))]
-mod socket_path;
-mod status;
-mod stopped;
-mod summary;
+mod session;
 mod sync;
-mod table;
-mod thread;
-#[cfg(not(loom))]
-mod wire;
 
-pub use attachment::Attachment;
 pub use breakpoint::{
-    BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
-    Watched,
+    BreakpointChange, BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec, OperatorMapping, Target,
+    TargetError, Watched,
 };
-pub use debugger::{Debugger, LoadedModelHandle};
-pub use error::DebugError;
+pub use error::{ConnectionError, Continued, DebugError, ErrorCode, Refusal};
 pub use event::{
-    Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
-    OutputSummary, Place, Queue, Sequence,
+    BreakpointId, Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
+    OutputSummary, Queue, RunPosition, Sequence, ShortNumber, StatisticsSummary, StopCause, UnknownEvent,
 };
-pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
-pub use options::AttachOptions;
-pub use resume::Resume;
-pub use status::{Account, LoadedModel, Release, ReleaseReason, RunState, Status, Stop};
-pub use stopped::Stopped;
-pub use summary::StatisticsSummary;
+pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
+#[cfg(not(loom))]
+pub use remote::{client, protocol, server};
+pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
+pub use session::{AttachOptions, Attachment, Debugger, LoadedModel, LoadedModelHandle, RunState, Status};

@@ -147,7 +147,7 @@ macro_rules! serialized_as_text {
     )*};
 }
 
-serialized_as_text!(TensorRef, TensorPart, super::Condition);
+serialized_as_text!(TensorRef, TensorPart);
 
 #[cfg(test)]
 mod tests {
