@@ -14,7 +14,7 @@ use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::inputs::{Inputs, ShapeWish};
 use opscope::model::{EngineError, Instrument, LoadOptions, RunId, RunInfo};
 
-use super::board::{Board, News};
+use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
 use crate::exit::Failure;
 
 /// A loaded model with a debugger.
@@ -36,23 +36,6 @@ struct Loaded {
     cancelled: AtomicU64,
     /// Runs that were asked for and have not begun.
     left: AtomicU64,
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub struct RunEnd {
-    /// Its number.
-    pub run: RunId,
-    /// Its outputs, or why there are none.
-    pub outcome: Result<Vec<Output>, String>,
-}
-
-/// An output of the model.
-#[derive(Debug, serde::Serialize)]
-pub struct Output {
-    name: String,
-    dtype: String,
-    shape: Vec<usize>,
 }
 
 impl Debuggee {
@@ -84,14 +67,14 @@ impl Debuggee {
         self.server.connect()
     }
 
-    /// Starts runs: so many one after the other on each of so many threads. The board is told how each ends.
+    /// Starts runs: so many one after the other on each of so many threads. The inbox is told how each ends.
     ///
     /// # Errors
     /// When the system has no more threads.
-    pub fn start(&self, runs: u64, threads: usize, board: &Arc<Board>) -> io::Result<()> {
+    pub fn start(&self, runs: u64, threads: usize, inbox: &Arc<Inbox>) -> io::Result<()> {
         let cancelled = self.model.cancelled.load(Ordering::Relaxed);
         for _ in 0..threads {
-            let (model, board, counter) = (Arc::clone(&self.model), Arc::clone(board), Arc::clone(&self.threads));
+            let (model, inbox, counter) = (Arc::clone(&self.model), Arc::clone(inbox), Arc::clone(&self.threads));
             let work = move || {
                 for begun in 0..runs {
                     if model.cancelled.load(Ordering::Relaxed) != cancelled {
@@ -101,10 +84,10 @@ impl Debuggee {
                     model.left.fetch_sub(1, Ordering::Relaxed);
                     let run = RunId(model.next_run.fetch_add(1, Ordering::Relaxed));
                     let outcome = model.run(run).map_err(|error| error.to_string());
-                    board.post(News::RunEnded(RunEnd { run, outcome }));
+                    inbox.post(ConsoleEvent::RunEnded(RunEnd { run, outcome }));
                 }
                 counter.fetch_sub(1, Ordering::Release);
-                board.post(News::ThreadDone);
+                inbox.post(ConsoleEvent::ThreadDone);
             };
             self.threads.fetch_add(1, Ordering::Relaxed);
             self.model.left.fetch_add(runs, Ordering::Relaxed);
@@ -134,7 +117,7 @@ impl Debuggee {
 }
 
 impl Loaded {
-    fn run(&self, run: RunId) -> Result<Vec<Output>, RunError> {
+    fn run(&self, run: RunId) -> Result<Vec<RunOutput>, RunError> {
         let graph = self.session.graph();
         let batch = self.inputs.batch(graph, (run.0 % self.inputs.len() as u64) as usize)?;
         let plan = self.session.model().plan(&batch.tensors)?;
@@ -147,7 +130,7 @@ impl Loaded {
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);
             let (dtype, shape) = (view.dtype().to_string(), view.shape().to_vec());
-            Output { name: graph.value(id).name.clone(), dtype, shape }
+            RunOutput { name: graph.value(id).name.clone(), dtype, shape }
         };
         Ok(graph.outputs.iter().enumerate().map(output).collect())
     }
@@ -160,10 +143,4 @@ enum RunError {
     Input(#[from] opscope::inputs::InputError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-}
-
-impl std::fmt::Display for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} {:?}", self.name, self.dtype, self.shape)
-    }
 }

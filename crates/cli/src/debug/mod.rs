@@ -3,13 +3,10 @@
 //! The command speaks to a [`Client`] always: with a model it is the program, too, and starts runs on threads of its own.
 
 mod arguments;
-mod array;
-mod attendant;
-mod board;
 mod command;
 mod console;
 mod debuggee;
-mod foreign;
+mod events;
 mod output;
 mod prompt;
 mod show;
@@ -35,13 +32,12 @@ use crate::exit::{Exit, Failure};
 use crate::options::{FeedArguments, threads};
 pub use arguments::DebugArguments;
 use arguments::{FidelityName, Part};
-use attendant::Attendant;
-use board::{Board, News};
 use console::Console;
 use debuggee::Debuggee;
-use foreign::first_line;
+use events::{ConsoleEvent, EventReader, Inbox};
 use output::Output;
 use prompt::{Prompt, Typed};
+use show::first_line;
 
 /// How long a stopped run waits for a debugger that says nothing.
 const LEASE: Duration = Duration::from_secs(30);
@@ -56,8 +52,8 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
     let (client, debuggee) = open(arguments)?;
     let client = Arc::new(client);
-    let board = Arc::new(Board::default());
-    watch_for_interrupts(&board, arguments.batch)?;
+    let inbox = Arc::new(Inbox::default());
+    watch_for_interrupts(&inbox, arguments.batch)?;
     let own = debuggee.is_some();
     let events = subscribed(EventSet::default(), own);
     let options = AttachOptions {
@@ -69,18 +65,18 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
         ..AttachOptions::default()
     };
     client.attach(options).map_err(said)?;
-    let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
+    let reader = EventReader::start(&client, &inbox, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
-    let mut console = Console::new(Arc::clone(&client), Arc::clone(&board), debuggee, output);
+    let mut console = Console::new(Arc::clone(&client), Arc::clone(&inbox), debuggee, output);
     console.greet();
-    let failed = session(&mut console, arguments, &client, &board);
+    let failed = session(&mut console, arguments, &client, &inbox);
     console.close();
     let run_failed = console.run_failed;
     if own {
         // Threads that are stopped, or far from an end, go with the process.
         drop(console);
     } else {
-        attendant.end();
+        reader.end();
     }
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
@@ -134,14 +130,14 @@ fn said(error: DebugError) -> Failure {
 fn greet(client: &Client, output: Output) {
     let hello = client.hello();
     if output.json {
-        output.tell("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
+        output.result("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
     } else if hello.pid != process::id() {
         output.note(format!("Attached to process {}: {}", hello.pid, shown_text(&hello.program.join(" "))));
     }
 }
 
 /// Runs the commands of the command line, then those that are typed. Whether one of the former failed.
-fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, board: &Arc<Board>) -> bool {
+fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, inbox: &Arc<Inbox>) -> bool {
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
@@ -173,17 +169,17 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             console.refuse(None, &error);
             failed = true;
         }
-        console.tell_news();
+        console.report_waiting();
         return failed;
     }
-    leave_when_gone(board, console.output);
+    leave_when_gone(inbox, console.output);
     let mut prompt = Prompt::new(client);
     while !console.over {
-        console.tell_news();
+        console.report_waiting();
         if console.over {
             break;
         }
-        match prompt.read(board) {
+        match prompt.read(inbox) {
             Typed::Line(text) => typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
@@ -194,10 +190,10 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
 }
 
 /// Ends the session as soon as the program is gone, also while a line is waited for.
-fn leave_when_gone(board: &Arc<Board>, output: Output) {
-    let (board, terminal) = (Arc::clone(board), tcgetattr(io::stdin()).ok());
+fn leave_when_gone(inbox: &Arc<Inbox>, output: Output) {
+    let (inbox, terminal) = (Arc::clone(inbox), tcgetattr(io::stdin()).ok());
     let watch = move || {
-        let reason = board.gone_while_reading();
+        let reason = inbox.gone_while_reading();
         if let Some(terminal) = &terminal {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
         }
@@ -225,11 +221,11 @@ fn typed(console: &mut Console, text: &str) {
 /// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
 /// does not answer. In a batch nobody would be there to look, so the first one leaves. Other signals end the debugger; a
 /// program that it was attached to goes on.
-fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> {
+fn watch_for_interrupts(inbox: &Arc<Inbox>, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
-    let board = Arc::clone(board);
+    let inbox = Arc::clone(inbox);
     // Line editing changes how the terminal works, and whoever is ended in it has to change it back.
     let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
@@ -241,13 +237,13 @@ fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> 
                 }
                 process::exit(128 + signal);
             }
-            let typed = board.typed.load(Ordering::Relaxed);
+            let typed = inbox.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
-            if batch || again && !board.typing.load(Ordering::Relaxed) {
+            if batch || again && !inbox.typing.load(Ordering::Relaxed) {
                 process::exit(130);
             }
             last = Some((Instant::now(), typed));
-            board.post(News::Interrupted);
+            inbox.post(ConsoleEvent::Interrupted);
         }
     };
     thread::Builder::new().name("interrupts".into()).spawn(watch).map_err(cannot)?;

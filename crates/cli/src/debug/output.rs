@@ -10,7 +10,7 @@ use opscope::onnx::shown_text;
 use serde_json::{Map, Value, json};
 
 use super::command::Usage;
-use super::foreign::first_line;
+use super::show::first_line;
 
 /// Where results and events go.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Output {
 
 impl Output {
     /// A result or an event: its JSON fields, which are those of an object, and its text.
-    pub fn tell(&self, kind: &str, fields: Value, text: impl Display) {
+    pub fn result(&self, kind: &str, fields: Value, text: impl Display) {
         if !self.json {
             return line(&each_line(&text.to_string()));
         }
@@ -44,7 +44,7 @@ impl Output {
     /// The program is gone.
     pub fn gone(&self, reason: &str) {
         let text = format!("Nothing is left to debug: {}", first_line(reason));
-        self.tell("gone", json!({ "reason": reason }), text);
+        self.result("gone", json!({ "reason": reason }), text);
     }
 
     /// The terminal has shown `^C`, and what comes now begins on a line of its own.
@@ -59,7 +59,7 @@ impl Output {
         let message = message(error);
         if self.json {
             let code = error.downcast_ref::<DebugError>().map(DebugError::code);
-            self.tell("error", json!({ "code": code, "message": message }), "");
+            self.result("error", json!({ "code": code, "message": message }), "");
         }
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         // A closed stderr is no reason to stop working.

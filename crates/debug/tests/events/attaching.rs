@@ -96,8 +96,8 @@ fn detaching_lets_all_threads_go_on_and_ends_with_detach_complete() {
     let last = std::iter::from_fn(|| attachment.next_event(Queue::Sync).unwrap()).last().unwrap();
     assert_eq!(last.kind, EventKind::DetachComplete);
     let late = attachment.acknowledge(stops[0].sequence, Resume::Continue).unwrap_err();
-    assert!(matches!(late, DebugError::NotAttached(_)), "{late}");
-    assert!(matches!(attachment.breakpoints(), Err(DebugError::NotAttached(_))));
+    assert!(matches!(late, DebugError::NotAttached), "{late}");
+    assert!(matches!(attachment.breakpoints(), Err(DebugError::NotAttached)));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn an_event_that_is_read_but_never_acknowledged_is_released_and_named_in_the_log
     );
     assert_eq!(message, expected);
     let late = attachment.acknowledge(event.sequence, Resume::Continue).unwrap_err();
-    assert!(matches!(late, DebugError::GoneOn(..)), "{late}");
+    assert!(matches!(late, DebugError::AlreadyContinued(..)), "{late}");
     assert_eq!(attachment.status().unwrap().released[0].because, ReleaseReason::LeaseExpired);
 }
 
@@ -129,7 +129,7 @@ fn a_debugger_that_does_not_even_read_is_detached() {
     let attachment = debugger.attach(options).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("*".parse().unwrap())).unwrap();
     assert_eq!(start(&debugger, &fake, 1, PLAIN).join().unwrap().unwrap(), Fake::expected(PLAIN));
-    assert!(matches!(attachment.breakpoints(), Err(DebugError::NotAttached(_))));
+    assert!(matches!(attachment.breakpoints(), Err(DebugError::NotAttached)));
     debugger.attach(AttachOptions::default()).expect("another one may come");
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointChange, BreakpointInfo, BreakpointSpec, DebugError, Debugger, Event,
-    EventKind, Exception, Fate, Moment, NonFiniteInput, Origin, Resume,
+    EventKind, Exception, Moment, NonFiniteInput, OperatorMapping, Origin, Resume,
 };
 
 use crate::fake::{Fake, PLAIN};
@@ -29,7 +29,7 @@ impl Scene {
 
     /// The places at which a run stops, as text.
     fn stops(&self, run: u64, input: [f32; 4]) -> Vec<String> {
-        self.events(run, input).iter().map(|event| event.kind.place().unwrap().to_string()).collect()
+        self.events(run, input).iter().map(|event| event.kind.position().unwrap().to_string()).collect()
     }
 
     fn events(&self, run: u64, input: [f32; 4]) -> Vec<Event> {
@@ -80,10 +80,10 @@ fn a_name_that_no_operator_has_is_refused_with_one_that_is_like_it() {
 fn a_breakpoint_on_an_operator_that_was_fused_says_where_it_went_and_stops_there() {
     let scene = scene();
     let relu = scene.set("relu", None);
-    assert_eq!(relu.locations[0].fate, Fate::Fused { kernel: 2, into: "sum".into(), exact: true });
+    assert_eq!(relu.locations[0].mapping, OperatorMapping::Fused { kernel: 2, into: "sum".into(), exact: true });
     assert_eq!(scene.stops(0, PLAIN), ["run 0, before #2 sum (Add)"]);
     let shape = scene.set("shape", None);
-    assert_eq!(shape.locations[0].fate, Fate::Removed);
+    assert_eq!(shape.locations[0].mapping, OperatorMapping::Removed);
     assert_eq!(scene.stops(1, PLAIN).len(), 1, "what was removed never stops anything");
 }
 

@@ -148,7 +148,7 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
     assert_eq!(attachment.status().unwrap().runs[0].stopped, Some(pushed.sequence));
     attachment.acknowledge(pushed.sequence, Resume::Step).unwrap();
     let step = stop(&attachment);
-    assert_eq!(step.kind.place().unwrap().to_string(), "run 1, before #0 scale (Mul)");
+    assert_eq!(step.kind.position().unwrap().to_string(), "run 1, before #0 scale (Mul)");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
     let run = start(&debugger, &fake, 2, PLAIN);
@@ -260,7 +260,7 @@ fn a_model_that_is_unloaded_while_a_run_of_it_is_stopped_can_still_be_looked_at_
     assert_eq!(attachment.location(stopped.sequence).unwrap().place.name.as_ref(), "log");
     attachment.acknowledge(stopped.sequence, Resume::Until("sum".parse().unwrap())).unwrap();
     let step = stop(&attachment);
-    assert_eq!(step.kind.place().unwrap().name.as_ref(), "sum");
+    assert_eq!(step.kind.position().unwrap().name.as_ref(), "sum");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
 }
@@ -274,7 +274,7 @@ fn two_debuggers_of_a_process_know_nothing_of_each_other() {
     assert_eq!(fake.run(&Debugger::new().unwrap(), 1, PLAIN).unwrap(), Fake::expected(PLAIN));
     let run = start(&other, &fake, 1, PLAIN);
     let event = stop(&second);
-    assert_eq!(event.kind.place().unwrap().name.as_ref(), "log");
+    assert_eq!(event.kind.position().unwrap().name.as_ref(), "log");
     assert!(first.status().unwrap().runs.is_empty());
     assert!(matches!(first.location(event.sequence), Err(DebugError::NotStopped(_))));
     second.acknowledge(event.sequence, Resume::Continue).unwrap();

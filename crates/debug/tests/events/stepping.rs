@@ -10,12 +10,12 @@ use crate::fake::{Fake, PLAIN, tensor};
 use crate::{next, program, start, stop};
 
 fn place(event: &Event) -> String {
-    let place = event.kind.place().map(ToString::to_string).unwrap_or_default();
+    let place = event.kind.position().map(ToString::to_string).unwrap_or_default();
     format!("{} {place}", event.kind.name())
 }
 
 fn kernel(event: &Event) -> u32 {
-    event.kind.place().expect("it is at an operator").kernel
+    event.kind.position().expect("it is at an operator").kernel
 }
 
 fn go_on(attachment: &Attachment, event: &Event, resume: Resume) -> Event {
@@ -156,7 +156,7 @@ fn operators_are_told_once_whatever_the_engine_makes_of_them() {
         ]
     );
     let finished = attachment.next_events(Queue::Async, usize::MAX).unwrap();
-    let kernels: Vec<_> = finished.iter().map(|event| event.kind.place().unwrap().kernel).collect();
+    let kernels: Vec<_> = finished.iter().map(|event| event.kind.position().unwrap().kernel).collect();
     assert_eq!(kernels, [0, 3, 4], "the end of an operator is that of its last kernel");
     assert!(attachment.next_events(Queue::Sync, usize::MAX).unwrap().is_empty());
 }

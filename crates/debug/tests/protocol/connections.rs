@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServerOptions};
-use opscope_debug::{AttachOptions, Debugger, Resume};
+use opscope_debug::{AttachOptions, Debugger, ErrorCode, Resume};
 use opscope_model::Fidelity;
 use serde_json::json;
 
@@ -85,7 +85,7 @@ fn connections_beyond_what_is_served_are_told_so() {
     let program = Program::new();
     let kept: Vec<Client> = (0..16).map(|_| program.client()).collect();
     let refused = Client::over(program.server.connect().unwrap()).err().expect("there is no room");
-    assert_eq!(refused.code(), "busy");
+    assert_eq!(refused.code(), ErrorCode::Busy);
     drop(kept);
     // Their places are free when the server has seen that they are gone.
     let client = std::iter::repeat_with(|| Client::over(program.server.connect().unwrap())).find_map(Result::ok);

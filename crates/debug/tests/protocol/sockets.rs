@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServeError, Server, ServerOptions};
-use opscope_debug::{AttachOptions, Debugger};
+use opscope_debug::{AttachOptions, Debugger, ErrorCode};
 use opscope_model::Fidelity;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -112,7 +112,7 @@ fn a_process_is_attached_to_by_the_path_that_it_says_and_a_killed_one_leaves_no_
     client.attach(AttachOptions::default()).unwrap();
     first.child.kill().unwrap();
     let gone = std::iter::repeat_with(|| client.status()).find_map(Result::err).unwrap();
-    assert_eq!(gone.code(), "connection");
+    assert_eq!(gone.code(), ErrorCode::Connection);
     first.child.wait().unwrap();
     assert!(path.symlink_metadata().is_ok(), "nobody was there to remove it");
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use opscope_clock::Timestamp;
 use opscope_debug::expression::TensorRef;
 use opscope_debug::{
-    Account, Attachment, DebugError, Event, EventKind, Exception, Moment, Place, Queue, Resume, Sequence,
+    Account, Attachment, DebugError, Event, EventKind, Exception, Moment, Queue, Resume, RunPosition, Sequence,
 };
 use opscope_tensor::Tensor;
 
@@ -231,8 +231,10 @@ impl<'a> Client<'a> {
     /// Only what it could not know is refused to a client that keeps to the rules.
     fn check(&self, error: &DebugError) {
         match error {
-            DebugError::NotAttached(_) => assert!(self.is_hasty, "{error}"),
-            DebugError::GoneOn(..) | DebugError::NotStopped(_) => assert!(self.is_hasty || self.has_rival, "{error}"),
+            DebugError::NotAttached => assert!(self.is_hasty, "{error}"),
+            DebugError::AlreadyContinued(..) | DebugError::NotStopped(_) => {
+                assert!(self.is_hasty || self.has_rival, "{error}")
+            }
             // A one-shot breakpoint may have stopped a run just now; not every event is in the middle of a run; and the
             // first run may not have begun.
             DebugError::NoSuchBreakpoint(_) | DebugError::Resume(_) | DebugError::NoSuchOperator { .. } => {}
@@ -242,10 +244,10 @@ impl<'a> Client<'a> {
 }
 
 /// Where a run is stopped that has tensors to be looked at. One that has failed has none any more.
-fn operator(kind: &EventKind) -> Option<&Place> {
+fn operator(kind: &EventKind) -> Option<&RunPosition> {
     match kind {
         EventKind::Exception { exception: Exception::Engine { .. }, .. } => None,
-        kind => kind.place(),
+        kind => kind.position(),
     }
 }
 

@@ -115,7 +115,7 @@ pub fn events(text: &str) -> Result<EventSet> {
             "all" => names.extend(EventName::ALL),
             "default" => names.extend(EventSet::default().iter()),
             "none" => names.extend(EventSet::ALWAYS.iter()),
-            name => names.push(name.parse().map_err(|error: String| anyhow!(error))?),
+            name => names.push(name.parse()?),
         }
     }
     Ok(names.into_iter().collect())

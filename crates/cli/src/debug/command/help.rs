@@ -4,25 +4,25 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::verbs::{VERBS, find};
+use super::table::{COMMANDS, find};
 
 /// What is said of one command, or of all where none is named.
 pub fn help(word: &str) -> Result<String> {
     if !word.is_empty() {
-        let verb = find(word)?;
-        let mut text = format!("{} {}", verb.name, verb.takes).trim_end().to_owned();
-        if !verb.short.is_empty() {
-            let _ = write!(text, "    (also: {})", verb.short.join(", "));
+        let row = find(word)?;
+        let mut text = format!("{} {}", row.name, row.takes).trim_end().to_owned();
+        if !row.short.is_empty() {
+            let _ = write!(text, "    (also: {})", row.short.join(", "));
         }
-        let _ = write!(text, "\n{}.", verb.does);
-        if !verb.more.is_empty() {
-            let _ = write!(text, "\n{}", verb.more);
+        let _ = write!(text, "\n{}.", row.does);
+        if !row.more.is_empty() {
+            let _ = write!(text, "\n{}", row.more);
         }
         return Ok(text);
     }
-    let calls = VERBS.iter().map(|verb| {
-        let names: Vec<&str> = std::iter::once(verb.name).chain(verb.short.first().copied()).collect();
-        (format!("{} {}", names.join(", "), verb.takes), verb.does)
+    let calls = COMMANDS.iter().map(|row| {
+        let names: Vec<&str> = std::iter::once(row.name).chain(row.short.first().copied()).collect();
+        (format!("{} {}", names.join(", "), row.takes), row.does)
     });
     let calls: Vec<_> = calls.collect();
     let width = calls.iter().map(|(call, _)| call.len()).filter(|length| *length <= 36).max().unwrap_or(0);

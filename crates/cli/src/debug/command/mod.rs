@@ -3,7 +3,7 @@
 mod arguments;
 mod help;
 mod parse;
-mod verbs;
+mod table;
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
 pub use help::help;
 pub use parse::{Usage, parse};
-pub use verbs::{TOPICS, VERBS, Verb, Words, find};
+pub use table::{COMMANDS, CommandRow, TOPICS, Words, find};
 
 /// A command, read from its text.
 #[derive(Debug, Clone, PartialEq)]

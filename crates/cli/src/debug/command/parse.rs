@@ -5,7 +5,7 @@ use opscope::debug::expression::Function;
 use opscope::debug::{BreakpointSpec, Target, Watched};
 
 use super::arguments as read;
-use super::{Command, Info, Replacement, Skip, Verb, verbs};
+use super::{Command, CommandRow, Info, Replacement, Skip, table};
 
 /// How a command is written: the context of an error about what follows its name.
 #[derive(Debug, thiserror::Error)]
@@ -18,19 +18,19 @@ pub struct Usage(String);
 /// When there is no such command, or what follows it is not what it takes; the message says what would be right.
 pub fn parse(line: &str) -> Result<Command> {
     let (word, rest) = read::first(line);
-    let verb = verbs::find(word)?;
-    let command = command(verb, rest);
-    command.map_err(|error| match verb.takes {
+    let row = table::find(word)?;
+    let command = command(row, rest);
+    command.map_err(|error| match row.takes {
         "" => error,
-        takes => error.context(Usage(format!("{} {takes}", verb.name))),
+        takes => error.context(Usage(format!("{} {takes}", row.name))),
     })
 }
 
-fn command(verb: &Verb, rest: &str) -> Result<Command> {
-    if verb.takes.is_empty() && !rest.is_empty() {
-        bail!("'{}' takes nothing, and there is '{rest}'", verb.name);
+fn command(row: &CommandRow, rest: &str) -> Result<Command> {
+    if row.takes.is_empty() && !rest.is_empty() {
+        bail!("'{}' takes nothing, and there is '{rest}'", row.name);
     }
-    Ok(match verb.name {
+    Ok(match row.name {
         "run" => runs(rest)?,
         "break" => Command::Break(Box::new(read::spec(rest)?)),
         "tbreak" => Command::Break(Box::new(BreakpointSpec { one_shot: true, ..read::spec(rest)? })),
@@ -140,9 +140,9 @@ fn catch(text: &str) -> Result<Command> {
 fn info(text: &str) -> Result<Info> {
     let (word, rest) = read::first(text);
     if word.is_empty() {
-        bail!("the topic is missing: {}", verbs::TOPICS.join(", "));
+        bail!("the topic is missing: {}", table::TOPICS.join(", "));
     }
-    let topic = verbs::topic(word)?;
+    let topic = table::topic(word)?;
     if !rest.is_empty() && !topic.starts_with("operator") {
         bail!("'info {topic}' takes nothing, and there is '{rest}'");
     }
@@ -222,13 +222,13 @@ mod tests {
 
     #[test]
     fn every_command_is_known_by_its_names_and_by_unambiguous_beginnings() {
-        for verb in verbs::VERBS {
-            for name in std::iter::once(&verb.name).chain(verb.short) {
-                assert_eq!(verbs::find(name).unwrap().name, verb.name, "{name} is one command's");
+        for row in table::COMMANDS {
+            for name in std::iter::once(&row.name).chain(row.short) {
+                assert_eq!(table::find(name).unwrap().name, row.name, "{name} is one command's");
             }
         }
         for (beginning, name) in [("cont", "continue"), ("back", "backtrace"), ("hi", "histogram"), ("inf", "info")] {
-            assert_eq!(verbs::find(beginning).unwrap().name, name);
+            assert_eq!(table::find(beginning).unwrap().name, name);
         }
         assert_eq!(refusal("de"), "'de' could be delete, detach");
         assert_eq!(refusal("brek Conv"), "'brek' is no command; did you mean 'break'?");

@@ -1,10 +1,10 @@
 //! What commands do.
 
-mod asking;
-mod breaking;
-mod changing;
-mod going;
-mod looking;
+mod breakpoints;
+mod data;
+mod execution;
+mod info;
+mod modify;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,16 +16,16 @@ use opscope::debug::client::Client;
 use opscope::debug::{BreakpointId, Event, EventSet, ModelId, Sequence};
 use serde_json::json;
 
-use super::board::Board;
 use super::command::{self, Command};
 use super::debuggee::Debuggee;
+use super::events::Inbox;
 use super::output::Output;
-use going::has_failed;
+use execution::has_failed;
 
 /// The state of a session.
 pub struct Console {
     client: Arc<Client>,
-    board: Arc<Board>,
+    inbox: Arc<Inbox>,
     /// The model that runs in this process; none of a program that was attached to.
     debuggee: Option<Debuggee>,
     pub output: Output,
@@ -34,7 +34,7 @@ pub struct Console {
     /// The model that commands mean where nothing is stopped.
     model: Option<ModelId>,
     /// What the person wants to be told.
-    told: EventSet,
+    shown: EventSet,
     /// What an empty line repeats.
     repeat: Option<Command>,
     /// The line of the listing that comes next.
@@ -65,15 +65,15 @@ const DEEPEST: usize = 16;
 
 impl Console {
     /// A session with a program, or with a model of our own.
-    pub fn new(client: Arc<Client>, board: Arc<Board>, debuggee: Option<Debuggee>, output: Output) -> Self {
+    pub fn new(client: Arc<Client>, inbox: Arc<Inbox>, debuggee: Option<Debuggee>, output: Output) -> Self {
         Self {
             client,
-            board,
+            inbox,
             debuggee,
             output,
             current: None,
             model: None,
-            told: EventSet::default(),
+            shown: EventSet::default(),
             repeat: None,
             listing: None,
             conditional: BTreeSet::new(),
@@ -93,7 +93,7 @@ impl Console {
             self.refuse(place, error);
         }
         if self.output.json {
-            self.output.tell("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
+            self.output.result("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
         }
         outcome.is_ok()
     }
@@ -188,8 +188,8 @@ impl Console {
             Command::Step(steps) => self.step(steps),
             Command::Finish => self.finish(),
             Command::Until(target) => self.until(target),
-            Command::Continue { pass } => self.go_on(pass),
-            Command::ContinueAll => self.go_on_all(),
+            Command::Continue { pass } => self.continue_run(pass),
+            Command::ContinueAll => self.continue_all(),
             Command::Skip(skip) => self.skip(&skip),
             Command::Abort(reason) => self.abort(reason),
             Command::AbortAll(reason) => self.abort_all(reason),
@@ -198,12 +198,12 @@ impl Console {
             Command::Events(events) => self.events(events),
             Command::Source(path) => self.source(&path),
             Command::Echo(text) => {
-                self.output.tell("echo", json!({ "text": text }), &text);
+                self.output.result("echo", json!({ "text": text }), &text);
                 Ok(())
             }
             Command::Help(word) => {
                 let text = command::help(&word)?;
-                self.output.tell("help", json!({ "text": text }), &text);
+                self.output.result("help", json!({ "text": text }), &text);
                 Ok(())
             }
             Command::Detach => self.detach(),
@@ -225,8 +225,8 @@ impl Console {
 
     /// The stopped run that commands mean: the chosen one, or the one that stopped first.
     fn stop(&self) -> Result<Event> {
-        let chosen = self.current.and_then(|event| self.board.stop(event));
-        match chosen.or_else(|| self.board.stops().into_iter().next()) {
+        let chosen = self.current.and_then(|event| self.inbox.stop(event));
+        match chosen.or_else(|| self.inbox.stops().into_iter().next()) {
             Some(stop) => Ok(stop),
             None if self.debuggee.is_some() => {
                 bail!("no run is stopped; `break` says where runs stop, and `run` starts one")
@@ -239,8 +239,10 @@ impl Console {
     fn stop_in_run(&self) -> Result<Event> {
         let stop = self.stop()?;
         if has_failed(&stop) {
-            let before =
-                stop.kind.place().map(|place| format!("; `break #{}` stops the next one before that", place.operator));
+            let before = stop
+                .kind
+                .position()
+                .map(|place| format!("; `break #{}` stops the next one before that", place.operator));
             bail!("the run has failed, and its tensors are gone{}", before.unwrap_or_default());
         }
         Ok(stop)

@@ -13,7 +13,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper, Result};
 
-use crate::debug::command::{TOPICS, VERBS, Words, find};
+use crate::debug::command::{COMMANDS, TOPICS, Words, find};
 
 /// Completes what is typed at the prompt.
 pub struct Completion {
@@ -52,7 +52,7 @@ impl Completion {
     fn words(&self, words: Words, line: &str, word: &str) -> Vec<String> {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         match words {
-            Words::Verbs => VERBS.iter().map(|verb| verb.name.to_owned()).collect(),
+            Words::Commands => COMMANDS.iter().map(|row| row.name.to_owned()).collect(),
             Words::Topics if line.split_whitespace().nth(1).is_some_and(|topic| topic.starts_with("operator")) => {
                 self.targets(word)
             }
@@ -137,14 +137,14 @@ impl Completer for Completion {
         let typed = &line[..pos];
         let begin = typed.len() - typed.trim_start().len();
         let Some(end) = typed[begin..].find(char::is_whitespace) else {
-            let names = VERBS.iter().map(|verb| verb.name.to_owned()).collect();
+            let names = COMMANDS.iter().map(|row| row.name.to_owned()).collect();
             return Ok((begin, fitting(names, &typed[begin..])));
         };
-        let Ok(verb) = find(&typed[begin..begin + end]) else { return Ok((pos, Vec::new())) };
+        let Ok(row) = find(&typed[begin..begin + end]) else { return Ok((pos, Vec::new())) };
         let start = typed.rfind([' ', '\t', '"', '(', '=']).map_or(0, |at| at + 1);
         let word = &typed[start..];
-        let found = fitting(self.words(verb.words, typed, word), word);
-        if found.is_empty() && matches!(verb.words, Words::Files | Words::TensorsAndFiles) {
+        let found = fitting(self.words(row.words, typed, word), word);
+        if found.is_empty() && matches!(row.words, Words::Files | Words::TensorsAndFiles) {
             return self.files.complete(line, pos, context);
         }
         Ok((start, found))

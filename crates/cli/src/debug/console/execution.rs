@@ -2,15 +2,15 @@
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::{
-    BreakpointChange, DebugError, Event, EventKind, EventName, EventSet, Exception, Fate, Place, Resume, Sequence,
-    Target,
+    BreakpointChange, DebugError, ErrorCode, Event, EventKind, EventName, EventSet, Exception, OperatorMapping, Resume,
+    Sequence, StopCause, Target,
 };
 use opscope::model::RunId;
 use serde_json::json;
 
 use super::Console;
-use crate::debug::board::News;
 use crate::debug::debuggee::Debuggee;
+use crate::debug::events::ConsoleEvent;
 use crate::debug::show;
 
 impl Console {
@@ -18,16 +18,17 @@ impl Console {
         let Some(debuggee) = &self.debuggee else {
             bail!("the program that was attached to starts its runs itself; `wait` waits until one stops");
         };
-        debuggee.start(runs, threads, &self.board).context("no thread could be started for the run")?;
+        debuggee.start(runs, threads, &self.inbox).context("no thread could be started for the run")?;
         self.wait(None).map(drop)
     }
 
     pub(super) fn step(&mut self, steps: u64) -> Result<()> {
         for _ in 0..steps {
             let stop = self.stop_in_run()?;
-            let run = run_of(&stop);
-            let next = self.go(&stop, Resume::Step, run)?;
-            let stepped = next.is_some_and(|next| next.kind.name() == EventName::StepComplete && run_of(&next) == run);
+            let run = stop.kind.run();
+            let next = self.resume_and_wait(&stop, Resume::Step, run)?;
+            let stepped =
+                next.is_some_and(|next| next.kind.name() == EventName::StepComplete && next.kind.run() == run);
             if !stepped {
                 break;
             }
@@ -37,24 +38,24 @@ impl Console {
 
     pub(super) fn finish(&mut self) -> Result<()> {
         let stop = self.stop_in_run()?;
-        self.go(&stop, Resume::Finish, run_of(&stop)).map(drop)
+        self.resume_and_wait(&stop, Resume::Finish, stop.kind.run()).map(drop)
     }
 
     pub(super) fn until(&mut self, target: Target) -> Result<()> {
         let stop = self.stop_in_run()?;
         let model = self.client.location(stop.sequence)?.model;
         let rows = self.client.operators(model, &target.to_string(), 0, usize::MAX)?.operators;
-        if !rows.is_empty() && rows.iter().all(|row| row.fate == Fate::Removed) {
+        if !rows.is_empty() && rows.iter().all(|row| row.mapping == OperatorMapping::Removed) {
             bail!(
                 "nothing is executed for '{target}', so the run never comes there; `info operators {target}` says more"
             );
         }
-        self.go(&stop, Resume::Until(target), run_of(&stop)).map(drop)
+        self.resume_and_wait(&stop, Resume::Until(target), stop.kind.run()).map(drop)
     }
 
-    pub(super) fn go_on(&mut self, pass: u64) -> Result<()> {
+    pub(super) fn continue_run(&mut self, pass: u64) -> Result<()> {
         let Ok(stop) = self.stop() else {
-            return if self.runs_go_on() { self.wait(None).map(drop) } else { self.stop().map(drop) };
+            return if self.has_running() { self.wait(None).map(drop) } else { self.stop().map(drop) };
         };
         if pass > 0 {
             let (EventKind::Breakpoint { breakpoints, .. }
@@ -66,18 +67,18 @@ impl Console {
                 let change = BreakpointChange { ignore: Some(pass), ..BreakpointChange::default() };
                 match self.client.change_breakpoint(breakpoint, change) {
                     // A breakpoint for one stop is gone by now.
-                    Err(error) if error.code() != "no_such_breakpoint" => return Err(error.into()),
+                    Err(error) if error.code() != ErrorCode::NoSuchBreakpoint => return Err(error.into()),
                     _ => {}
                 }
             }
         }
-        self.go(&stop, Resume::Continue, None).map(drop)
+        self.resume_and_wait(&stop, Resume::Continue, None).map(drop)
     }
 
-    pub(super) fn go_on_all(&mut self) -> Result<()> {
+    pub(super) fn continue_all(&mut self) -> Result<()> {
         self.stop()?;
         for stop in self.caught_up()? {
-            self.let_go_unless_gone(&stop, Resume::Continue)?;
+            self.resume_if_stopped(&stop, Resume::Continue)?;
         }
         self.wait(None).map(drop)
     }
@@ -85,28 +86,34 @@ impl Console {
     /// All that is stopped, also what has stopped by now without that having come here.
     fn caught_up(&self) -> Result<Vec<Event>> {
         if let Some(newest) = self.client.status()?.stopped.iter().map(|stop| stop.event).max() {
-            self.board.catch_up(newest);
+            self.inbox.catch_up(newest);
         }
-        Ok(self.board.stops())
+        Ok(self.inbox.stops())
     }
 
     /// One that has gone on by itself needs nothing.
-    fn let_go_unless_gone(&mut self, stop: &Event, resume: Resume) -> Result<()> {
-        match self.let_go(stop.sequence, resume) {
-            Err(error) if error.downcast_ref().is_none_or(|error: &DebugError| error.code() != "gone_on") => Err(error),
+    fn resume_if_stopped(&mut self, stop: &Event, resume: Resume) -> Result<()> {
+        match self.resume_run(stop.sequence, resume) {
+            Err(error)
+                if error
+                    .downcast_ref()
+                    .is_none_or(|error: &DebugError| error.code() != ErrorCode::AlreadyContinued) =>
+            {
+                Err(error)
+            }
             _ => Ok(()),
         }
     }
 
     pub(super) fn abort(&mut self, reason: String) -> Result<()> {
         let stop = self.stop_in_run()?;
-        self.aborted.extend(run_of(&stop).map(|run| run.0));
+        self.aborted.extend(stop.kind.run().map(|run| run.0));
         let left = self.debuggee.as_ref().map_or(0, Debuggee::left);
         if left > 0 {
             let left = show::count(left, "more run");
             self.output.note(format!("`run` has {left} to start; `abort --all` ends them, too."));
         }
-        self.go(&stop, Resume::Abort(reason_or(reason)), run_of(&stop)).map(drop)
+        self.resume_and_wait(&stop, Resume::Abort(reason_or(reason)), stop.kind.run()).map(drop)
     }
 
     /// Ends all runs where they are stopped, and starts none of those that were to come.
@@ -120,10 +127,10 @@ impl Console {
             for stop in self.caught_up()? {
                 let mut resume = Resume::Continue;
                 if !has_failed(&stop) {
-                    self.aborted.extend(run_of(&stop).map(|run| run.0));
+                    self.aborted.extend(stop.kind.run().map(|run| run.0));
                     resume = Resume::Abort(reason.clone());
                 }
-                self.let_go_unless_gone(&stop, resume)?;
+                self.resume_if_stopped(&stop, resume)?;
             }
             // Of our own runs one may have been on its way to a stop.
             let next = self.wait(None)?;
@@ -134,8 +141,8 @@ impl Console {
     }
 
     pub(super) fn pause(&mut self) -> Result<()> {
-        let is_stopped = !self.board.stops().is_empty();
-        if self.runs_go_on() && (self.client.pause(None)? > 0 || !is_stopped) {
+        let is_stopped = !self.inbox.stops().is_empty();
+        if self.has_running() && (self.client.pause(None)? > 0 || !is_stopped) {
             return self.wait(None).map(drop);
         }
         match is_stopped {
@@ -146,11 +153,11 @@ impl Console {
 
     /// Waits for the next stop. One that came before anybody waited counts: it may come as soon as its breakpoint is set.
     pub(super) fn await_stop(&mut self) -> Result<()> {
-        if let Some(stop) = self.unawaited.take().and_then(|stop| self.board.stop(stop)) {
-            self.tell_stop(&stop);
+        if let Some(stop) = self.unawaited.take().and_then(|stop| self.inbox.stop(stop)) {
+            self.report_stop(&stop);
             return Ok(());
         }
-        if !self.runs_go_on() && !self.board.has_stop() {
+        if !self.has_running() && !self.inbox.has_stop() {
             bail!("no run is going on; `run` starts one");
         }
         self.wait(None).map(drop)
@@ -168,27 +175,32 @@ impl Console {
         for breakpoint in self.client.breakpoints()? {
             self.client.remove_breakpoint(breakpoint.id)?;
         }
-        for stop in self.board.stops() {
+        for stop in self.inbox.stops() {
             // It may have gone on when its lease ran out.
             let _ = self.client.acknowledge(stop.sequence, Resume::Continue);
-            self.board.forget(stop.sequence);
+            self.inbox.forget(stop.sequence);
         }
         Ok(self.client.detach()?)
     }
 
     /// Lets a stopped run go on, and waits until something stops. `only` is the run whose end ends the waiting, too.
-    pub(super) fn go(&mut self, stop: &Event, resume: Resume, only: Option<RunId>) -> Result<Option<Event>> {
-        self.board.await_end(only);
-        let outcome = self.let_go(stop.sequence, resume).and_then(|()| self.wait(only));
-        self.board.await_end(None);
+    pub(super) fn resume_and_wait(
+        &mut self,
+        stop: &Event,
+        resume: Resume,
+        only: Option<RunId>,
+    ) -> Result<Option<Event>> {
+        self.inbox.await_end(only);
+        let outcome = self.resume_run(stop.sequence, resume).and_then(|()| self.wait(only));
+        self.inbox.await_end(None);
         outcome
     }
 
-    fn let_go(&mut self, event: Sequence, resume: Resume) -> Result<()> {
+    fn resume_run(&mut self, event: Sequence, resume: Resume) -> Result<()> {
         let acknowledged = self.client.acknowledge(event, resume);
-        let gone_on = matches!(&acknowledged, Err(error) if error.code() == "gone_on");
+        let gone_on = matches!(&acknowledged, Err(error) if error.code() == ErrorCode::AlreadyContinued);
         if acknowledged.is_ok() || gone_on {
-            self.board.forget(event);
+            self.inbox.forget(event);
             if self.current == Some(event) {
                 self.current = None;
             }
@@ -198,35 +210,35 @@ impl Console {
 
     /// Waits until a run stops, which it returns, or nothing is left that could.
     pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
-        self.board.forget_interrupts();
-        self.board.drain(true);
-        let outcome = self.take_until_a_stop(only);
-        self.board.drain(false);
-        self.tell_troubles();
+        self.inbox.forget_interrupts();
+        self.inbox.drain(true);
+        let outcome = self.take_until_stop(only);
+        self.inbox.drain(false);
+        self.report_condition_errors();
         outcome
     }
 
-    fn take_until_a_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
+    fn take_until_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         // The run that commands meant, as long as it is there.
         let mut meant = only;
         loop {
-            // In this order: what ends the last run is on the board before the run is counted as over.
-            let nothing_runs = !self.runs_go_on();
-            let news = match self.board.take() {
+            // In this order: what ends the last run is on the inbox before the run is counted as over.
+            let nothing_runs = !self.has_running();
+            let news = match self.inbox.take() {
                 Some(news) => news,
                 None if nothing_runs => {
-                    self.tell_what_is_stopped();
+                    self.select_next_stop();
                     return Ok(None);
                 }
-                None => self.board.wait(),
+                None => self.inbox.wait(),
             };
             match news {
-                News::Interrupted => {
+                ConsoleEvent::Interrupted => {
                     self.output.interrupted();
                     match self.client.pause(None) {
                         // Its runs are left alone, and need not be waited for.
-                        Err(error) if error.code() == "not_attached" => return Ok(None),
-                        Ok(0) if !self.board.stops().is_empty() => {
+                        Err(error) if error.code() == ErrorCode::NotAttached => return Ok(None),
+                        Ok(0) if !self.inbox.stops().is_empty() => {
                             self.output.note("What runs is stopped already; `continue` lets it go on.");
                             return Ok(None);
                         }
@@ -236,21 +248,21 @@ impl Console {
                         asked => drop(asked?),
                     }
                 }
-                News::Told(event) => {
+                ConsoleEvent::Reported(event) => {
                     let ended = match &event.kind {
                         EventKind::RunPopped { run, .. } if self.debuggee.is_none() => only == Some(*run),
                         _ => false,
                     };
-                    self.tell_event(&event, ended);
+                    self.report_event(&event, ended);
                     if ended {
                         return Ok(None);
                     }
                 }
-                News::Stopped(event) => {
+                ConsoleEvent::Stopped(event) => {
                     self.current = Some(event.sequence);
                     self.listing = None;
-                    self.tell_stop(&event);
-                    if let (Some(meant), Some(stopped)) = (meant, run_of(&event))
+                    self.report_stop(&event);
+                    if let (Some(meant), Some(stopped)) = (meant, event.kind.run())
                         && meant != stopped
                     {
                         let (meant, stopped) = (meant.0, stopped.0);
@@ -259,8 +271,8 @@ impl Console {
                     return Ok(Some(event));
                 }
                 other => {
-                    meant = meant.filter(|run| !matches!(&other, News::RunEnded(end) if end.run == *run));
-                    self.tell(other);
+                    meant = meant.filter(|run| !matches!(&other, ConsoleEvent::RunEnded(end) if end.run == *run));
+                    self.report(other);
                 }
             }
             if self.over {
@@ -272,29 +284,29 @@ impl Console {
     /// Tells what there was before the debugger came.
     pub fn greet(&mut self) {
         while !self.over {
-            match self.board.wait() {
-                News::Told(event) if event.kind.name() == EventName::AttachComplete => break,
-                News::Told(_) if self.output.quiet && !self.output.json => {}
-                news => self.tell(news),
+            match self.inbox.wait() {
+                ConsoleEvent::Reported(event) if event.kind.name() == EventName::AttachComplete => break,
+                ConsoleEvent::Reported(_) if self.output.quiet && !self.output.json => {}
+                news => self.report(news),
             }
         }
     }
 
     /// Tells what has happened in the meantime.
-    pub fn tell_news(&mut self) {
-        while let Some(news) = self.board.take() {
-            self.tell(news);
+    pub fn report_waiting(&mut self) {
+        while let Some(news) = self.inbox.take() {
+            self.report(news);
         }
     }
 
-    fn tell(&mut self, news: News) {
+    fn report(&mut self, news: ConsoleEvent) {
         match news {
-            News::Told(event) => self.tell_event(&event, false),
-            News::Stopped(event) => {
-                self.tell_stop(&event);
+            ConsoleEvent::Reported(event) => self.report_event(&event, false),
+            ConsoleEvent::Stopped(event) => {
+                self.report_stop(&event);
                 self.unawaited = Some(event.sequence);
             }
-            News::RunEnded(end) => {
+            ConsoleEvent::RunEnded(end) => {
                 let aborted = self.aborted.remove(&end.run.0);
                 self.run_failed |= end.outcome.is_err() && !aborted;
                 let state = match (&end.outcome, aborted) {
@@ -304,51 +316,51 @@ impl Console {
                 };
                 let (outputs, error) = (end.outcome.as_ref().ok(), end.outcome.as_ref().err());
                 let fields = json!({ "run": end.run.0, "outcome": state, "outputs": outputs, "error": error });
-                self.output.tell("run_ended", fields, show::ended(&end, aborted));
+                self.output.result("run_ended", fields, show::ended(&end, aborted));
             }
-            News::Untold(untold) => {
-                self.run_failed |= untold.failed > 0;
-                self.output.tell("untold", json!(untold), show::untold(&untold));
+            ConsoleEvent::Dropped(dropped) => {
+                self.run_failed |= dropped.failed > 0;
+                self.output.result("untold", json!(dropped), show::dropped(&dropped));
             }
-            News::ThreadDone | News::Interrupted => {}
-            News::Gone(reason) => {
+            ConsoleEvent::ThreadDone | ConsoleEvent::Interrupted => {}
+            ConsoleEvent::Gone(reason) => {
                 self.output.gone(&reason);
                 (self.over, self.gone) = (true, true);
             }
         }
     }
 
-    fn tell_stop(&self, event: &Event) {
+    fn report_stop(&self, event: &Event) {
         let location = self.client.location(event.sequence).ok();
         let text = show::stopped(event, location.as_ref());
-        self.output.tell("stopped", json!({ "event": event, "location": location }), text);
+        self.output.result("stopped", json!({ "event": event, "location": location }), text);
     }
 
-    fn tell_event(&self, event: &Event, anyway: bool) {
+    fn report_event(&self, event: &Event, anyway: bool) {
         let name = event.kind.name();
-        let wanted = self.told.contains(name) && !EventSet::ALWAYS.contains(name);
+        let wanted = self.shown.contains(name) && !EventSet::ALWAYS.contains(name);
         // How a run of our own ended is told when it is over.
         let told_later = self.debuggee.is_some()
             && (name == EventName::Exception || name == EventName::RunPopped && !self.output.json);
         if (wanted && !told_later) || anyway {
-            self.output.tell("event", json!({ "event": event }), show::told(event));
+            self.output.result("event", json!({ "event": event }), show::happened(event));
         }
     }
 
     /// Says which run commands mean now, where others are still stopped.
-    fn tell_what_is_stopped(&mut self) {
-        if let Some(stop) = self.board.stops().first()
+    fn select_next_stop(&mut self) {
+        if let Some(stop) = self.inbox.stops().first()
             && self.current.is_none()
         {
             self.current = Some(stop.sequence);
-            self.tell_stop(&stop.clone());
+            self.report_stop(&stop.clone());
         }
     }
 
     /// Whether there are runs that are not stopped, or may be.
-    fn runs_go_on(&self) -> bool {
+    fn has_running(&self) -> bool {
         match &self.debuggee {
-            Some(debuggee) => debuggee.threads() > self.board.stops().len(),
+            Some(debuggee) => debuggee.threads() > self.inbox.stops().len(),
             None => !self.over,
         }
     }
@@ -360,13 +372,5 @@ fn reason_or(reason: String) -> String {
 
 /// Whether a run is stopped because it failed: then nothing of it can be looked at any more.
 pub fn has_failed(stop: &Event) -> bool {
-    matches!(&stop.kind, EventKind::Exception { exception: Exception::Engine { .. }, .. })
-}
-
-/// The run that an event is about.
-pub fn run_of(event: &Event) -> Option<RunId> {
-    match &event.kind {
-        EventKind::Exception { run, .. } => Some(*run),
-        kind => kind.place().map(|place: &Place| place.run),
-    }
+    stop.kind.stop_cause() == Some(StopCause::Failure)
 }

@@ -1,10 +1,10 @@
-use opscope::debug::{BreakpointInfo, Fate, Location, Moment, Target, TensorInfo};
+use opscope::debug::{BreakpointInfo, Location, Moment, OperatorMapping, Target, TensorInfo};
 
 use opscope::onnx::shown_text;
 
 use super::table;
 
-/// A tensor's type and shape, as in `float32 [8, 10]`.
+/// Returns a tensor's type and shape, as in `float32 [8, 10]`.
 pub fn tensor_form(dtype: Option<&str>, shape: &[usize]) -> String {
     match dtype {
         Some(dtype) => format!("{dtype} {shape:?}"),
@@ -13,7 +13,7 @@ pub fn tensor_form(dtype: Option<&str>, shape: &[usize]) -> String {
     }
 }
 
-/// Tensors of a stop, a line for each, and one more for what it holds.
+/// Shows the tensors of a stop, a line for each, and one more for a value that it holds in another form.
 pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Moment) -> String {
     let tensors: Vec<&TensorInfo> = tensors.into_iter().collect();
     let rows = tensors.iter().map(|tensor| {
@@ -40,34 +40,37 @@ pub fn tensors<'a>(tensors: impl IntoIterator<Item = &'a TensorInfo>, moment: Mo
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a stopped run is about to work on, or has made.
+/// Shows the inputs and outputs of the operator at which a run is stopped.
 pub fn inputs_and_outputs(location: &Location) -> String {
     let mut text = tensors(location.inputs.iter().chain(&location.outputs), location.place.moment);
     let kernel = &location.kernel;
-    if let Some(steps) = location.steps {
+    if let Some(kernels) = location.operator_kernels {
         let here = match location.place.moment {
             Moment::Before => "the first of",
             Moment::After => "the last of",
         };
-        text.push_str(&format!("\n  (the engine's step here is '{}', {here} {steps} for this operator)", kernel.op));
+        text.push_str(&format!(
+            "\n  (the engine's kernel here is '{}', {here} {kernels} for this operator)",
+            kernel.op
+        ));
         return text;
     }
     let others: Vec<&str> = kernel.operators.iter().skip(1).map(|operator| operator.name.as_str()).collect();
     match others.is_empty() {
         false => {
-            text.push_str(&format!("\n  the engine's step '{}' also stands for", kernel.op));
+            text.push_str(&format!("\n  the engine's kernel '{}' also stands for", kernel.op));
             wrapped(&mut text, &others);
         }
-        // It may be a part of the operator, and need not take what the operator takes.
+        // The kernel may be a part of the operator, with other inputs.
         true if *kernel.op != *location.place.op_type => {
-            text.push_str(&format!("\n  (of the engine's step '{}')", kernel.op));
+            text.push_str(&format!("\n  (of the engine's kernel '{}')", kernel.op));
         }
         true => {}
     }
     text
 }
 
-/// Adds names with commas between them, on as many lines as it takes.
+/// Appends names with commas between them, on as many lines as they need.
 fn wrapped(text: &mut String, names: &[&str]) {
     const WIDTH: usize = 80;
     let mut column = text.lines().last().map_or(0, |line| line.chars().count());
@@ -83,17 +86,17 @@ fn wrapped(text: &mut String, names: &[&str]) {
     }
 }
 
-/// What became of an operator.
-pub fn fate(fate: &Fate) -> String {
-    match fate {
-        Fate::Kernel { kernel } => format!("step {kernel}"),
-        Fate::Fused { kernel, into, .. } => format!("fused into {into} (step {kernel})"),
-        Fate::Removed => "nothing is executed for it".to_owned(),
-        Fate::Pending => "known with the first run".to_owned(),
+/// Says what the engine made of an operator.
+pub fn mapping(mapping: &OperatorMapping) -> String {
+    match mapping {
+        OperatorMapping::Kernel { kernel } => format!("kernel {kernel}"),
+        OperatorMapping::Fused { kernel, into, .. } => format!("fused into {into} (kernel {kernel})"),
+        OperatorMapping::Removed => "nothing is executed for it".to_owned(),
+        OperatorMapping::Pending => "known with the first run".to_owned(),
     }
 }
 
-/// A breakpoint in a line: where it is, and when it stops.
+/// Describes a breakpoint in a line: where it is, and when it stops.
 pub fn breakpoint(info: &BreakpointInfo) -> String {
     shown_text(&described(info)).into_owned()
 }
@@ -107,14 +110,17 @@ fn described(info: &BreakpointInfo) -> String {
     if let Some(condition) = &spec.condition {
         text.push_str(&format!(" if {condition}"));
     }
-    let count = |is: fn(&Fate) -> bool| info.locations.iter().filter(|location| is(&location.fate)).count();
-    let (fused, removed) =
-        (count(|fate| matches!(fate, Fate::Fused { .. })), count(|fate| matches!(fate, Fate::Removed)));
+    let count =
+        |is: fn(&OperatorMapping) -> bool| info.locations.iter().filter(|location| is(&location.mapping)).count();
+    let (fused, removed) = (
+        count(|mapping| matches!(mapping, OperatorMapping::Fused { .. })),
+        count(|mapping| matches!(mapping, OperatorMapping::Removed)),
+    );
     match &info.locations[..] {
-        // It is at every operator.
+        // It watches every operator.
         _ if matches!(spec.target, Target::First(_)) => return text,
         [] => text.push_str(": no operator yet"),
-        [only] => text.push_str(&format!(": #{} {}, {}", only.operator, only.name, fate(&only.fate))),
+        [only] => text.push_str(&format!(": #{} {}, {}", only.operator, only.name, mapping(&only.mapping))),
         several => {
             text.push_str(&format!(": {} operators", several.len()));
             let parts = [(fused, "fused into others"), (removed, "not executed")];
@@ -128,16 +134,18 @@ fn described(info: &BreakpointInfo) -> String {
     text
 }
 
-/// Where the operators of a breakpoint went that are not executed as themselves, a line for each.
-pub fn fates(info: &BreakpointInfo) -> Vec<String> {
+/// Says what the engine made of the operators of a breakpoint that have no kernel of their own, a line for each.
+pub fn mappings(info: &BreakpointInfo) -> Vec<String> {
     const MOST: usize = 8;
     if info.locations.len() < 2 || matches!(info.spec.target, Target::First(_)) {
         return Vec::new();
     }
-    let elsewhere =
-        info.locations.iter().filter(|location| matches!(location.fate, Fate::Fused { .. } | Fate::Removed));
+    let elsewhere = info
+        .locations
+        .iter()
+        .filter(|location| matches!(location.mapping, OperatorMapping::Fused { .. } | OperatorMapping::Removed));
     let mut lines: Vec<String> = elsewhere
-        .map(|location| format!("     #{} {}, {}", location.operator, location.name, fate(&location.fate)))
+        .map(|location| format!("     #{} {}, {}", location.operator, location.name, mapping(&location.mapping)))
         .map(|line| shown_text(&line).into_owned())
         .collect();
     if lines.len() > MOST {

@@ -5,7 +5,7 @@ use opscope::spelling::did_you_mean;
 
 /// A command's names and what is said of it.
 #[derive(Debug)]
-pub struct Verb {
+pub struct CommandRow {
     /// Its name.
     pub name: &'static str,
     /// Short forms and other names. Every beginning of the name that is no other command's is understood, too.
@@ -38,20 +38,20 @@ pub enum Words {
     /// Topics of `info`.
     Topics,
     /// Commands.
-    Verbs,
+    Commands,
     /// What `catch` takes.
     Catch,
 }
 
-const fn verb(
+const fn row(
     name: &'static str,
     short: &'static [&'static str],
     takes: &'static str,
     words: Words,
     does: &'static str,
     more: &'static str,
-) -> Verb {
-    Verb { name, short, takes, does, more, words }
+) -> CommandRow {
+    CommandRow { name, short, takes, does, more, words }
 }
 
 const TARGETS: &str = "A place is an operator's name or, where no operator has it, a type (Conv); a glob pattern (name:/layer1/*, \
@@ -60,8 +60,8 @@ const TENSORS: &str = "A tensor is input[0], output[0], weight[0] (by slot) or v
 name. A slice may follow, as in numpy: output[0][0, :4], input[0][..., -1].";
 
 /// All commands, in the order in which `help` lists them.
-pub const VERBS: &[Verb] = &[
-    verb(
+pub const COMMANDS: &[CommandRow] = &[
+    row(
         "run",
         &["r"],
         "[N] [--parallel P]",
@@ -71,7 +71,7 @@ pub const VERBS: &[Verb] = &[
 --parallel starts P threads that each do so; one can be stopped while others go on. Inputs that come from files are taken in \
 turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, and `abort --all` ends the rest.",
     ),
-    verb(
+    row(
         "break",
         &["b", "br"],
         "PLACE [before|after] [run N] [if CONDITION]",
@@ -79,7 +79,7 @@ turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, 
         "stop at operators",
         TARGETS,
     ),
-    verb(
+    row(
         "tbreak",
         &["tb"],
         "PLACE [before|after] [run N] [if CONDITION]",
@@ -87,7 +87,7 @@ turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, 
         "stop at operators once",
         TARGETS,
     ),
-    verb(
+    row(
         "catch",
         &[],
         "nan|inf|nonfinite|error",
@@ -98,7 +98,7 @@ An operator counts whose outputs have such elements although its inputs have non
 outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded. What \
 the model gives without computing it in a run counts for the last operator.",
     ),
-    verb(
+    row(
         "condition",
         &["cond"],
         "N [CONDITION]",
@@ -106,11 +106,11 @@ the model gives without computing it in a run counts for the last operator.",
         "change the condition of breakpoint N, or take it away",
         "",
     ),
-    verb("ignore", &[], "N COUNT", Words::Nothing, "let COUNT hits of breakpoint N pass", ""),
-    verb("enable", &["en"], "[N...]", Words::Nothing, "switch breakpoints on", "All of them where none is named."),
-    verb("disable", &["dis"], "[N...]", Words::Nothing, "switch breakpoints off", "All of them where none is named."),
-    verb("delete", &["d"], "[N...]", Words::Nothing, "remove breakpoints", "All of them where none is named."),
-    verb(
+    row("ignore", &[], "N COUNT", Words::Nothing, "let COUNT hits of breakpoint N pass", ""),
+    row("enable", &["en"], "[N...]", Words::Nothing, "switch breakpoints on", "All of them where none is named."),
+    row("disable", &["dis"], "[N...]", Words::Nothing, "switch breakpoints off", "All of them where none is named."),
+    row("delete", &["d"], "[N...]", Words::Nothing, "remove breakpoints", "All of them where none is named."),
+    row(
         "info",
         &["i"],
         "TOPIC",
@@ -119,7 +119,7 @@ the model gives without computing it in a run counts for the last operator.",
         "\
 Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, outputs, weights, attributes, model, events, status.",
     ),
-    verb(
+    row(
         "print",
         &["p"],
         "TENSOR | FUNCTION(TENSOR)",
@@ -130,8 +130,8 @@ A tensor is input[0], output[0], weight[0] (by slot) or value(\"name\"), or simp
 numpy: output[0][0, :4], input[0][..., -1]. The functions are those of conditions: nan, inf, zeros, count, absmax, min, max, \
 mean, std, l2, shape, rank, dtype.",
     ),
-    verb("stats", &[], "TENSOR", Words::Tensors, "numbers about a tensor: range, mean, NaN, zeros", TENSORS),
-    verb(
+    row("stats", &[], "TENSOR", Words::Tensors, "numbers about a tensor: range, mean, NaN, zeros", TENSORS),
+    row(
         "histogram",
         &["hist"],
         "TENSOR",
@@ -139,7 +139,7 @@ mean, std, l2, shape, rank, dtype.",
         "how a tensor's elements are spread over powers of two",
         TENSORS,
     ),
-    verb(
+    row(
         "topk",
         &[],
         "TENSOR [K] [magnitude]",
@@ -148,8 +148,8 @@ mean, std, l2, shape, rank, dtype.",
         "\
 With `magnitude` the largest without their sign.",
     ),
-    verb("save", &[], "TENSOR FILE.npy", Words::TensorsAndFiles, "write a tensor to a new file", TENSORS),
-    verb(
+    row("save", &[], "TENSOR FILE.npy", Words::TensorsAndFiles, "write a tensor to a new file", TENSORS),
+    row(
         "set",
         &[],
         "TENSOR = FILE.npy|NUMBER",
@@ -158,7 +158,7 @@ With `magnitude` the largest without their sign.",
         "\
 Inputs before the operator, outputs after it. A number fills the tensor, or what the slice chooses of it.",
     ),
-    verb(
+    row(
         "list",
         &["l"],
         "[PLACE]",
@@ -166,8 +166,8 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
         "the operators around the stopped one, or around PLACE; again: the next ones",
         "",
     ),
-    verb("where", &["w", "frame", "f"], "", Words::Nothing, "where the run is", ""),
-    verb(
+    row("where", &["w", "frame", "f"], "", Words::Nothing, "where the run is", ""),
+    row(
         "backtrace",
         &["bt"],
         "[N]",
@@ -175,11 +175,11 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
         "where the run is, and the operators that led there",
         "At most N of them, 64 if not given.",
     ),
-    verb("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands mean", ""),
-    verb("model", &[], "[N]", Words::Nothing, "choose the model that commands mean where no run is stopped", ""),
-    verb("step", &["s", "next", "n"], "[N]", Words::Nothing, "go on to the next operator", ""),
-    verb("finish", &["fin"], "", Words::Nothing, "go on to the end of the operator", ""),
-    verb(
+    row("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands mean", ""),
+    row("model", &[], "[N]", Words::Nothing, "choose the model that commands mean where no run is stopped", ""),
+    row("step", &["s", "next", "n"], "[N]", Words::Nothing, "go on to the next operator", ""),
+    row("finish", &["fin"], "", Words::Nothing, "go on to the end of the operator", ""),
+    row(
         "until",
         &["u", "advance"],
         "PLACE",
@@ -187,7 +187,7 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
         "go on to one of these operators, or to the run's end",
         TARGETS,
     ),
-    verb(
+    row(
         "continue",
         &["c"],
         "[N | --all]",
@@ -197,7 +197,7 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
 N: the breakpoint that stopped the run lets N-1 hits pass. --all: all stopped runs go on. Where nothing is stopped it waits for \
 the next stop.",
     ),
-    verb(
+    row(
         "skip",
         &[],
         "zeros|FILE.npy...",
@@ -206,7 +206,7 @@ the next stop.",
         "\
 Its outputs are zeros, or the tensors of the files, one for each output. The run must be stopped before the operator.",
     ),
-    verb(
+    row(
         "abort",
         &[],
         "[--all] [REASON]",
@@ -214,21 +214,14 @@ Its outputs are zeros, or the tensors of the files, one for each output. The run
         "end the run here",
         "--all: end all runs that are stopped, and start none of those that `run` was to start after them.",
     ),
-    verb("pause", &["interrupt"], "", Words::Nothing, "stop what runs at its next operator", ""),
-    verb(
-        "wait",
-        &[],
-        "",
-        Words::Nothing,
-        "wait for the next stop",
-        "One that came while nothing waited for it counts.",
-    ),
-    verb("events", &[], "[NAME...|all|default|none]", Words::Events, "which events are told; stops always are", ""),
-    verb("source", &[], "FILE", Words::Files, "run the commands of a file", ""),
-    verb("echo", &[], "TEXT", Words::Nothing, "print a text", ""),
-    verb("help", &["h"], "[COMMAND]", Words::Verbs, "explain", ""),
-    verb("detach", &[], "", Words::Nothing, "leave the program alone: all runs go on", ""),
-    verb("quit", &["q", "kill", "k", "exit"], "", Words::Nothing, "end; a program that was attached to runs on", ""),
+    row("pause", &["interrupt"], "", Words::Nothing, "stop what runs at its next operator", ""),
+    row("wait", &[], "", Words::Nothing, "wait for the next stop", "One that came while nothing waited for it counts."),
+    row("events", &[], "[NAME...|all|default|none]", Words::Events, "which events are told; stops always are", ""),
+    row("source", &[], "FILE", Words::Files, "run the commands of a file", ""),
+    row("echo", &[], "TEXT", Words::Nothing, "print a text", ""),
+    row("help", &["h"], "[COMMAND]", Words::Commands, "explain", ""),
+    row("detach", &[], "", Words::Nothing, "leave the program alone: all runs go on", ""),
+    row("quit", &["q", "kill", "k", "exit"], "", Words::Nothing, "end; a program that was attached to runs on", ""),
 ];
 
 /// What `info` can tell.
@@ -247,12 +240,12 @@ pub const TOPICS: &[&str] = &[
 ];
 
 /// The command that a word means.
-pub fn find(word: &str) -> Result<&'static Verb> {
-    if let Some(verb) = VERBS.iter().find(|verb| verb.name == word || verb.short.contains(&word)) {
-        return Ok(verb);
+pub fn find(word: &str) -> Result<&'static CommandRow> {
+    if let Some(row) = COMMANDS.iter().find(|row| row.name == word || row.short.contains(&word)) {
+        return Ok(row);
     }
-    let name = begun(word, VERBS.iter().map(|verb| verb.name), "command", || "`help` lists the commands".to_owned())?;
-    Ok(VERBS.iter().find(|verb| verb.name == name).expect("it is the name of one of them"))
+    let name = begun(word, COMMANDS.iter().map(|row| row.name), "command", || "`help` lists the commands".to_owned())?;
+    Ok(COMMANDS.iter().find(|row| row.name == name).expect("it is the name of one of them"))
 }
 
 /// The topic of `info` that a word means.

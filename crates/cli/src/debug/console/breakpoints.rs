@@ -3,23 +3,23 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
-use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, EventSet, Target};
+use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, ErrorCode, EventSet, Target};
 use opscope::onnx::Pattern;
 use opscope::spelling::did_you_mean;
 use serde_json::json;
 
 use super::Console;
-use crate::debug::foreign::first_line;
 use crate::debug::show;
+use crate::debug::show::first_line;
 
 impl Console {
     pub(super) fn add_breakpoint(&mut self, spec: BreakpointSpec) -> Result<()> {
         let target = spec.target.clone();
         let info = self.client.add_breakpoint(spec).map_err(|error| match error.code() {
-            "no_such_operator" => self.with_nearest(&target, error.into()),
+            ErrorCode::NoSuchOperator => self.with_nearest(&target, error.into()),
             _ => error.into(),
         })?;
-        self.tell_breakpoint(&info);
+        self.report_breakpoint(&info);
         if info.spec.condition.is_some() {
             self.conditional.insert(info.id);
         }
@@ -28,15 +28,15 @@ impl Console {
 
     /// A run that fails is held where it failed, so that one can look.
     pub(super) fn catch_errors(&mut self) -> Result<()> {
-        self.board.hold_failures.store(true, Ordering::Relaxed);
-        self.output.tell("caught", json!({ "what": "error" }), "Runs that fail stop where they failed.");
+        self.inbox.hold_failures.store(true, Ordering::Relaxed);
+        self.output.result("caught", json!({ "what": "error" }), "Runs that fail stop where they failed.");
         Ok(())
     }
 
     pub(super) fn set_condition(&mut self, breakpoint: BreakpointId, condition: String) -> Result<()> {
         let change = BreakpointChange { condition: Some(condition), ..BreakpointChange::default() };
         let info = self.client.change_breakpoint(breakpoint, change)?;
-        self.tell_breakpoint(&info);
+        self.report_breakpoint(&info);
         // The trouble that is known is that of the earlier condition.
         match info.trouble {
             Some(_) => self.conditional.remove(&breakpoint),
@@ -48,7 +48,7 @@ impl Console {
     pub(super) fn ignore(&mut self, breakpoint: BreakpointId, hits: u64) -> Result<()> {
         let change = BreakpointChange { ignore: Some(hits), ..BreakpointChange::default() };
         let info = self.client.change_breakpoint(breakpoint, change)?;
-        self.tell_breakpoint(&info);
+        self.report_breakpoint(&info);
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Console {
         for breakpoint in self.or_all(breakpoints)? {
             let change = BreakpointChange { enabled: Some(enabled), ..BreakpointChange::default() };
             let info = self.client.change_breakpoint(breakpoint, change)?;
-            self.tell_breakpoint(&info);
+            self.report_breakpoint(&info);
         }
         Ok(())
     }
@@ -64,7 +64,7 @@ impl Console {
     pub(super) fn delete(&mut self, breakpoints: Vec<BreakpointId>) -> Result<()> {
         for breakpoint in self.or_all(breakpoints)? {
             self.client.remove_breakpoint(breakpoint)?;
-            self.output.tell(
+            self.output.result(
                 "deleted",
                 json!({ "breakpoint": breakpoint }),
                 format!("Breakpoint {breakpoint} is gone"),
@@ -93,14 +93,14 @@ impl Console {
             true => "There are no breakpoints.".to_owned(),
             false => {
                 let lines = show::table(lines);
-                let with_fates = lines
+                let with_mappings = lines
                     .lines()
                     .zip(&breakpoints)
-                    .flat_map(|(line, info)| std::iter::once(line.to_owned()).chain(show::fates(info)));
-                with_fates.collect::<Vec<_>>().join("\n")
+                    .flat_map(|(line, info)| std::iter::once(line.to_owned()).chain(show::mappings(info)));
+                with_mappings.collect::<Vec<_>>().join("\n")
             }
         };
-        self.output.tell("breakpoints", json!({ "breakpoints": breakpoints }), text);
+        self.output.result("breakpoints", json!({ "breakpoints": breakpoints }), text);
         Ok(())
     }
 
@@ -108,21 +108,21 @@ impl Console {
     pub(super) fn events(&mut self, events: Option<EventSet>) -> Result<()> {
         if let Some(events) = events {
             self.client.subscribe(super::super::subscribed(events, self.debuggee.is_some()))?;
-            self.told = events;
-            self.board.tell(events);
+            self.shown = events;
+            self.inbox.show(events);
         }
         let names: Vec<&str> =
-            self.told.iter().filter(|name| !EventSet::ALWAYS.contains(*name)).map(|name| name.as_str()).collect();
+            self.shown.iter().filter(|name| !EventSet::ALWAYS.contains(*name)).map(|name| name.as_str()).collect();
         let text = match names.is_empty() {
             true => "Only stops are told.".to_owned(),
             false => format!("Told are stops and {}", names.join(", ")),
         };
-        self.output.tell("events", json!({ "events": names }), text);
+        self.output.result("events", json!({ "events": names }), text);
         Ok(())
     }
 
     /// Says once of each breakpoint that its condition could not be evaluated, for then it stops nobody.
-    pub(super) fn tell_troubles(&mut self) {
+    pub(super) fn report_condition_errors(&mut self) {
         if self.conditional.is_empty() {
             return;
         }
@@ -134,7 +134,7 @@ impl Console {
                 let fields = json!({ "breakpoint": info.id, "reason": trouble });
                 let reason = first_line(trouble);
                 let text = format!("note: breakpoint {} cannot be evaluated: {reason}", info.id);
-                self.output.tell("trouble", fields, text);
+                self.output.result("trouble", fields, text);
             }
         }
     }
@@ -146,14 +146,14 @@ impl Console {
         Ok(breakpoints)
     }
 
-    fn tell_breakpoint(&self, info: &BreakpointInfo) {
+    fn report_breakpoint(&self, info: &BreakpointInfo) {
         let state = if info.spec.enabled { "" } else { " (off)" };
         let mut text = format!("Breakpoint {}{state} {}", info.id, show::breakpoint(info));
-        for line in show::fates(info) {
+        for line in show::mappings(info) {
             text.push('\n');
             text.push_str(&line);
         }
-        self.output.tell("breakpoint", json!({ "breakpoint": info }), text);
+        self.output.result("breakpoint", json!({ "breakpoint": info }), text);
     }
 
     /// A refusal that names what was probably meant.

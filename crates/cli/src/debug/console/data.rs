@@ -7,13 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use opscope::debug::expression::{Function, TensorPart, TensorRef};
 use opscope::debug::protocol::{At, TensorPage};
-use opscope::debug::{DebugError, StatisticsSummary};
+use opscope::debug::{DebugError, ErrorCode, StatisticsSummary};
 use opscope::tensor::npy;
 use serde_json::{Value, json};
 
 use super::Console;
-use crate::debug::array::{Elements, shown};
 use crate::debug::show;
+use crate::debug::show::array::{Elements, shown};
 
 /// So many elements are taken at once, and shown as JSON.
 const FIRST: u64 = 65_536;
@@ -26,7 +26,7 @@ impl Console {
             "count": page.count, "data": if self.output.json { data(&page) } else { Value::Null },
         });
         let text = if self.output.json { String::new() } else { self.array(at, part, page)? };
-        self.output.tell("tensor", fields, text);
+        self.output.result("tensor", fields, text);
         Ok(())
     }
 
@@ -36,28 +36,28 @@ impl Console {
         let (value, text) = show::applied(function, &numbers);
         let name = function.name();
         let fields = json!({ "function": name, "reference": part.to_string(), "value": value });
-        self.output.tell("value", fields, format!("{name}({part}) = {text}"));
+        self.output.result("value", fields, format!("{name}({part}) = {text}"));
         Ok(())
     }
 
     pub(super) fn statistics(&self, part: &TensorPart) -> Result<()> {
         let (_, numbers): (_, StatisticsSummary) = self.at(part, |at| self.client.statistics(at, part))?;
         let fields = json!({ "reference": part.to_string(), "statistics": numbers });
-        self.output.tell("statistics", fields, show::statistics(&part.to_string(), &numbers));
+        self.output.result("statistics", fields, show::statistics(&part.to_string(), &numbers));
         Ok(())
     }
 
     pub(super) fn histogram(&self, part: &TensorPart) -> Result<()> {
         let (_, histogram) = self.at(part, |at| self.client.histogram(at, part))?;
         let fields = json!({ "reference": part.to_string(), "histogram": histogram });
-        self.output.tell("histogram", fields, show::histogram(&part.to_string(), &histogram));
+        self.output.result("histogram", fields, show::histogram(&part.to_string(), &histogram));
         Ok(())
     }
 
     pub(super) fn top_k(&self, part: &TensorPart, count: usize, by_magnitude: bool) -> Result<()> {
         let (_, elements) = self.at(part, |at| self.client.top_k(at, part, count, by_magnitude))?;
         let fields = json!({ "reference": part.to_string(), "elements": elements });
-        self.output.tell("top", fields, show::top(&elements));
+        self.output.result("top", fields, show::top(&elements));
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl Console {
         }
         let text = format!("{} {} in {}", part, show::tensor_form(Some(dtype), &shape), path.display());
         let fields = json!({ "reference": part.to_string(), "path": path, "dtype": dtype, "shape": shape });
-        self.output.tell("saved", fields, text);
+        self.output.result("saved", fields, text);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Console {
         {
             match ask(model.into()) {
                 Ok(answer) => return Ok((model.into(), answer)),
-                Err(error) if error.code() != "no_such_tensor" => return Err(error.into()),
+                Err(error) if error.code() != ErrorCode::NoSuchTensor => return Err(error.into()),
                 Err(_) => {}
             }
         }

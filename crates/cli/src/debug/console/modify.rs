@@ -33,7 +33,7 @@ impl Console {
         let fields = json!({
             "reference": part.to_string(), "dtype": tensor.dtype().name(), "shape": tensor.shape(),
         });
-        self.output.tell("replaced", fields, text);
+        self.output.result("replaced", fields, text);
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Console {
                 location.outputs.iter().map(zeros).collect::<Result<Vec<_>>>()?
             }
         };
-        self.go(&stop, Resume::Skip(outputs), None).map(drop)
+        self.resume_and_wait(&stop, Resume::Skip(outputs), None).map(drop)
     }
 }
 

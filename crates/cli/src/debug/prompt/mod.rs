@@ -13,7 +13,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::board::Board;
+use super::events::Inbox;
 use completion::Completion;
 
 const PROMPT: &str = "(opscope) ";
@@ -63,15 +63,15 @@ impl Prompt {
         Prompt::Terminal { editor: Box::new(editor), history }
     }
 
-    /// Reads a line. The board is told when someone types.
-    pub fn read(&mut self, board: &Board) -> Typed {
-        board.reads(true);
-        let typed = self.read_line(board);
-        board.reads(false);
+    /// Reads a line. The inbox is told when someone types.
+    pub fn read(&mut self, inbox: &Inbox) -> Typed {
+        inbox.reads(true);
+        let typed = self.read_line(inbox);
+        inbox.reads(false);
         typed
     }
 
-    fn read_line(&mut self, board: &Board) -> Typed {
+    fn read_line(&mut self, inbox: &Inbox) -> Typed {
         let Prompt::Terminal { editor, history } = self else {
             let mut line = Vec::new();
             return match io::stdin().lock().read_until(b'\n', &mut line) {
@@ -79,10 +79,10 @@ impl Prompt {
                 Ok(_) => String::from_utf8(line).map_or_else(|_| Typed::Unreadable(NO_TEXT.to_owned()), Typed::Line),
             };
         };
-        board.typing.store(true, Ordering::Relaxed);
+        inbox.typing.store(true, Ordering::Relaxed);
         let read = editor.readline(PROMPT);
-        board.typed.fetch_add(1, Ordering::Relaxed);
-        board.typing.store(false, Ordering::Relaxed);
+        inbox.typed.fetch_add(1, Ordering::Relaxed);
+        inbox.typing.store(false, Ordering::Relaxed);
         match read {
             Ok(line) => {
                 if !line.trim().is_empty()

@@ -7,10 +7,10 @@ use opscope::onnx::shown_text;
 use serde_json::{Value, json};
 
 use super::Console;
-use super::going::{has_failed, run_of};
+use super::execution::has_failed;
 use crate::debug::command::Info;
-use crate::debug::foreign::shown;
 use crate::debug::show;
+use crate::debug::show::printable;
 
 /// Lines of a listing at once.
 const LINES: usize = 10;
@@ -37,11 +37,11 @@ impl Console {
         let stop = self.stop()?;
         if has_failed(&stop) {
             let text = show::stopped(&stop, None);
-            self.output.tell("location", json!({ "event": stop, "location": Value::Null }), text);
+            self.output.result("location", json!({ "event": stop, "location": Value::Null }), text);
             return Ok(());
         }
         let location = self.client.location(stop.sequence)?;
-        let seen = shown(&location);
+        let seen = printable(&location);
         let place = &seen.place;
         let text = format!(
             "{} #{} {} ({}), run {}, thread {}\nstep {} of {}: {} '{}'\n{}",
@@ -57,7 +57,7 @@ impl Console {
             seen.kernel.name,
             show::inputs_and_outputs(&seen),
         );
-        self.output.tell("location", json!({ "event": stop, "location": location }), text);
+        self.output.result("location", json!({ "event": stop, "location": location }), text);
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl Console {
     pub(super) fn backtrace(&self, most: usize) -> Result<()> {
         let stop = self.stop_in_run()?;
         let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
-        let rows = frames.iter().map(shown).map(|frame: BacktraceFrame| {
+        let rows = frames.iter().map(printable).map(|frame: BacktraceFrame| {
             let value = frame.value.as_ref().map(|value| format!("made {value}")).unwrap_or_default();
             [format!("#{}", frame.operator), format!("{} ({})", frame.name, frame.op_type), value]
         });
@@ -74,14 +74,14 @@ impl Console {
         if left > 0 {
             text.push_str(&format!("\n... and {}; `backtrace {total}` shows all", show::count(left, "earlier one")));
         }
-        self.output.tell("backtrace", json!({ "frames": frames, "total": total }), text);
+        self.output.result("backtrace", json!({ "frames": frames, "total": total }), text);
         Ok(())
     }
 
     /// The operators around one.
     pub(super) fn list(&mut self, around: Option<&Target>) -> Result<()> {
         let stop = self.stop().ok();
-        let here = stop.as_ref().and_then(|stop| stop.kind.place()).map(|place| place.operator as usize);
+        let here = stop.as_ref().and_then(|stop| stop.kind.position()).map(|place| place.operator as usize);
         let model_here = self.model();
         let (model, first) = match (around, here, self.listing) {
             (Some(target), ..) => {
@@ -107,7 +107,7 @@ impl Console {
         let fields = json!({
             "model": model, "line": first, "total": source.total, "lines": lines, "current": here.map(|here| here + 1),
         });
-        self.output.tell("listing", fields, text);
+        self.output.result("listing", fields, text);
         Ok(())
     }
 
@@ -116,15 +116,15 @@ impl Console {
         let stop = match run {
             None => self.stop()?,
             Some(run) => {
-                let stops = self.board.stops();
-                let found = stops.into_iter().find(|stop| run_of(stop).is_some_and(|of| of.0 == run));
+                let stops = self.inbox.stops();
+                let found = stops.into_iter().find(|stop| stop.kind.run().is_some_and(|of| of.0 == run));
                 found.with_context(|| format!("run {run} is not stopped; `info runs` lists those that are"))?
             }
         };
         self.current = Some(stop.sequence);
         self.listing = None;
         let location = self.client.location(stop.sequence).ok();
-        self.output.tell(
+        self.output.result(
             "thread",
             json!({ "event": stop, "location": location }),
             show::stopped(&stop, location.as_ref()),
@@ -149,9 +149,9 @@ impl Console {
         let tensors = side(&location);
         let text = match tensors.is_empty() {
             true => format!("The operator has no {kind}."),
-            false => show::tensors(&shown(&tensors), location.place.moment),
+            false => show::tensors(&printable(&tensors), location.place.moment),
         };
-        self.output.tell(kind, json!({ "tensors": tensors }), text);
+        self.output.result(kind, json!({ "tensors": tensors }), text);
         Ok(())
     }
 
@@ -159,11 +159,11 @@ impl Console {
         let location = self.client.location(self.stop_in_run()?.sequence)?;
         let text = match location.attributes.is_empty() {
             true => "The operator has no attributes.".to_owned(),
-            false => {
-                show::table(shown(&location.attributes).into_iter().map(|(name, value)| [format!("  {name}"), value]))
-            }
+            false => show::table(
+                printable(&location.attributes).into_iter().map(|(name, value)| [format!("  {name}"), value]),
+            ),
         };
-        self.output.tell("attributes", json!({ "attributes": location.attributes }), text);
+        self.output.result("attributes", json!({ "attributes": location.attributes }), text);
         Ok(())
     }
 
@@ -171,9 +171,9 @@ impl Console {
         let status = self.client.status()?;
         let current = self.stop().ok().map(|stop| stop.sequence);
         let rows = status.runs.iter().map(|run| {
-            let stop = run.stopped.and_then(|event| self.board.stop(event)).as_ref().map(shown);
+            let stop = run.stopped.and_then(|event| self.inbox.stop(event)).as_ref().map(printable);
             let place = match (&stop, run.stopped) {
-                (Some(stop), _) => stop.kind.place().map_or("stopped".to_owned(), |place| {
+                (Some(stop), _) => stop.kind.position().map_or("stopped".to_owned(), |place| {
                     let moment = if has_failed(stop) { "failed at".to_owned() } else { place.moment.to_string() };
                     format!("{moment} #{} {} ({})", place.operator, place.name, place.op_type)
                 }),
@@ -188,7 +188,7 @@ impl Console {
             true => "No run is going on.".to_owned(),
             false => show::table(rows),
         };
-        self.output.tell("runs", json!({ "runs": status.runs, "current": current }), text);
+        self.output.result("runs", json!({ "runs": status.runs, "current": current }), text);
         Ok(())
     }
 
@@ -209,11 +209,11 @@ impl Console {
             let target: Target = pattern.parse()?;
             return Err(self.with_nearest(&target, anyhow::anyhow!("no operator is called '{pattern}'")));
         }
-        let lines = rows.iter().map(shown).map(|row: OperatorRow| {
-            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::fate(&row.fate)]
+        let lines = rows.iter().map(printable).map(|row: OperatorRow| {
+            [format!("  #{}", row.index), row.op_type.clone(), row.name.clone(), show::mapping(&row.mapping)]
         });
         let text = show::table(lines);
-        self.output.tell("operators", json!({ "model": model, "operators": rows }), text);
+        self.output.result("operators", json!({ "model": model, "operators": rows }), text);
         Ok(())
     }
 
@@ -226,14 +226,19 @@ impl Console {
             }
             None => {
                 let stop = self.stop()?;
-                let place = stop.kind.place().context("where the run failed is not known; name an operator")?;
+                let place = stop.kind.position().context("where the run failed is not known; name an operator")?;
                 (place.operator, 0)
             }
         };
         let info = self.client.operator(model, index)?;
-        let operator = shown(&info);
-        let mut text =
-            format!("#{} {} ({}), {}", operator.index, operator.name, operator.op_type, show::fate(&operator.fate));
+        let operator = printable(&info);
+        let mut text = format!(
+            "#{} {} ({}), {}",
+            operator.index,
+            operator.name,
+            operator.op_type,
+            show::mapping(&operator.mapping)
+        );
         if others > 0 {
             text.push_str(&format!("; the first of {}", others + 1));
         }
@@ -246,7 +251,7 @@ impl Console {
         for (name, value) in &operator.attributes {
             text.push_str(&format!("\n  {name} = {value}"));
         }
-        self.output.tell("operator", json!({ "model": model, "operator": info }), text);
+        self.output.result("operator", json!({ "model": model, "operator": info }), text);
         Ok(())
     }
 
@@ -266,7 +271,7 @@ impl Console {
         let mut text = Vec::new();
         for model in &models {
             let whole = self.client.model(model.model)?;
-            let info = shown(&whole);
+            let info = printable(&whole);
             let mark = if current == Some(model.model) && models.len() > 1 { "* " } else { "" };
             text.push(format!(
                 "{mark}Model {}: {} ({}), {}, {}",
@@ -284,7 +289,7 @@ impl Console {
         if models.is_empty() {
             text.push("The program has no model loaded.".to_owned());
         }
-        self.output.tell("models", json!({ "models": infos, "current": current }), text.join("\n"));
+        self.output.result("models", json!({ "models": infos, "current": current }), text.join("\n"));
         Ok(())
     }
 
@@ -303,11 +308,11 @@ impl Console {
         for release in &status.released {
             text.push_str(&format!("\n  event {} ({}) was let go without an answer", release.event, release.kind));
         }
-        let told: Vec<&str> = self.told.iter().map(|name| name.as_str()).collect();
+        let told: Vec<&str> = self.shown.iter().map(|name| name.as_str()).collect();
         let fields = json!({
             "told": told, "sync": status.sync, "async": status.asynchronous, "released": status.released,
         });
-        self.output.tell("accounts", fields, format!("told: {}\n{text}", told.join(", ")));
+        self.output.result("accounts", fields, format!("told: {}\n{text}", told.join(", ")));
         Ok(())
     }
 
@@ -322,7 +327,7 @@ impl Console {
             show::count(status.runs.len() as u64, "run"),
             show::count(status.stopped.len() as u64, "thread"),
         );
-        self.output.tell("status", json!({ "program": hello, "status": status }), text);
+        self.output.result("status", json!({ "program": hello, "status": status }), text);
         Ok(())
     }
 }
