@@ -57,7 +57,7 @@
 //!     }
 //! };
 //! let location = attachment.location(event.sequence)?;
-//! assert_eq!(location.place.to_string(), "run 1, before #0 /conv1/Conv (Conv)");
+//! assert_eq!(location.place.to_string(), "before #0 /conv1/Conv (Conv), run 1");
 //! let input = "input".parse()?;
 //! let shape = attachment.look(event.sequence, move |stopped| stopped.tensor(&input).map(|view| view.shape().to_vec()))??;
 //! assert_eq!(shape, [1, 1, 8, 8]);

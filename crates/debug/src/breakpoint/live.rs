@@ -29,7 +29,7 @@ struct Counts {
     hits: AtomicU64,
     /// Set by the run that stops at a one-shot breakpoint, so that no other run does.
     spent: AtomicBool,
-    trouble: Mutex<Option<String>>,
+    condition_error: Mutex<Option<String>>,
 }
 
 impl Breakpoint {
@@ -102,7 +102,8 @@ impl Breakpoint {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
-                    *self.counts.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                    *self.counts.condition_error.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(error.to_string());
                     return false;
                 }
             }
@@ -128,7 +129,7 @@ impl Breakpoint {
             moment: self.moment,
             hits: self.counts.hits.load(Ordering::Relaxed),
             locations,
-            trouble: self.counts.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            condition_error: self.counts.condition_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 }

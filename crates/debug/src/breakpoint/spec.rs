@@ -45,7 +45,8 @@ pub struct BreakpointInfo {
     pub locations: Vec<BreakpointLocation>,
     /// Why the condition could not be evaluated at the last attempt. Such a condition does not hold.
     #[serde(default)]
-    pub trouble: Option<String>,
+    #[serde(rename = "trouble")]
+    pub condition_error: Option<String>,
 }
 
 /// An operator at which a breakpoint stops.

@@ -113,7 +113,7 @@ fn an_event_that_is_read_but_never_acknowledged_is_released_and_named_in_the_log
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
     let message = told.recv().unwrap();
     let expected = format!(
-        "event {} (breakpoint, run 1, before #1 log (Log)) was not acknowledged: its lease ran out; its thread goes on",
+        "event {} (breakpoint, before #1 log (Log), run 1) was not acknowledged: its lease expired; its thread continues",
         event.sequence
     );
     assert_eq!(message, expected);

@@ -148,7 +148,7 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
     assert_eq!(attachment.status().unwrap().runs[0].stopped, Some(pushed.sequence));
     attachment.acknowledge(pushed.sequence, Resume::Step).unwrap();
     let step = stop(&attachment);
-    assert_eq!(step.kind.position().unwrap().to_string(), "run 1, before #0 scale (Mul)");
+    assert_eq!(step.kind.position().unwrap().to_string(), "before #0 scale (Mul), run 1");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
     let run = start(&debugger, &fake, 2, PLAIN);

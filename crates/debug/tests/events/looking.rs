@@ -36,7 +36,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
     let missing = numbers(&attachment, &event, "input[9]").unwrap_err().to_string();
     assert_eq!(missing, "there is no input[9] here: there are input[0] to input[1]");
     let location = attachment.location(event.sequence).unwrap();
-    assert_eq!(location.place.to_string(), "run 0, before #0 scale (Mul)");
+    assert_eq!(location.place.to_string(), "before #0 scale (Mul), run 0");
     assert_eq!(location.attributes, [("axis".to_owned(), "1".to_owned())]);
     assert_eq!(location.inputs[1].value.as_deref(), Some("w"));
     assert!(location.inputs[1].constant && location.weights.len() == 1);

@@ -30,13 +30,13 @@ fn steps_finish_and_until_stop_where_they_say() {
     attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
     let run = start(&debugger, &fake, 0, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "breakpoint run 0, before #0 scale (Mul)");
+    assert_eq!(place(&event), "breakpoint before #0 scale (Mul), run 0");
     let event = go_on(&attachment, &event, Resume::Finish);
-    assert_eq!(place(&event), "step_complete run 0, after #0 scale (Mul)");
+    assert_eq!(place(&event), "step_complete after #0 scale (Mul), run 0");
     let event = go_on(&attachment, &event, Resume::Finish);
-    assert_eq!(place(&event), "step_complete run 0, after #1 log (Log)");
+    assert_eq!(place(&event), "step_complete after #1 log (Log), run 0");
     let event = go_on(&attachment, &event, Resume::Step);
-    assert_eq!(place(&event), "step_complete run 0, before #2 sum (Add)");
+    assert_eq!(place(&event), "step_complete before #2 sum (Add), run 0");
     // The end of a run that is stepped is told, so that nobody waits for a stop that never comes.
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(event.kind.name(), EventName::RunPopped);
@@ -47,7 +47,7 @@ fn steps_finish_and_until_stop_where_they_say() {
     let event = stop(&attachment);
     assert!(attachment.acknowledge(event.sequence, Resume::Until("none".parse().unwrap())).is_err());
     let event = go_on(&attachment, &event, Resume::Until("relu".parse().unwrap()));
-    assert_eq!(place(&event), "step_complete run 1, before #2 sum (Add)");
+    assert_eq!(place(&event), "step_complete before #2 sum (Add), run 1");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }
@@ -59,7 +59,7 @@ fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
     assert_eq!(attachment.pause(None).unwrap(), 0);
     let run = start(&debugger, &fake, 0, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "paused run 0, before #0 scale (Mul)");
+    assert_eq!(place(&event), "paused before #0 scale (Mul), run 0");
     let other = start(&debugger, &fake, 1, PLAIN);
     assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "one run was to stop");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -98,7 +98,7 @@ fn a_pause_that_finds_all_runs_at_their_ends_stops_the_next_one() {
     ends_when_paused(2, None);
     let run = start(&debugger, &fake, 3, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "paused run 3, before #0 scale (Mul)");
+    assert_eq!(place(&event), "paused before #0 scale (Mul), run 3");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }
@@ -150,9 +150,9 @@ fn operators_are_told_once_whatever_the_engine_makes_of_them() {
     assert_eq!(
         ready,
         [
-            "operator_ready run 0, before #0 scale (Mul)",
-            "operator_ready run 0, before #1 log (Log)",
-            "operator_ready run 0, before #2 sum (Add)",
+            "operator_ready before #0 scale (Mul), run 0",
+            "operator_ready before #1 log (Log), run 0",
+            "operator_ready before #2 sum (Add), run 0",
         ]
     );
     let finished = attachment.next_events(Queue::Async, usize::MAX).unwrap();
@@ -167,12 +167,12 @@ fn a_run_that_stops_within_an_operator_steps_to_the_next_one_and_finishes_this_o
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("first nonfinite".parse().unwrap())).unwrap();
     for (resume, next) in [
-        (Resume::Step, ("step_complete run 0, before #2 sum (Add)", 4)),
-        (Resume::Finish, ("step_complete run 0, after #1 log (Log)", 3)),
+        (Resume::Step, ("step_complete before #2 sum (Add), run 0", 4)),
+        (Resume::Finish, ("step_complete after #1 log (Log), run 0", 3)),
     ] {
         let run = start(&debugger, &fake, 0, [0.0; 4]);
         let event = stop(&attachment);
-        assert_eq!((&*place(&event), kernel(&event)), ("exception run 0, after #1 log (Log)", 2));
+        assert_eq!((&*place(&event), kernel(&event)), ("exception after #1 log (Log), run 0", 2));
         let event = go_on(&attachment, &event, resume);
         assert_eq!((&*place(&event), kernel(&event)), next);
         attachment.acknowledge(event.sequence, Resume::Continue).unwrap();

@@ -60,7 +60,12 @@ fn what_is_no_request_gets_an_error_and_the_connection_stays() {
         ("{\"id\": 5, \"request\": \"renew\"}", json!(5), "bad_request", "missing field `event`"),
         ("{\"id\": 5, \"request\": \"renew\", \"event\": -1}", json!(5), "bad_request", "invalid value"),
         ("{\"id\": 5, \"request\": \"tensor\", \"reference\": \"input\"}", json!(5), "bad_request", "no variant"),
-        ("{\"id\": 5, \"request\": \"add_breakpoint\", \"target\": \"re:(\"}", json!(5), "bad_request", "no place for"),
+        (
+            "{\"id\": 5, \"request\": \"add_breakpoint\", \"target\": \"re:(\"}",
+            json!(5),
+            "bad_request",
+            "no target of a breakpoint",
+        ),
         ("{\"id\": 5, \"request\": \"attach\", \"lease_ms\": \"long\"}", json!(5), "bad_request", "invalid type"),
     ] {
         raw.send(text.as_bytes(), &[]).unwrap();

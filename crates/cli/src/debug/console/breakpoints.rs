@@ -38,7 +38,7 @@ impl Console {
         let info = self.client.change_breakpoint(breakpoint, change)?;
         self.report_breakpoint(&info);
         // The trouble that is known is that of the earlier condition.
-        match info.trouble {
+        match info.condition_error {
             Some(_) => self.conditional.remove(&breakpoint),
             None => self.conditional.insert(breakpoint),
         };
@@ -86,7 +86,8 @@ impl Console {
                 (true, true) => "once",
                 (true, false) => "on",
             };
-            let trouble = info.trouble.as_ref().map(|trouble| format!("! {}", first_line(trouble))).unwrap_or_default();
+            let trouble =
+                info.condition_error.as_ref().map(|trouble| format!("! {}", first_line(trouble))).unwrap_or_default();
             [info.id.to_string(), state.to_owned(), show::breakpoint(info), hits, trouble]
         });
         let text = match breakpoints.is_empty() {
@@ -128,7 +129,7 @@ impl Console {
         }
         // Where the program is gone, that is told.
         for info in self.client.breakpoints().unwrap_or_default() {
-            if let Some(trouble) = &info.trouble
+            if let Some(trouble) = &info.condition_error
                 && self.conditional.remove(&info.id)
             {
                 let fields = json!({ "breakpoint": info.id, "reason": trouble });
