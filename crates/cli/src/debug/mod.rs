@@ -1,6 +1,7 @@
-//! `opscope debug`: stop a running model, look, and go on.
+//! `opscope debug`: stops a running model, shows its tensors, and lets it continue.
 //!
-//! The command speaks to a [`Client`] always: with a model it is the program, too, and starts runs on threads of its own.
+//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its own
+//! threads.
 
 mod arguments;
 mod command;
@@ -39,10 +40,10 @@ use output::Output;
 use prompt::{Prompt, Typed};
 use show::first_line;
 
-/// How long a stopped run waits for a debugger that says nothing.
+/// How long a stopped run waits for a debugger that does not renew its lease.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Debugs.
+/// Runs `opscope debug`.
 pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let by_stdin = arguments.batch && arguments.script.0.is_empty();
     if by_stdin && (io::stdin().is_terminal() || io::stdin().lock().fill_buf().is_ok_and(<[u8]>::is_empty)) {
@@ -60,11 +61,11 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
         name: "opscope debug".into(),
         events,
         lease: LEASE,
-        // For whoever asks for `operator_finished`; without that they are not computed.
+        // For `operator_finished`; they are not computed unless the user asks for that event.
         statistics: true,
         ..AttachOptions::default()
     };
-    client.attach(options).map_err(said)?;
+    client.attach(options).map_err(failure)?;
     let reader = EventReader::start(&client, &inbox, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
     let mut console = Console::new(Arc::clone(&client), Arc::clone(&inbox), debuggee, output);
@@ -73,7 +74,7 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     console.close();
     let run_failed = console.run_failed;
     if own {
-        // Threads that are stopped, or far from an end, go with the process.
+        // Threads whose runs are stopped or not over end with the process.
         drop(console);
     } else {
         reader.end();
@@ -81,9 +82,9 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
 
-/// What a debugger is told that wants to tell these events: of its own runs also when they are over.
-fn subscribed(told: EventSet, own: bool) -> EventSet {
-    if own { told.with(EventName::RunPopped) } else { told }
+/// Returns the events that the client subscribes to, to show these: the ends of the process's own runs, too.
+fn subscribed(shown: EventSet, own: bool) -> EventSet {
+    if own { shown.with(EventName::RunPopped) } else { shown }
 }
 
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
@@ -100,7 +101,7 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
             Ok(pid) => Client::connect_pid(pid),
             Err(_) => Client::connect(Path::new(program)),
         };
-        return Ok((client.map_err(said)?, None));
+        return Ok((client.map_err(failure)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
     let (inputs, choice) = (arguments.fed.0.inputs(), arguments.fed.0.shapes());
@@ -122,11 +123,12 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }
 
-/// What the program said, or what is wrong with the connection to it.
-fn said(error: DebugError) -> Failure {
+/// Returns the failure for an error of the program or of the connection to it.
+fn failure(error: DebugError) -> Failure {
     Failure::failed(first_line(&error.to_string()))
 }
 
+/// Says which program the client is connected to.
 fn greet(client: &Client, output: Output) {
     let hello = client.hello();
     if output.json {
@@ -136,7 +138,7 @@ fn greet(client: &Client, output: Output) {
     }
 }
 
-/// Runs the commands of the command line, then those that are typed. Whether one of the former failed.
+/// Runs the commands of the command line, then those that the user enters. Returns whether one of the former failed.
 fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, inbox: &Arc<Inbox>) -> bool {
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
@@ -172,7 +174,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
         console.report_waiting();
         return failed;
     }
-    leave_when_gone(inbox, console.output);
+    exit_when_gone(inbox, console.output);
     let mut prompt = Prompt::new(client);
     while !console.over {
         console.report_waiting();
@@ -180,7 +182,7 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             break;
         }
         match prompt.read(inbox) {
-            Typed::Line(text) => typed(console, &text),
+            Typed::Line(text) => run_typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
             Typed::End => break,
@@ -189,25 +191,25 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     failed
 }
 
-/// Ends the session as soon as the program is gone, also while a line is waited for.
-fn leave_when_gone(inbox: &Arc<Inbox>, output: Output) {
+/// Ends the session as soon as the program is gone, also while the prompt waits for a line.
+fn exit_when_gone(inbox: &Arc<Inbox>, output: Output) {
     let (inbox, terminal) = (Arc::clone(inbox), tcgetattr(io::stdin()).ok());
     let watch = move || {
         let reason = inbox.gone_while_reading();
         if let Some(terminal) = &terminal {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
         }
-        // Behind the prompt.
+        // The cursor is behind the prompt.
         output.interrupted();
         output.gone(&reason);
         process::exit(0);
     };
-    // Without it that is told with the next line.
+    // Without this thread the session ends after the next line.
     let _ = thread::Builder::new().name("gone".into()).spawn(watch);
 }
 
-/// Runs a line, or the lines of a text that was pasted as one.
-fn typed(console: &mut Console, text: &str) {
+/// Runs a line, or each line of a pasted text.
+fn run_typed(console: &mut Console, text: &str) {
     // An empty line repeats the last command.
     let lines = if text.trim().is_empty() { vec![""] } else { text.lines().collect() };
     for line in lines.into_iter().filter(|line| !line.trim_start().starts_with('#')) {
@@ -218,15 +220,17 @@ fn typed(console: &mut Console, text: &str) {
     }
 }
 
-/// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
-/// does not answer. In a batch nobody would be there to look, so the first one leaves. Other signals end the debugger; a
-/// program that it was attached to goes on.
+/// Starts the thread that handles signals.
+///
+/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the program does
+/// not answer. A batch has no user who could look, so there the first one exits. Other signals end the debugger; a program
+/// that it is attached to continues.
 fn watch_for_interrupts(inbox: &Arc<Inbox>, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
     let inbox = Arc::clone(inbox);
-    // Line editing changes how the terminal works, and whoever is ended in it has to change it back.
+    // Line editing changes the terminal's mode, which is restored before the process exits.
     let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
         let mut last: Option<(Instant, u64)> = None;

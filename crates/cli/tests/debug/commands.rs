@@ -15,7 +15,7 @@ fn a_batch_without_commands_runs_the_lines_of_stdin_up_to_the_first_that_fails()
     let ended = end(command.stdin(fs::File::open(place.path("lines")).unwrap()));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     in_order(&ended.stdout, &["Breakpoint 1 before Softmax", "Breakpoint 1, before #15"]);
-    in_order(&ended.stderr, &["error: stdin:4: 'nonsense' is no command", "error: stdin:6: "]);
+    in_order(&ended.stderr, &["error: stdin:4: unknown command 'nonsense'", "error: stdin:6: "]);
     assert!(!ended.stdout.contains("not reached"), "{ended:?}");
 }
 
@@ -156,7 +156,7 @@ fn a_script_runs_line_by_line_with_comments_and_files_within() {
     place.write("bad", "echo one\nnonsense\necho two\n");
     let ended = end(&mut place.command(&["debug", &digits, "--batch", "-x", "bad"]));
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    ended.says(&["error: bad:2: 'nonsense' is no command"]);
+    ended.says(&["error: bad:2: unknown command 'nonsense'"]);
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("two"), "{ended:?}");
 }

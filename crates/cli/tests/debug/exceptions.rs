@@ -128,5 +128,5 @@ fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_c
     );
     let held = "Run 0 failed at #0 /embeddings/word_embeddings/Gather (Gather): ";
     let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), step";
-    in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is going on."]);
+    in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is active."]);
 }

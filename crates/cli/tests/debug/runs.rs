@@ -82,7 +82,7 @@ fn runs_without_end_are_ended_by_abort_all_and_others_can_be_started_after_them(
     let place = Workplace::new();
     let commands = ["break Softmax", "run 1000000 --parallel 2", "abort --all", "info runs", "delete", "run"];
     let text = digits(&place, &commands);
-    in_order(&text, &["Breakpoint 1, before #15", "was ended", "No run is going on.", "is gone", " ended: "]);
+    in_order(&text, &["Breakpoint 1, before #15", "was ended", "No run is active.", "deleted", " ended: "]);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
             "input[1]   bn1.weight                        float32 [8]           weight\n",
             "input[4]   bn1.running_var",
             "output[0]  /bn1/BatchNormalization_output_0  float32 [8, 8, 8, 8]  not computed yet\n",
-            "(the engine's step here is 'Mul', the first of 2 for this operator)",
+            "(the engine's kernel here is 'Mul', the first of 2 for this operator)",
             "shape(input[1]) = [8]",
             "weight[0]  bn1.weight",
             "input[0] is replaced",
@@ -167,7 +167,7 @@ fn conditions_ignore_counts_and_switches_decide_what_stops() {
             "Breakpoint 1 (off)",
             "Breakpoint 2, after #5 /relu2/Relu (Relu), run 0",
             "2 hits",
-            "Breakpoint 2 is gone",
+            "Breakpoint 2 deleted",
             "Breakpoint 1, after #7 /conv3/Conv (Conv), run 0",
             "Run 0 ended",
         ],
@@ -216,11 +216,11 @@ fn an_optimised_model_says_what_became_of_its_operators() {
         ["info operators BatchNormalization", "break type:BatchNormalization", "info breakpoints", "run", "where"];
     let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let fused = "#1 /bn1/BatchNormalization, fused into /conv1/Conv (step ";
+    let fused = "#1 /bn1/BatchNormalization, fused into /conv1/Conv (kernel ";
     in_order(
         &ended.stdout,
         &[
-            "BatchNormalization  /bn1/BatchNormalization  fused into /conv1/Conv (step ",
+            "BatchNormalization  /bn1/BatchNormalization  fused into /conv1/Conv (kernel ",
             "Breakpoint 1 before type:BatchNormalization: 3 operators, 3 fused into others",
             fused,
             fused,

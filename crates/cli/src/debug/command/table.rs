@@ -1,22 +1,22 @@
-//! The names of commands, and what each takes.
+//! The table of commands: names, arguments, and help.
 
 use anyhow::{Result, bail};
 use opscope::spelling::did_you_mean;
 
-/// A command's names and what is said of it.
+/// A command's names and help.
 #[derive(Debug)]
 pub struct CommandRow {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Short forms and other names. Every beginning of the name that is no other command's is understood, too.
-    pub short: &'static [&'static str],
-    /// What follows it.
-    pub takes: &'static str,
-    /// What it does, in a line.
-    pub does: &'static str,
-    /// What else is to be said.
-    pub more: &'static str,
-    /// What can be completed behind it.
+    /// Short forms and other names. An unambiguous beginning of a name is accepted, too.
+    pub aliases: &'static [&'static str],
+    /// The arguments, as they are written in help.
+    pub arguments: &'static str,
+    /// What the command does, in a line.
+    pub summary: &'static str,
+    /// Further sentences of help.
+    pub details: &'static str,
+    /// The words that can be completed after the name.
     pub words: Words,
 }
 
@@ -39,19 +39,19 @@ pub enum Words {
     Topics,
     /// Commands.
     Commands,
-    /// What `catch` takes.
+    /// Arguments of `catch`.
     Catch,
 }
 
 const fn row(
     name: &'static str,
-    short: &'static [&'static str],
-    takes: &'static str,
+    aliases: &'static [&'static str],
+    arguments: &'static str,
     words: Words,
-    does: &'static str,
-    more: &'static str,
+    summary: &'static str,
+    details: &'static str,
 ) -> CommandRow {
-    CommandRow { name, short, takes, does, more, words }
+    CommandRow { name, aliases, arguments, summary, details, words }
 }
 
 const TARGETS: &str = "A place is an operator's name or, where no operator has it, a type (Conv); a glob pattern (name:/layer1/*, \
@@ -68,8 +68,8 @@ pub const COMMANDS: &[CommandRow] = &[
         Words::Nothing,
         "run the model, N times one after the other",
         "\
---parallel starts P threads that each do so; one can be stopped while others go on. Inputs that come from files are taken in \
-turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, and `abort --all` ends the rest.",
+--parallel starts P threads that each do so; one can be stopped while others continue. Inputs from files are used in turn. \
+The prompt comes back when a run stops or all are over; Ctrl-C stops one, and `abort --all` cancels the rest.",
     ),
     row(
         "break",
@@ -92,30 +92,30 @@ turn. The prompt comes back when a run stops or all are over; Ctrl-C stops one, 
         &[],
         "nan|inf|nonfinite|error",
         Words::Catch,
-        "stop at the first operator that makes NaN or infinity, or where a run fails",
+        "stop at the first operator that computes NaN or infinity, or where a run fails",
         "\
-An operator counts whose outputs have such elements although its inputs have none, and one that is the first to take some from \
-outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded. What \
-the model gives without computing it in a run counts for the last operator.",
+This is an operator whose outputs have such elements although its inputs have none, or the first one that reads some from \
+outside: from an input of the model, an initializer, or a constant that was computed when the model was loaded. Outputs of \
+the model that no operator computes in the run are reported at the last operator.",
     ),
     row(
         "condition",
         &["cond"],
         "N [CONDITION]",
         Words::Nothing,
-        "change the condition of breakpoint N, or take it away",
+        "change the condition of breakpoint N, or remove it",
         "",
     ),
     row("ignore", &[], "N COUNT", Words::Nothing, "let COUNT hits of breakpoint N pass", ""),
-    row("enable", &["en"], "[N...]", Words::Nothing, "switch breakpoints on", "All of them where none is named."),
-    row("disable", &["dis"], "[N...]", Words::Nothing, "switch breakpoints off", "All of them where none is named."),
-    row("delete", &["d"], "[N...]", Words::Nothing, "remove breakpoints", "All of them where none is named."),
+    row("enable", &["en"], "[N...]", Words::Nothing, "enable breakpoints", "Without a number, all of them."),
+    row("disable", &["dis"], "[N...]", Words::Nothing, "disable breakpoints", "Without a number, all of them."),
+    row("delete", &["d"], "[N...]", Words::Nothing, "delete breakpoints", "Without a number, all of them."),
     row(
         "info",
         &["i"],
         "TOPIC",
         Words::Topics,
-        "tell what is there",
+        "show information about a topic",
         "\
 Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, outputs, weights, attributes, model, events, status.",
     ),
@@ -124,29 +124,22 @@ Topics: breakpoints, operators [PATTERN], operator [PLACE], runs, inputs, output
         &["p"],
         "TENSOR | FUNCTION(TENSOR)",
         Words::Tensors,
-        "show a tensor, or what a function gives of it",
+        "show a tensor, or the result of a function of it",
         "\
 A tensor is input[0], output[0], weight[0] (by slot) or value(\"name\"), or simply a value's name. A slice may follow, as in \
 numpy: output[0][0, :4], input[0][..., -1]. The functions are those of conditions: nan, inf, zeros, count, absmax, min, max, \
 mean, std, l2, shape, rank, dtype.",
     ),
-    row("stats", &[], "TENSOR", Words::Tensors, "numbers about a tensor: range, mean, NaN, zeros", TENSORS),
-    row(
-        "histogram",
-        &["hist"],
-        "TENSOR",
-        Words::Tensors,
-        "how a tensor's elements are spread over powers of two",
-        TENSORS,
-    ),
+    row("stats", &[], "TENSOR", Words::Tensors, "show statistics of a tensor: range, mean, NaN, zeros", TENSORS),
+    row("histogram", &["hist"], "TENSOR", Words::Tensors, "count a tensor's elements by powers of two", TENSORS),
     row(
         "topk",
         &[],
         "TENSOR [K] [magnitude]",
         Words::Tensors,
-        "the K largest elements, 10 if not given, at most 4096",
+        "show the K largest elements (default 10, at most 4096)",
         "\
-With `magnitude` the largest without their sign.",
+With `magnitude`, those with the largest magnitude.",
     ),
     row("save", &[], "TENSOR FILE.npy", Words::TensorsAndFiles, "write a tensor to a new file", TENSORS),
     row(
@@ -154,37 +147,38 @@ With `magnitude` the largest without their sign.",
         &[],
         "TENSOR = FILE.npy|NUMBER",
         Words::TensorsAndFiles,
-        "change a tensor that the run goes on with",
+        "replace a tensor, or a part of it",
         "\
-Inputs before the operator, outputs after it. A number fills the tensor, or what the slice chooses of it.",
+Before the operator, its inputs can be replaced; after it, its outputs. The run continues with them. A number fills the \
+tensor, or the part that a slice selects.",
     ),
     row(
         "list",
         &["l"],
         "[PLACE]",
         Words::Targets,
-        "the operators around the stopped one, or around PLACE; again: the next ones",
+        "list the operators around the stopped one, or around PLACE; again: the next ones",
         "",
     ),
-    row("where", &["w", "frame", "f"], "", Words::Nothing, "where the run is", ""),
+    row("where", &["w", "frame", "f"], "", Words::Nothing, "show where the run is", ""),
     row(
         "backtrace",
         &["bt"],
         "[N]",
         Words::Nothing,
-        "where the run is, and the operators that led there",
-        "At most N of them, 64 if not given.",
+        "show where the run is, and the operators that led there",
+        "At most N of them (default 64).",
     ),
-    row("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands mean", ""),
-    row("model", &[], "[N]", Words::Nothing, "choose the model that commands mean where no run is stopped", ""),
-    row("step", &["s", "next", "n"], "[N]", Words::Nothing, "go on to the next operator", ""),
-    row("finish", &["fin"], "", Words::Nothing, "go on to the end of the operator", ""),
+    row("thread", &["t"], "[RUN]", Words::Nothing, "choose the stopped run that commands apply to", ""),
+    row("model", &[], "[N]", Words::Nothing, "choose the model that commands apply to when no run is stopped", ""),
+    row("step", &["s", "next", "n"], "[N]", Words::Nothing, "continue to the next operator", ""),
+    row("finish", &["fin"], "", Words::Nothing, "continue to the end of the operator", ""),
     row(
         "until",
         &["u", "advance"],
         "PLACE",
         Words::Targets,
-        "go on to one of these operators, or to the run's end",
+        "continue to one of these operators, or to the run's end",
         TARGETS,
     ),
     row(
@@ -192,17 +186,17 @@ Inputs before the operator, outputs after it. A number fills the tensor, or what
         &["c"],
         "[N | --all]",
         Words::Nothing,
-        "go on",
+        "let the run continue",
         "\
-N: the breakpoint that stopped the run lets N-1 hits pass. --all: all stopped runs go on. Where nothing is stopped it waits for \
-the next stop.",
+N: the breakpoint that stopped the run lets N-1 hits pass. --all: all stopped runs continue. When no run is stopped, it waits \
+for the next stop.",
     ),
     row(
         "skip",
         &[],
         "zeros|FILE.npy...",
         Words::Files,
-        "go on without executing the operator",
+        "continue without executing the operator",
         "\
 Its outputs are zeros, or the tensors of the files, one for each output. The run must be stopped before the operator.",
     ),
@@ -212,19 +206,26 @@ Its outputs are zeros, or the tensors of the files, one for each output. The run
         "[--all] [REASON]",
         Words::Nothing,
         "end the run here",
-        "--all: end all runs that are stopped, and start none of those that `run` was to start after them.",
+        "--all: end all stopped runs, and cancel those that `run` has not started yet.",
     ),
-    row("pause", &["interrupt"], "", Words::Nothing, "stop what runs at its next operator", ""),
-    row("wait", &[], "", Words::Nothing, "wait for the next stop", "One that came while nothing waited for it counts."),
-    row("events", &[], "[NAME...|all|default|none]", Words::Events, "which events are told; stops always are", ""),
+    row("pause", &["interrupt"], "", Words::Nothing, "stop all runs at their next operator", ""),
+    row("wait", &[], "", Words::Nothing, "wait for the next stop", "A stop that came while no command waited counts."),
+    row(
+        "events",
+        &[],
+        "[NAME...|all|default|none]",
+        Words::Events,
+        "choose which events are shown; stops always are",
+        "",
+    ),
     row("source", &[], "FILE", Words::Files, "run the commands of a file", ""),
     row("echo", &[], "TEXT", Words::Nothing, "print a text", ""),
-    row("help", &["h"], "[COMMAND]", Words::Commands, "explain", ""),
-    row("detach", &[], "", Words::Nothing, "leave the program alone: all runs go on", ""),
-    row("quit", &["q", "kill", "k", "exit"], "", Words::Nothing, "end; a program that was attached to runs on", ""),
+    row("help", &["h"], "[COMMAND]", Words::Commands, "show help", ""),
+    row("detach", &[], "", Words::Nothing, "detach from the program: all runs continue", ""),
+    row("quit", &["q", "kill", "k", "exit"], "", Words::Nothing, "end the session; an attached program continues", ""),
 ];
 
-/// What `info` can tell.
+/// The topics of `info`.
 pub const TOPICS: &[&str] = &[
     "attributes",
     "breakpoints",
@@ -239,27 +240,27 @@ pub const TOPICS: &[&str] = &[
     "weights",
 ];
 
-/// The command that a word means.
+/// Returns the command that a word names.
 pub fn find(word: &str) -> Result<&'static CommandRow> {
-    if let Some(row) = COMMANDS.iter().find(|row| row.name == word || row.short.contains(&word)) {
+    if let Some(row) = COMMANDS.iter().find(|row| row.name == word || row.aliases.contains(&word)) {
         return Ok(row);
     }
     let name = begun(word, COMMANDS.iter().map(|row| row.name), "command", || "`help` lists the commands".to_owned())?;
     Ok(COMMANDS.iter().find(|row| row.name == name).expect("it is the name of one of them"))
 }
 
-/// The topic of `info` that a word means.
+/// Returns the topic of `info` that a word names.
 pub fn topic(word: &str) -> Result<&'static str> {
     match TOPICS.iter().find(|topic| **topic == word) {
         Some(topic) => Ok(topic),
-        // Whoever writes less than the one wants the other.
+        // A part of `operator` means `operators`.
         None => begun(word, TOPICS.iter().copied().filter(|topic| *topic != "operator"), "topic of info", || {
             format!("the topics are {}", TOPICS.join(", "))
         }),
     }
 }
 
-/// The one name that begins with the word.
+/// Returns the only name that begins with the word.
 fn begun(
     word: &str,
     names: impl Iterator<Item = &'static str> + Clone,
@@ -270,8 +271,8 @@ fn begun(
     match beginning[..] {
         [only] => Ok(only),
         [] => match did_you_mean(word, names) {
-            Some(near) => bail!("'{word}' is no {what}; did you mean '{near}'?"),
-            None => bail!("'{word}' is no {what}; {}", all()),
+            Some(near) => bail!("unknown {what} '{word}'; did you mean '{near}'?"),
+            None => bail!("unknown {what} '{word}'; {}", all()),
         },
         _ => bail!("'{word}' could be {}", beginning.join(", ")),
     }

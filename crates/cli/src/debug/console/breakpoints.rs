@@ -1,4 +1,4 @@
-//! Breakpoints.
+//! Commands about breakpoints and about which events are shown.
 
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ impl Console {
         Ok(())
     }
 
-    /// A run that fails is held where it failed, so that one can look.
+    /// Makes runs that fail stay stopped where they failed.
     pub(super) fn catch_errors(&mut self) -> Result<()> {
         self.inbox.hold_failures.store(true, Ordering::Relaxed);
         self.output.result("caught", json!({ "what": "error" }), "Runs that fail stop where they failed.");
@@ -37,7 +37,7 @@ impl Console {
         let change = BreakpointChange { condition: Some(condition), ..BreakpointChange::default() };
         let info = self.client.change_breakpoint(breakpoint, change)?;
         self.report_breakpoint(&info);
-        // The trouble that is known is that of the earlier condition.
+        // An error that is known is that of the earlier condition.
         match info.condition_error {
             Some(_) => self.conditional.remove(&breakpoint),
             None => self.conditional.insert(breakpoint),
@@ -67,7 +67,7 @@ impl Console {
             self.output.result(
                 "deleted",
                 json!({ "breakpoint": breakpoint }),
-                format!("Breakpoint {breakpoint} is gone"),
+                format!("Breakpoint {breakpoint} deleted"),
             );
         }
         Ok(())
@@ -86,9 +86,9 @@ impl Console {
                 (true, true) => "once",
                 (true, false) => "on",
             };
-            let trouble =
-                info.condition_error.as_ref().map(|trouble| format!("! {}", first_line(trouble))).unwrap_or_default();
-            [info.id.to_string(), state.to_owned(), show::breakpoint(info), hits, trouble]
+            let error =
+                info.condition_error.as_ref().map(|error| format!("! {}", first_line(error))).unwrap_or_default();
+            [info.id.to_string(), state.to_owned(), show::breakpoint(info), hits, error]
         });
         let text = match breakpoints.is_empty() {
             true => "There are no breakpoints.".to_owned(),
@@ -105,7 +105,7 @@ impl Console {
         Ok(())
     }
 
-    /// Which events are told; those that were there are shown where none are given.
+    /// Sets which events are shown, if any are given, and reports the choice.
     pub(super) fn events(&mut self, events: Option<EventSet>) -> Result<()> {
         if let Some(events) = events {
             self.client.subscribe(super::super::subscribed(events, self.debuggee.is_some()))?;
@@ -115,26 +115,26 @@ impl Console {
         let names: Vec<&str> =
             self.shown.iter().filter(|name| !EventSet::ALWAYS.contains(*name)).map(|name| name.as_str()).collect();
         let text = match names.is_empty() {
-            true => "Only stops are told.".to_owned(),
-            false => format!("Told are stops and {}", names.join(", ")),
+            true => "Shown: stops only".to_owned(),
+            false => format!("Shown: stops, {}", names.join(", ")),
         };
         self.output.result("events", json!({ "events": names }), text);
         Ok(())
     }
 
-    /// Says once of each breakpoint that its condition could not be evaluated, for then it stops nobody.
+    /// Reports, once for each breakpoint, that its condition could not be evaluated: then it stops no run.
     pub(super) fn report_condition_errors(&mut self) {
         if self.conditional.is_empty() {
             return;
         }
-        // Where the program is gone, that is told.
+        // If the program is gone, that is reported.
         for info in self.client.breakpoints().unwrap_or_default() {
-            if let Some(trouble) = &info.condition_error
+            if let Some(error) = &info.condition_error
                 && self.conditional.remove(&info.id)
             {
-                let fields = json!({ "breakpoint": info.id, "reason": trouble });
-                let reason = first_line(trouble);
-                let text = format!("note: breakpoint {} cannot be evaluated: {reason}", info.id);
+                let fields = json!({ "breakpoint": info.id, "reason": error });
+                let reason = first_line(error);
+                let text = format!("note: the condition of breakpoint {} cannot be evaluated: {reason}", info.id);
                 self.output.result("trouble", fields, text);
             }
         }
@@ -157,7 +157,7 @@ impl Console {
         self.output.result("breakpoint", json!({ "breakpoint": info }), text);
     }
 
-    /// A refusal that names what was probably meant.
+    /// Adds to an error about a target the operator that was probably meant.
     pub(super) fn with_nearest(&self, target: &Target, error: anyhow::Error) -> anyhow::Error {
         if let (Target::Index(_), Ok(model)) = (target, self.model())
             && let Ok(rows) = self.client.operators(model, "*", 0, 0)

@@ -1,4 +1,4 @@
-//! Tensors: shown, counted, saved.
+//! Commands that read tensors: print, statistics, save.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -15,7 +15,7 @@ use super::Console;
 use crate::debug::show;
 use crate::debug::show::array::{Elements, shown};
 
-/// So many elements are taken at once, and shown as JSON.
+/// How many elements are read at once, and shown as JSON.
 const FIRST: u64 = 65_536;
 
 impl Console {
@@ -30,7 +30,7 @@ impl Console {
         Ok(())
     }
 
-    /// What a function gives of a tensor.
+    /// Reports the result of a function of a tensor.
     pub(super) fn apply(&self, function: Function, part: &TensorPart) -> Result<()> {
         let (_, numbers) = self.at(part, |at| self.client.statistics(at, part))?;
         let (value, text) = show::applied(function, &numbers);
@@ -65,7 +65,7 @@ impl Console {
         let (at, mut page) = self.at(part, |at| self.client.tensor(at, part, 0, u64::MAX))?;
         let header = npy::header(page.dtype, &page.shape)?;
         let cannot = || format!("{} cannot be written", path.display());
-        // What exists is not overwritten.
+        // An existing file is not overwritten.
         let mut file = BufWriter::new(File::create_new(path).with_context(cannot)?);
         let (dtype, shape) = (page.dtype.name(), page.shape.clone());
         let mut write = || -> Result<()> {
@@ -79,12 +79,12 @@ impl Console {
                 }
                 page = self.client.tensor(at, part, written, u64::MAX)?;
                 if page.count == 0 {
-                    bail!("the program gave {written} elements of {} only", page.elements);
+                    bail!("the program sent only {written} elements of {}", page.elements);
                 }
             }
         };
         if let Err(error) = write() {
-            // A file that is not whole is none.
+            // An incomplete file is removed.
             let _ = fs::remove_file(path);
             return Err(error);
         }
@@ -94,12 +94,12 @@ impl Console {
         Ok(())
     }
 
-    /// Asks where the run is stopped. A value that the run does not hold there, or where none is stopped, may be a weight
-    /// of the model's file.
-    pub(super) fn at<R>(&self, part: &TensorPart, ask: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
+    /// Requests something of a tensor where the run is stopped. A value that the run does not hold, or that is named while no
+    /// run is stopped, may be a weight of the model's file.
+    pub(super) fn at<R>(&self, part: &TensorPart, request: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
         let stop = self.stop_in_run();
         let refused = match &stop {
-            Ok(stop) => match ask(stop.sequence.into()) {
+            Ok(stop) => match request(stop.sequence.into()) {
                 Ok(answer) => return Ok((stop.sequence.into(), answer)),
                 Err(error) => anyhow::Error::from(error),
             },
@@ -108,7 +108,7 @@ impl Console {
         if let TensorRef::Value(_) = part.tensor
             && let Ok(model) = self.model()
         {
-            match ask(model.into()) {
+            match request(model.into()) {
                 Ok(answer) => return Ok((model.into(), answer)),
                 Err(error) if error.code() != ErrorCode::NoSuchTensor => return Err(error.into()),
                 Err(_) => {}
@@ -117,7 +117,7 @@ impl Console {
         Err(refused)
     }
 
-    /// A tensor as numpy shows it, from its first elements and as many of the others as are shown.
+    /// Returns a tensor as numpy shows it, from its first elements and those of the others that are shown.
     fn array(&self, at: At, part: &TensorPart, first: TensorPage) -> Result<String> {
         let form = show::tensor_form(Some(first.dtype.name()), &first.shape);
         let mut elements = Elements::of(first.dtype, &first.shape);

@@ -1,4 +1,4 @@
-//! Starting runs, letting them go on, and waiting until one stops.
+//! Commands that start runs, let them continue, and wait until one stops.
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::{
@@ -16,7 +16,7 @@ use crate::debug::show;
 impl Console {
     pub(super) fn run(&mut self, runs: u64, threads: usize) -> Result<()> {
         let Some(debuggee) = &self.debuggee else {
-            bail!("the program that was attached to starts its runs itself; `wait` waits until one stops");
+            bail!("an attached program starts its runs itself; `wait` waits until one stops");
         };
         debuggee.start(runs, threads, &self.inbox).context("no thread could be started for the run")?;
         self.wait(None).map(drop)
@@ -47,7 +47,7 @@ impl Console {
         let rows = self.client.operators(model, &target.to_string(), 0, usize::MAX)?.operators;
         if !rows.is_empty() && rows.iter().all(|row| row.mapping == OperatorMapping::Removed) {
             bail!(
-                "nothing is executed for '{target}', so the run never comes there; `info operators {target}` says more"
+                "nothing is executed for '{target}', so the run never reaches it; `info operators {target}` says more"
             );
         }
         self.resume_and_wait(&stop, Resume::Until(target), stop.kind.run()).map(drop)
@@ -61,12 +61,12 @@ impl Console {
             let (EventKind::Breakpoint { breakpoints, .. }
             | EventKind::Exception { exception: Exception::NonFinite { breakpoints, .. }, .. }) = &stop.kind
             else {
-                bail!("the run is not stopped at a breakpoint, whose hits could pass; `continue` alone goes on");
+                bail!("the run is not stopped at a breakpoint whose hits could pass; use `continue` without a number");
             };
             for &breakpoint in breakpoints {
                 let change = BreakpointChange { ignore: Some(pass), ..BreakpointChange::default() };
                 match self.client.change_breakpoint(breakpoint, change) {
-                    // A breakpoint for one stop is gone by now.
+                    // A breakpoint for one stop was deleted when it stopped the run.
                     Err(error) if error.code() != ErrorCode::NoSuchBreakpoint => return Err(error.into()),
                     _ => {}
                 }
@@ -83,7 +83,7 @@ impl Console {
         self.wait(None).map(drop)
     }
 
-    /// All that is stopped, also what has stopped by now without that having come here.
+    /// Returns all stopped runs, also those whose events were not in the inbox yet.
     fn caught_up(&self) -> Result<Vec<Event>> {
         if let Some(newest) = self.client.status()?.stopped.iter().map(|stop| stop.event).max() {
             self.inbox.catch_up(newest);
@@ -91,7 +91,7 @@ impl Console {
         Ok(self.inbox.stops())
     }
 
-    /// One that has gone on by itself needs nothing.
+    /// Lets a run continue, unless it has continued already.
     fn resume_if_stopped(&mut self, stop: &Event, resume: Resume) -> Result<()> {
         match self.resume_run(stop.sequence, resume) {
             Err(error)
@@ -111,12 +111,12 @@ impl Console {
         let left = self.debuggee.as_ref().map_or(0, Debuggee::left);
         if left > 0 {
             let left = show::count(left, "more run");
-            self.output.note(format!("`run` has {left} to start; `abort --all` ends them, too."));
+            self.output.note(format!("`run` has {left} to start; `abort --all` cancels them, too."));
         }
         self.resume_and_wait(&stop, Resume::Abort(reason_or(reason)), stop.kind.run()).map(drop)
     }
 
-    /// Ends all runs where they are stopped, and starts none of those that were to come.
+    /// Aborts all stopped runs, and cancels the pending ones.
     pub(super) fn abort_all(&mut self, reason: String) -> Result<()> {
         match &self.debuggee {
             Some(debuggee) => debuggee.cancel(),
@@ -132,7 +132,7 @@ impl Console {
                 }
                 self.resume_if_stopped(&stop, resume)?;
             }
-            // Of our own runs one may have been on its way to a stop.
+            // A run of this process may have been about to stop.
             let next = self.wait(None)?;
             if next.is_none() || self.debuggee.is_none() {
                 return Ok(());
@@ -146,19 +146,20 @@ impl Console {
             return self.wait(None).map(drop);
         }
         match is_stopped {
-            true => bail!("what runs is stopped already; `continue` lets it go on"),
-            false => bail!("no run is going on; `run` starts one"),
+            true => bail!("all runs are stopped already; `continue` resumes them"),
+            false => bail!("no run is active; `run` starts one"),
         }
     }
 
-    /// Waits for the next stop. One that came before anybody waited counts: it may come as soon as its breakpoint is set.
+    /// Waits for the next stop. A stop that was reported while no command waited counts: a run may stop as soon as its
+    /// breakpoint is set.
     pub(super) fn await_stop(&mut self) -> Result<()> {
         if let Some(stop) = self.unawaited.take().and_then(|stop| self.inbox.stop(stop)) {
             self.report_stop(&stop);
             return Ok(());
         }
         if !self.has_running() && !self.inbox.has_stop() {
-            bail!("no run is going on; `run` starts one");
+            bail!("no run is active; `run` starts one");
         }
         self.wait(None).map(drop)
     }
@@ -170,20 +171,20 @@ impl Console {
         waited
     }
 
-    /// Detaches, when what is stopped was answered: then nobody has to be let go without an answer.
+    /// Detaches after all stopped runs were acknowledged, so none is left to release without an acknowledgement.
     pub(super) fn release(&self) -> Result<()> {
         for breakpoint in self.client.breakpoints()? {
             self.client.remove_breakpoint(breakpoint.id)?;
         }
         for stop in self.inbox.stops() {
-            // It may have gone on when its lease ran out.
+            // An error means that its lease has expired.
             let _ = self.client.acknowledge(stop.sequence, Resume::Continue);
             self.inbox.forget(stop.sequence);
         }
         Ok(self.client.detach()?)
     }
 
-    /// Lets a stopped run go on, and waits until something stops. `only` is the run whose end ends the waiting, too.
+    /// Lets a stopped run continue, and waits until a run stops. The end of the run `only` ends the wait, too.
     pub(super) fn resume_and_wait(
         &mut self,
         stop: &Event,
@@ -198,8 +199,8 @@ impl Console {
 
     fn resume_run(&mut self, event: Sequence, resume: Resume) -> Result<()> {
         let acknowledged = self.client.acknowledge(event, resume);
-        let gone_on = matches!(&acknowledged, Err(error) if error.code() == ErrorCode::AlreadyContinued);
-        if acknowledged.is_ok() || gone_on {
+        let has_continued = matches!(&acknowledged, Err(error) if error.code() == ErrorCode::AlreadyContinued);
+        if acknowledged.is_ok() || has_continued {
             self.inbox.forget(event);
             if self.current == Some(event) {
                 self.current = None;
@@ -208,7 +209,7 @@ impl Console {
         Ok(acknowledged?)
     }
 
-    /// Waits until a run stops, which it returns, or nothing is left that could.
+    /// Waits until a run stops and returns its event; `None` if no run is left that could stop.
     pub(super) fn wait(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
         self.inbox.forget_interrupts();
         self.inbox.drain(true);
@@ -219,33 +220,33 @@ impl Console {
     }
 
     fn take_until_stop(&mut self, only: Option<RunId>) -> Result<Option<Event>> {
-        // The run that commands meant, as long as it is there.
+        // The run that commands applied to, as long as it exists.
         let mut meant = only;
         loop {
-            // In this order: what ends the last run is on the inbox before the run is counted as over.
+            // In this order: the end of the last run is in the inbox before the run is counted as over.
             let nothing_runs = !self.has_running();
-            let news = match self.inbox.take() {
-                Some(news) => news,
+            let event = match self.inbox.take() {
+                Some(event) => event,
                 None if nothing_runs => {
                     self.select_next_stop();
                     return Ok(None);
                 }
                 None => self.inbox.wait(),
             };
-            match news {
+            match event {
                 ConsoleEvent::Interrupted => {
                     self.output.interrupted();
                     match self.client.pause(None) {
-                        // Its runs are left alone, and need not be waited for.
+                        // A detached program's runs cannot stop.
                         Err(error) if error.code() == ErrorCode::NotAttached => return Ok(None),
                         Ok(0) if !self.inbox.stops().is_empty() => {
-                            self.output.note("What runs is stopped already; `continue` lets it go on.");
+                            self.output.note("All runs are stopped already; `continue` resumes them.");
                             return Ok(None);
                         }
                         Ok(0) if self.debuggee.is_none() => {
-                            self.output.note("No run is going on; the next one stops. Ctrl-C twice leaves.");
+                            self.output.note("No run is active; the next one stops. Ctrl-C twice exits.");
                         }
-                        asked => drop(asked?),
+                        paused => drop(paused?),
                     }
                 }
                 ConsoleEvent::Reported(event) => {
@@ -266,7 +267,8 @@ impl Console {
                         && meant != stopped
                     {
                         let (meant, stopped) = (meant.0, stopped.0);
-                        self.output.note(format!("Commands mean run {stopped} now; `thread {meant}` goes back."));
+                        self.output
+                            .note(format!("Commands apply to run {stopped} now; `thread {meant}` switches back."));
                     }
                     return Ok(Some(event));
                 }
@@ -281,26 +283,26 @@ impl Console {
         }
     }
 
-    /// Tells what there was before the debugger came.
+    /// Reports what was there before the debugger attached.
     pub fn greet(&mut self) {
         while !self.over {
             match self.inbox.wait() {
                 ConsoleEvent::Reported(event) if event.kind.name() == EventName::AttachComplete => break,
                 ConsoleEvent::Reported(_) if self.output.quiet && !self.output.json => {}
-                news => self.report(news),
+                event => self.report(event),
             }
         }
     }
 
-    /// Tells what has happened in the meantime.
+    /// Reports the console events that wait.
     pub fn report_waiting(&mut self) {
-        while let Some(news) = self.inbox.take() {
-            self.report(news);
+        while let Some(event) = self.inbox.take() {
+            self.report(event);
         }
     }
 
-    fn report(&mut self, news: ConsoleEvent) {
-        match news {
+    fn report(&mut self, event: ConsoleEvent) {
+        match event {
             ConsoleEvent::Reported(event) => self.report_event(&event, false),
             ConsoleEvent::Stopped(event) => {
                 self.report_stop(&event);
@@ -336,18 +338,18 @@ impl Console {
         self.output.result("stopped", json!({ "event": event, "location": location }), text);
     }
 
-    fn report_event(&self, event: &Event, anyway: bool) {
+    fn report_event(&self, event: &Event, in_any_case: bool) {
         let name = event.kind.name();
         let wanted = self.shown.contains(name) && !EventSet::ALWAYS.contains(name);
-        // How a run of our own ended is told when it is over.
-        let told_later = self.debuggee.is_some()
+        // The end of a run of this process is reported by `RunEnded`.
+        let is_reported_later = self.debuggee.is_some()
             && (name == EventName::Exception || name == EventName::RunPopped && !self.output.json);
-        if (wanted && !told_later) || anyway {
+        if (wanted && !is_reported_later) || in_any_case {
             self.output.result("event", json!({ "event": event }), show::happened(event));
         }
     }
 
-    /// Says which run commands mean now, where others are still stopped.
+    /// Chooses and reports the run that commands apply to now, if one is still stopped.
     fn select_next_stop(&mut self) {
         if let Some(stop) = self.inbox.stops().first()
             && self.current.is_none()
@@ -357,7 +359,7 @@ impl Console {
         }
     }
 
-    /// Whether there are runs that are not stopped, or may be.
+    /// Returns whether there are runs that are not stopped. A program that is attached to may always have some.
     fn has_running(&self) -> bool {
         match &self.debuggee {
             Some(debuggee) => debuggee.threads() > self.inbox.stops().len(),
@@ -370,7 +372,7 @@ fn reason_or(reason: String) -> String {
     if reason.is_empty() { "the debugger ended it".to_owned() } else { reason }
 }
 
-/// Whether a run is stopped because it failed: then nothing of it can be looked at any more.
+/// Returns whether a run is stopped because it failed. Its tensors are gone.
 pub fn has_failed(stop: &Event) -> bool {
     stop.kind.stop_cause() == Some(StopCause::Failure)
 }

@@ -1,4 +1,4 @@
-//! What is there: places, runs, operators, models.
+//! Commands that show where a run is, and what runs, operators and models there are.
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::protocol::{Backtrace, BacktraceFrame, OperatorRow, ValueInfo};
@@ -12,7 +12,7 @@ use crate::debug::command::Info;
 use crate::debug::show;
 use crate::debug::show::printable;
 
-/// Lines of a listing at once.
+/// How many lines of a listing are shown at once.
 const LINES: usize = 10;
 
 impl Console {
@@ -32,7 +32,7 @@ impl Console {
         }
     }
 
-    /// Where the run is.
+    /// Reports where the run is.
     pub(super) fn location(&self) -> Result<()> {
         let stop = self.stop()?;
         if has_failed(&stop) {
@@ -44,7 +44,7 @@ impl Console {
         let seen = printable(&location);
         let place = &seen.place;
         let text = format!(
-            "{} #{} {} ({}), run {}, thread {}\nstep {} of {}: {} '{}'\n{}",
+            "{} #{} {} ({}), run {}, thread {}\nkernel {} of {}: {} '{}'\n{}",
             place.moment,
             place.operator,
             place.name,
@@ -61,7 +61,7 @@ impl Console {
         Ok(())
     }
 
-    /// The operators that led to where the run is, the newest first.
+    /// Reports the operators that led to where the run is, the newest first.
     pub(super) fn backtrace(&self, most: usize) -> Result<()> {
         let stop = self.stop_in_run()?;
         let Backtrace { frames, total } = self.client.backtrace(stop.sequence, most)?;
@@ -78,7 +78,7 @@ impl Console {
         Ok(())
     }
 
-    /// The operators around one.
+    /// Lists the operators around one.
     pub(super) fn list(&mut self, around: Option<&Target>) -> Result<()> {
         let stop = self.stop().ok();
         let here = stop.as_ref().and_then(|stop| stop.kind.position()).map(|place| place.operator as usize);
@@ -111,7 +111,7 @@ impl Console {
         Ok(())
     }
 
-    /// Chooses the stopped run that commands mean, or tells which one it is.
+    /// Chooses the stopped run that commands apply to, or reports which one it is.
     pub(super) fn thread(&mut self, run: Option<u64>) -> Result<()> {
         let stop = match run {
             None => self.stop()?,
@@ -132,7 +132,7 @@ impl Console {
         Ok(())
     }
 
-    /// Chooses the model that commands mean where nothing is stopped.
+    /// Chooses the model that commands apply to when no run is stopped.
     pub(super) fn choose_model(&mut self, number: Option<u32>) -> Result<()> {
         if let Some(number) = number {
             let models = self.client.models()?;
@@ -185,7 +185,7 @@ impl Console {
             [mark.to_owned(), format!("run {}", run.run.0), format!("model {}", run.model), thread, place]
         });
         let text = match status.runs.is_empty() {
-            true => "No run is going on.".to_owned(),
+            true => "No run is active.".to_owned(),
             false => show::table(rows),
         };
         self.output.result("runs", json!({ "runs": status.runs, "current": current }), text);
@@ -226,7 +226,7 @@ impl Console {
             }
             None => {
                 let stop = self.stop()?;
-                let place = stop.kind.position().context("where the run failed is not known; name an operator")?;
+                let place = stop.kind.position().context("it is not known where the run failed; name an operator")?;
                 (place.operator, 0)
             }
         };
@@ -244,7 +244,7 @@ impl Console {
         }
         for (kind, values) in [("input", &operator.inputs), ("output", &operator.outputs)] {
             for (slot, one) in values.iter().enumerate() {
-                let one = one.as_ref().map_or("left out".to_owned(), of_the_file);
+                let one = one.as_ref().map_or("omitted".to_owned(), of_the_file);
                 text.push_str(&format!("\n  {kind}[{slot}]  {one}"));
             }
         }
@@ -255,7 +255,7 @@ impl Console {
         Ok(())
     }
 
-    /// The first operator that is meant, and how many are.
+    /// Returns the first operator that a target means, and how many it means.
     fn first_of(&self, model: ModelId, target: &Target) -> Result<(OperatorRow, u64)> {
         let rows = self.client.operators(model, &target.to_string(), 0, 1)?;
         match rows.operators.into_iter().next() {
@@ -300,19 +300,22 @@ impl Console {
                 format!("  {name}"),
                 format!("{} raised", account.raised),
                 format!("{} read", account.delivered),
-                format!("{} folded into others", account.coalesced),
+                format!("{} coalesced", account.coalesced),
                 format!("{} wait", account.waiting),
             ]
         };
         let mut text = show::table([row("sync", &status.sync), row("async", &status.asynchronous)]);
         for release in &status.released {
-            text.push_str(&format!("\n  event {} ({}) was let go without an answer", release.event, release.kind));
+            text.push_str(&format!(
+                "\n  event {} ({}) was released without an acknowledgement",
+                release.event, release.kind
+            ));
         }
-        let told: Vec<&str> = self.shown.iter().map(|name| name.as_str()).collect();
+        let shown: Vec<&str> = self.shown.iter().map(|name| name.as_str()).collect();
         let fields = json!({
-            "told": told, "sync": status.sync, "async": status.asynchronous, "released": status.released,
+            "told": shown, "sync": status.sync, "async": status.asynchronous, "released": status.released,
         });
-        self.output.result("accounts", fields, format!("told: {}\n{text}", told.join(", ")));
+        self.output.result("accounts", fields, format!("shown: {}\n{text}", shown.join(", ")));
         Ok(())
     }
 
@@ -332,7 +335,7 @@ impl Console {
     }
 }
 
-/// A value with what the file says of its type and shape.
+/// Returns a value's name with its type and shape in the file.
 fn of_the_file(value: &ValueInfo) -> String {
     let dtype = value.dtype.as_ref().map(|dtype| format!(" {dtype}")).unwrap_or_default();
     let shape = value.shape.as_ref().map(|dims| format!(" [{}]", dims.join(", "))).unwrap_or_default();

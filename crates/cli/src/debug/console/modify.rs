@@ -1,4 +1,4 @@
-//! Tensors that a run goes on with.
+//! Commands that replace tensors of a run.
 
 use anyhow::{Context, Result, anyhow, bail};
 use half::{bf16, f16};
@@ -12,7 +12,7 @@ use crate::debug::command::{Number, Replacement, Skip};
 use crate::debug::show;
 
 impl Console {
-    /// Replaces a tensor, or what a slice chooses of it.
+    /// Replaces a tensor, or the part of it that a slice selects.
     pub(super) fn set(&self, part: &TensorPart, with: &Replacement) -> Result<()> {
         let stop = self.stop_in_run()?;
         let whole = TensorPart::from(part.tensor.clone());
@@ -37,7 +37,7 @@ impl Console {
         Ok(())
     }
 
-    /// Goes on without executing the operator.
+    /// Lets the run continue without executing the operator.
     pub(super) fn skip(&mut self, skip: &Skip) -> Result<()> {
         let stop = self.stop_in_run()?;
         let location = self.client.location(stop.sequence)?;
@@ -51,7 +51,10 @@ impl Console {
                 let zeros = |output: &opscope::debug::TensorInfo| {
                     let dtype = output.dtype.as_deref().and_then(|name| name.parse().ok());
                     let dtype: DType = dtype.with_context(|| {
-                        format!("{} has a type of the engine's own, of which no zeros can be made", output.reference)
+                        format!(
+                            "{} has a type of the engine's own, which has no zeros; give an npy file",
+                            output.reference
+                        )
                     })?;
                     filled(dtype, &output.shape, Number::Int(0))
                 };
@@ -62,20 +65,20 @@ impl Console {
     }
 }
 
-/// A tensor with the same number everywhere.
+/// Returns a tensor with the same number in every element.
 fn filled(dtype: DType, shape: &[usize], number: Number) -> Result<Tensor> {
     let elements: usize = shape.iter().product();
     let element = element(dtype, number)?;
     Ok(Tensor::new(dtype, shape.to_vec(), element.repeat(elements))?)
 }
 
-/// The bytes of a number as an element.
+/// Returns the bytes of a number as an element.
 fn element(dtype: DType, number: Number) -> Result<Vec<u8>> {
     let shown = match number {
         Number::Int(number) => number.to_string(),
         Number::Float(number) => number.to_string(),
     };
-    let unfit = || anyhow!("{shown} is no {dtype}, which the tensor is made of");
+    let unfit = || anyhow!("{shown} is no {dtype}, the type of the tensor's elements");
     let float = match number {
         Number::Int(number) => number as f64,
         Number::Float(number) => number,
@@ -112,19 +115,19 @@ fn element(dtype: DType, number: Number) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A tensor in which what a slice chooses is replaced.
+/// Returns a tensor in which the part that a slice selects is replaced.
 fn patched(old: &Tensor, slice: &Slice, new: &Tensor) -> Result<Tensor> {
     let size =
         old.dtype().size().with_context(|| format!("parts of a tensor of {} cannot be replaced", old.dtype()))?;
-    // The slice of a tensor of indices says which elements it chooses.
+    // A slice of a tensor of indices gives the selected elements' indices.
     let indices: Vec<i64> = (0..old.elements() as i64).collect();
-    let chosen = slice.of(&Tensor::from_i64(old.shape().to_vec(), &indices)?.view(), usize::MAX)?;
-    if (new.dtype(), new.shape()) != (old.dtype(), chosen.shape()) {
-        let wanted = show::tensor_form(Some(old.dtype().name()), chosen.shape());
-        bail!("{slice} chooses {wanted}, and {} was given", show::tensor_form(Some(new.dtype().name()), new.shape()));
+    let selected = slice.of(&Tensor::from_i64(old.shape().to_vec(), &indices)?.view(), usize::MAX)?;
+    if (new.dtype(), new.shape()) != (old.dtype(), selected.shape()) {
+        let wanted = show::tensor_form(Some(old.dtype().name()), selected.shape());
+        bail!("{slice} selects {wanted}, but {} was given", show::tensor_form(Some(new.dtype().name()), new.shape()));
     }
     let mut bytes = old.bytes().to_vec();
-    for (index, element) in chosen.bytes().as_chunks::<8>().0.iter().zip(new.bytes().chunks_exact(size)) {
+    for (index, element) in selected.bytes().as_chunks::<8>().0.iter().zip(new.bytes().chunks_exact(size)) {
         let start = i64::from_le_bytes(*index) as usize * size;
         bytes[start..start + size].copy_from_slice(element);
     }
@@ -155,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_slice_chooses_is_replaced_and_nothing_else() {
+    fn only_the_part_that_a_slice_selects_is_replaced() {
         let old = Tensor::from_f32(vec![2, 3], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         let slice: Slice = "[:, ::2]".parse().unwrap();
         let new = filled(DType::F32, &[2, 2], Number::Int(9)).unwrap();
         let expected = Tensor::from_f32(vec![2, 3], &[9.0, 1.0, 9.0, 9.0, 4.0, 9.0]).unwrap();
         assert_eq!(patched(&old, &slice, &new).unwrap(), expected);
         let error = patched(&old, &slice, &filled(DType::F32, &[3], Number::Int(9)).unwrap()).unwrap_err().to_string();
-        assert!(error.contains("chooses float32 [2, 2]"), "{error}");
+        assert!(error.contains("selects float32 [2, 2]"), "{error}");
     }
 }

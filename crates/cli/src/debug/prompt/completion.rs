@@ -1,4 +1,4 @@
-//! What Tab completes: commands, operators, types, values, tensors, files.
+//! Completion with Tab: commands, operators, types, values, tensors, files.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use rustyline::{Context, Helper, Result};
 
 use crate::debug::command::{COMMANDS, TOPICS, Words, find};
 
-/// Completes what is typed at the prompt.
+/// Completes words at the prompt.
 pub struct Completion {
     client: Arc<Client>,
     files: FilenameCompleter,
@@ -32,12 +32,12 @@ struct Names {
 }
 
 impl Completion {
-    /// With the names of a program's models.
+    /// Makes a completion with the names of a program's models.
     pub fn new(client: Arc<Client>) -> Self {
         Self { client, files: FilenameCompleter::new(), names: Mutex::default() }
     }
 
-    /// Has the names of the models that are loaded now.
+    /// Calls `work` with the names of the models that are loaded now.
     fn with_names<R>(&self, work: impl FnOnce(&Names) -> R) -> R {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(models) = self.client.models() {
@@ -73,7 +73,7 @@ impl Completion {
         }
     }
 
-    /// What comes next in `break PLACE [before|after] [run N] [if CONDITION]`.
+    /// Returns the words that can come next in `break PLACE [before|after] [run N] [if CONDITION]`.
     fn breakpoint(&self, before: &str, word: &str) -> Vec<String> {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let said: Vec<&str> = before.split_whitespace().skip(1).collect();
@@ -89,7 +89,7 @@ impl Completion {
         }
     }
 
-    /// Operators and types, behind the beginning that was typed.
+    /// Returns operators and types, with the prefix that was typed.
     fn targets(&self, word: &str) -> Vec<String> {
         let prefixed = |prefix: &str, names: &[String]| names.iter().map(|name| format!("{prefix}{name}")).collect();
         self.with_names(|names| match word.split_once(':') {
@@ -121,7 +121,7 @@ impl Names {
             }
         }
         for list in [&mut names.operators, &mut names.types, &mut names.values] {
-            // What cannot be shown cannot be typed.
+            // A name with invisible characters cannot be typed.
             list.retain(|name| matches!(shown_text(name), Cow::Borrowed(_)));
             list.sort();
             list.dedup();
@@ -151,7 +151,7 @@ impl Completer for Completion {
     }
 }
 
-/// The words that begin as typed; where there are none, those that hold it.
+/// Returns the words that begin with the typed text or, where there are none, those that contain it.
 fn fitting(words: Vec<String>, typed: &str) -> Vec<Pair> {
     let pair = |word: &String| Pair { display: word.clone(), replacement: word.clone() };
     let begun: Vec<Pair> = words.iter().filter(|word| word.starts_with(typed)).map(pair).collect();

@@ -1,4 +1,4 @@
-//! Where lines come from: a terminal with line editing, or plain text.
+//! The prompt: reads lines from a terminal with line editing, or from plain text.
 
 mod completion;
 
@@ -18,36 +18,36 @@ use completion::Completion;
 
 const PROMPT: &str = "(opscope) ";
 
-const NO_TEXT: &str = "the line is no text in UTF-8, and was not run";
+const NO_TEXT: &str = "the line is not UTF-8 text and was not run";
 
-/// Where lines come from.
+/// A source of lines.
 pub enum Prompt {
-    /// A person at a terminal.
+    /// A terminal.
     Terminal {
         /// Line editing, history and completion.
         editor: Box<Editor<Completion, FileHistory>>,
-        /// Where the history is kept, if there is a place.
+        /// The file of the history, if it can be kept.
         history: Option<PathBuf>,
     },
     /// A pipe or a file.
     Plain,
 }
 
-/// What was typed.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     /// A line.
     Line(String),
-    /// No text; why not.
+    /// The line is not text, for this reason.
     Unreadable(String),
-    /// Ctrl-C: the line is thrown away.
+    /// Ctrl-C: the line is discarded.
     Cleared,
     /// Ctrl-D, or the end of the input.
     End,
 }
 
 impl Prompt {
-    /// Line editing where stdin is a terminal.
+    /// Makes a prompt, with line editing if stdin is a terminal.
     pub fn new(client: &Arc<Client>) -> Self {
         if !io::stdin().is_terminal() {
             return Prompt::Plain;
@@ -57,13 +57,13 @@ impl Prompt {
         editor.set_helper(Some(Completion::new(Arc::clone(client))));
         let history = history();
         if let Some(path) = &history {
-            // There is none the first time.
+            // The file does not exist in the first session.
             let _ = editor.load_history(path);
         }
         Prompt::Terminal { editor: Box::new(editor), history }
     }
 
-    /// Reads a line. The inbox is told when someone types.
+    /// Reads a line. The inbox knows meanwhile that the prompt waits.
     pub fn read(&mut self, inbox: &Inbox) -> Typed {
         inbox.reads(true);
         let typed = self.read_line(inbox);
@@ -89,7 +89,7 @@ impl Prompt {
                     && editor.add_history_entry(&line).unwrap_or(false)
                     && let Some(path) = history
                 {
-                    // A history that cannot be kept is no reason to stop.
+                    // The session works without a history.
                     let _ = editor.append_history(path);
                 }
                 Typed::Line(line)
@@ -103,7 +103,7 @@ impl Prompt {
     }
 }
 
-/// `$XDG_STATE_HOME/opscope/history`, or what stands for it in the home directory.
+/// Returns the path of the history: `$XDG_STATE_HOME/opscope/history`, or `~/.local/state/opscope/history`.
 fn history() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;

@@ -1,4 +1,4 @@
-//! Makes what a program sends printable: the names of its model may hold any characters.
+//! Makes data from a program printable. The names of its model may contain any characters.
 
 use opscope::onnx::shown_text;
 use serde::Serialize;

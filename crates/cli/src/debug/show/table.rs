@@ -1,4 +1,4 @@
-/// Rows in columns with two spaces between them, without spaces at their ends.
+/// Aligns rows in columns, with two spaces between them and none at the ends of lines.
 pub fn table<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = rows.into_iter().collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -1,16 +1,16 @@
-//! Where the elements of an array stand in its text.
+//! The layout of an array's elements in its text.
 
 use super::{EDGE, WHOLE};
 
-/// Lines are at most so long, unless a single element is longer.
+/// The length of the longest line, unless a single element is longer.
 const WIDTH: usize = 75;
 
-/// The indices of the elements that are shown, in the order in which they are.
+/// Returns the indices of the elements that are shown, in their order.
 pub fn indices(shape: &[usize]) -> Vec<usize> {
     super::shown(shape).into_iter().flatten().collect()
 }
 
-/// The text of an array, from the words of its [`indices`].
+/// Returns the text of an array from the words of its [`indices`].
 pub fn text(shape: &[usize], words: &[String]) -> String {
     if shape.is_empty() {
         return words.first().cloned().unwrap_or_default();
@@ -30,27 +30,27 @@ struct Layout<'a> {
     text: String,
 }
 
-/// A place of an axis.
-enum Place {
+/// A position of an axis in the text.
+enum Position {
     Shown,
     Cut,
 }
 
 impl Layout<'_> {
-    /// Writes an array; its lines after the first are indented so far.
+    /// Writes an array. Its lines after the first are indented by `indent`.
     fn axis(&mut self, shape: &[usize], indent: usize, width: usize) {
         self.text.push('[');
         match shape {
             [size] => self.row(*size, indent, width),
             [size, inner @ ..] => {
-                for (number, place) in self.places(*size).enumerate() {
+                for (number, position) in self.positions(*size).enumerate() {
                     if number > 0 {
                         self.text.extend(std::iter::repeat_n('\n', inner.len()));
                         self.text.extend(std::iter::repeat_n(' ', indent));
                     }
-                    match place {
-                        Place::Shown => self.axis(inner, indent + 1, width - 1),
-                        Place::Cut => self.text.push_str("..."),
+                    match position {
+                        Position::Shown => self.axis(inner, indent + 1, width - 1),
+                        Position::Cut => self.text.push_str("..."),
                     }
                 }
             }
@@ -61,10 +61,10 @@ impl Layout<'_> {
 
     fn row(&mut self, size: usize, indent: usize, width: usize) {
         let mut column = indent;
-        for (number, place) in self.places(size).enumerate() {
-            let word = match place {
-                Place::Shown => self.words.next().map_or("?", String::as_str),
-                Place::Cut => "...",
+        for (number, position) in self.positions(size).enumerate() {
+            let word = match position {
+                Position::Shown => self.words.next().map_or("?", String::as_str),
+                Position::Cut => "...",
             };
             let space = usize::from(number > 0);
             if number > 0 && column + space + word.len() > width - 1 {
@@ -81,9 +81,9 @@ impl Layout<'_> {
         }
     }
 
-    fn places(&self, size: usize) -> impl Iterator<Item = Place> + use<> {
+    fn positions(&self, size: usize) -> impl Iterator<Item = Position> + use<> {
         let cut = self.cut && size > 2 * EDGE;
         let shown = if cut { 2 * EDGE + 1 } else { size };
-        (0..shown).map(move |number| if cut && number == EDGE { Place::Cut } else { Place::Shown })
+        (0..shown).map(move |number| if cut && number == EDGE { Position::Cut } else { Position::Shown })
     }
 }

@@ -7,29 +7,29 @@ use std::ops::Range;
 
 use opscope::tensor::{DType, Element};
 
-/// Arrays of more elements are cut in the middle, as in numpy.
+/// Larger arrays are cut in the middle, as in numpy.
 const WHOLE: usize = 1000;
-/// So many places are shown at either end of an axis that is cut.
+/// How many elements are shown at either end of an axis that is cut.
 const EDGE: usize = 3;
 
-/// Some elements of a tensor, in runs of neighbours: what of it is shown.
+/// The elements of a tensor that are shown, in ranges of consecutive elements.
 #[derive(Debug)]
 pub struct Elements {
     dtype: DType,
     shape: Vec<usize>,
-    runs: Vec<Run>,
+    ranges: Vec<ElementRange>,
 }
 
-/// Elements that follow each other.
+/// Consecutive elements.
 #[derive(Debug)]
-struct Run {
-    /// The index of the first one in the whole tensor.
+struct ElementRange {
+    /// The index of the first element in the whole tensor.
     start: usize,
     count: usize,
     bytes: Vec<u8>,
 }
 
-/// The elements that must be had to show a tensor of this shape: ranges of indices in row-major order, ascending.
+/// Returns the elements that are needed to show a tensor of this shape: ascending ranges of indices in row-major order.
 pub fn shown(shape: &[usize]) -> Vec<Range<usize>> {
     let elements = shape.iter().product();
     if elements <= WHOLE {
@@ -39,7 +39,7 @@ pub fn shown(shape: &[usize]) -> Vec<Range<usize>> {
     for &size in shape {
         let places: Vec<Range<usize>> =
             if size > 2 * EDGE { vec![0..EDGE, size - EDGE..size] } else { vec![0..size; 1] };
-        // Every range so far is a run of places in front of this axis.
+        // Each range so far covers positions of the axes before this one.
         let within = ranges.into_iter().flatten().flat_map(|outer| {
             places.clone().into_iter().map(move |places| outer * size + places.start..outer * size + places.end)
         });
@@ -60,23 +60,23 @@ fn joined(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
 }
 
 impl Elements {
-    /// No elements yet of a tensor of this type and shape.
+    /// Makes an empty list of the elements of a tensor of this type and shape.
     pub fn of(dtype: DType, shape: &[usize]) -> Self {
-        Self { dtype, shape: shape.to_vec(), runs: Vec::new() }
+        Self { dtype, shape: shape.to_vec(), ranges: Vec::new() }
     }
 
-    /// Adds elements that follow the one before `start`, which lie behind all that are there.
+    /// Adds `count` elements from index `start` on, which lie after all others that were added.
     pub fn add(&mut self, start: usize, count: usize, bytes: Vec<u8>) {
-        self.runs.push(Run { start, count, bytes });
+        self.ranges.push(ElementRange { start, count, bytes });
     }
 
     fn at(&self, index: usize) -> Option<Element> {
-        let run = self.runs.partition_point(|run| run.start + run.count <= index);
-        let run = self.runs.get(run).filter(|run| run.start <= index)?;
-        Element::at(self.dtype, &run.bytes, index - run.start)
+        let next = self.ranges.partition_point(|range| range.start + range.count <= index);
+        let range = self.ranges.get(next).filter(|range| range.start <= index)?;
+        Element::at(self.dtype, &range.bytes, index - range.start)
     }
 
-    /// The text. It needs the elements of [`shown`].
+    /// Returns the text. All elements of [`shown`] must have been added.
     pub fn text(&self) -> String {
         let indices = layout::indices(&self.shape);
         let elements: Vec<Element> = indices.into_iter().filter_map(|index| self.at(index)).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_edges_of_large_arrays_are_asked_for() {
+    fn only_the_edges_of_large_arrays_are_needed() {
         assert_eq!(shown(&[10, 100]), vec![0..1000; 1]);
         assert_eq!(shown(&[1, 1001]), [0..3, 998..1001]);
         assert_eq!(shown(&[7, 200]), [0..3, 197..203, 397..403, 597..600, 800..803, 997..1003, 1197..1203, 1397..1400]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_truths_and_missing_elements_have_their_own_looks() {
+    fn scalars_and_booleans_have_their_own_forms() {
         assert_eq!(arange(DType::F32, &[], |_| 0.1f32.to_le_bytes().to_vec()), "0.1");
         assert_eq!(arange(DType::Bool, &[3], |index| vec![u8::from(index == 1)]), "[False  True False]");
         assert_eq!(arange(DType::Bool, &[1], |_| vec![1]), "[ True]");

@@ -1,19 +1,19 @@
-//! The elements of an array as words of the same width.
+//! The elements of an array as words of equal width.
 
 use half::{bf16, f16};
 use opscope::tensor::{DType, Element};
 
-/// Digits behind the point, at most.
+/// The largest number of digits behind the point.
 const PRECISION: usize = 8;
 
-/// The elements as text; of the same width unless there is only one and it stands alone.
+/// Returns the elements as text, of equal width. A scalar (`alone`) has its own form.
 pub fn texts(dtype: DType, elements: &[Element], alone: bool) -> Vec<String> {
     let floats: Vec<Float> = elements.iter().filter_map(|element| Float::of(dtype, *element)).collect();
     if !floats.is_empty() && floats.len() == elements.len() {
         return if alone { floats.iter().map(Float::alone).collect() } else { aligned(dtype, &floats) };
     }
     let words = elements.iter().map(|element| match element {
-        // As wide as the other one, also where that is not there.
+        // As wide as `False`, even if there is none.
         Element::Bool(true) => if alone { "True" } else { " True" }.to_owned(),
         Element::Bool(false) => "False".to_owned(),
         other => other.to_string(),
@@ -23,10 +23,10 @@ pub fn texts(dtype: DType, elements: &[Element], alone: bool) -> Vec<String> {
     words.into_iter().map(|word| format!("{word:>width$}")).collect()
 }
 
-/// A float with the decimal number that stands for it in its own type.
+/// A float with the shortest decimal number for it.
 struct Float {
     exact: f64,
-    /// The shortest decimal number that is read back as the same float of the tensor's type.
+    /// The shortest decimal number that is parsed as the same float of the tensor's type.
     short: f64,
 }
 
@@ -87,12 +87,12 @@ impl Float {
 struct Decimal {
     whole: String,
     fraction: String,
-    /// With its sign; empty where there is none.
+    /// The exponent with its sign; empty if there is none.
     exponent: String,
 }
 
 impl Decimal {
-    /// Of a text such as `1.5e-7`.
+    /// Parses a text such as `1.5e-7`.
     fn scientific(text: &str) -> Self {
         let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -106,7 +106,8 @@ impl Decimal {
     }
 }
 
-/// Of two shortest decimal numbers that are as near to the exact one, that with the even last digit, as numpy has it.
+/// Returns the shortest decimal number. Of two that are equally near to the exact one it is that with the even last digit,
+/// as in numpy.
 fn even(short: &str, exact: f64, is_same: impl Fn(f64) -> bool) -> f64 {
     let digits = short.split_once('e').and_then(|(digits, _)| digits.split_once('.')).map_or(0, |(_, it)| it.len());
     let rounded = format!("{exact:.digits$e}").parse().ok();
@@ -119,7 +120,7 @@ fn shortest(value: f32, is_same: impl Fn(f32) -> bool) -> f64 {
     same.next().and_then(|text| text.parse().ok()).unwrap_or(f64::from(value))
 }
 
-/// What is as large as this has more digits before the point than its type can tell.
+/// Returns the size from which on a type cannot represent all digits before the point.
 fn large(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,
@@ -129,7 +130,7 @@ fn large(dtype: DType) -> f64 {
     }
 }
 
-/// With an exponent where the numbers are of very different size, very large or very small.
+/// Returns floats of equal width, with exponents if their sizes differ much or are very large or small.
 fn aligned(dtype: DType, floats: &[Float]) -> Vec<String> {
     let finite = || floats.iter().filter(|float| float.exact.is_finite());
     let sizes = || finite().map(|float| float.exact.abs()).filter(|size| *size != 0.0);
@@ -148,10 +149,10 @@ fn aligned(dtype: DType, floats: &[Float]) -> Vec<String> {
         if !float.exact.is_finite() {
             return float.infinite();
         }
-        let mut decimal = decimals.next().expect("there is one for every finite number");
+        let mut decimal = decimals.next().expect("every finite number has a decimal");
         if scientific {
             if decimal.fraction.len() < fraction {
-                // As numpy does: digits of the number itself, not zeros, behind those that it takes to tell it.
+                // As in numpy, the missing digits are those of the exact number, not zeros.
                 decimal = Decimal::scientific(&format!("{:.fraction$e}", float.exact));
             }
             let (sign, digits) = decimal.exponent.split_at(1);
