@@ -1,19 +1,21 @@
-//! Stop a running model, look, and go on.
+//! The debugger: stops a running model, shows and replaces its tensors, and lets it continue.
 //!
-//! A debugger is told what a program's runs do as [`Event`]s in two queues. An event of the sync queue parks exactly the
-//! thread that raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run goes
-//! on; the events of the async queue ask for no answer. Whoever does not answer within its lease, hangs up or dies keeps
-//! nobody: threads go on.
+//! A debugger gets [`Event`]s about a program's runs from two queues. An event of the sync queue parks the thread that
+//! raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run continues. Events of the
+//! async queue need no acknowledgement. A debugger that does not acknowledge within its lease, closes its connection or dies
+//! blocks no thread: they continue.
+//!
+//! A new kind of events is one row of the table in `event/kind.rs`.
 //!
 //! # In the same process
 //!
-//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] lets a client in, who takes the events, sets
-//! breakpoints, looks at stopped runs where they are, and lets them go on:
+//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] returns an [`Attachment`], through which a client reads
+//! events, sets breakpoints, looks at stopped runs on their own threads, and lets them continue:
 //!
 //! ```
 //! # use std::{error::Error, sync::Arc, thread};
 //! # use opscope_model::*;
-//! # /// An engine that comes to the first operator of a model, and gives up.
+//! # /// An engine that reaches the first operator of a model, and stops there.
 //! # fn run(debugger: &Debugger) {
 //! #     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits_cnn.onnx");
 //! #     let graph = Arc::new(opscope_onnx::Graph::load(path.as_ref()).unwrap());
@@ -35,7 +37,7 @@
 //! #     let pixels = opscope_tensor::Tensor::from_f32(vec![1, 1, 8, 8], &[0.5; 64]).unwrap();
 //! #     let (kernel, live) = (&kernels[0], &NoLiveValues);
 //! #     let dispatch = Dispatch { run: info.id, kernel, graph: &graph, inputs: &[], live };
-//! #     let Action::Stop(reason) = observer.before(&dispatch, &[pixels.view()]) else { panic!("it is to stop") };
+//! #     let Action::Stop(reason) = observer.before(&dispatch, &[pixels.view()]) else { panic!("the run was aborted") };
 //! #     observer.finished(Err(&EngineError::Stopped(reason)));
 //! # }
 //! use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, EventKind, Queue, Resume};
@@ -43,12 +45,12 @@
 //! let debugger = Debugger::new()?;
 //! let attachment = debugger.attach(AttachOptions::default())?;
 //! attachment.add_breakpoint(BreakpointSpec::at("type:Conv".parse()?).when("absmax(input) > 0.1"))?;
-//! let (tell, told) = std::sync::mpsc::channel();
-//! attachment.set_notification_callback(Some(Box::new(move || drop(tell.send(())))))?;
+//! let (notify, notified) = std::sync::mpsc::channel();
+//! attachment.set_notification_callback(Some(Box::new(move || drop(notify.send(())))))?;
 //!
 //! let program = thread::spawn(move || run(&debugger));
 //! let event = 'stopped: loop {
-//!     told.recv()?;
+//!     notified.recv()?;
 //!     while let Some(event) = attachment.next_event(Queue::Sync)? {
 //!         if let EventKind::Breakpoint { .. } = event.kind {
 //!             break 'stopped event;
@@ -88,7 +90,7 @@
 //! let _model = debugger.load(&graph, Fidelity::Exact);
 //! let server = debugger.serve(options)?; // ServerOptions::default(): where `connect_pid` finds it
 //!
-//! // Somebody else:
+//! // Another process:
 //! let client = Client::connect(server.path().expect("it listens"))?;
 //! client.attach(AttachOptions { name: "an example".into(), ..AttachOptions::default() })?;
 //! let model = client.models()?[0].model;

@@ -20,7 +20,7 @@ fn a_batch_without_commands_runs_the_lines_of_stdin_up_to_the_first_that_fails()
 }
 
 #[test]
-fn what_is_there_can_be_asked_for() {
+fn models_runs_and_operators_can_be_listed() {
     let place = Workplace::new();
     let text = digits(
         &place,
@@ -95,7 +95,7 @@ fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
 }
 
 #[test]
-fn what_cannot_be_done_at_a_stop_is_refused_and_the_run_goes_on() {
+fn a_wrong_request_at_a_stop_is_refused_and_the_run_continues() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let commands = [
@@ -125,7 +125,7 @@ fn what_cannot_be_done_at_a_stop_is_refused_and_the_run_goes_on() {
 }
 
 #[test]
-fn wrong_use_is_told_before_anything_runs() {
+fn wrong_use_is_reported_before_anything_runs() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let refused = |arguments: &[&str], says: &[&str]| {
@@ -177,7 +177,7 @@ fn lines_from_a_pipe_are_commands_and_an_error_does_not_end_them() {
 }
 
 #[test]
-fn whoever_closes_stdout_ends_the_debugger_and_a_full_disk_is_told() {
+fn closing_stdout_ends_the_debugger_and_a_full_disk_is_reported() {
     let place = Workplace::new();
     let arguments = ["debug", &model("digits_cnn.onnx"), "--batch", "-ex", "run 100000000"];
     let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();

@@ -108,7 +108,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
 }
 
 #[test]
-fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_code_1() {
+fn a_run_that_fails_is_reported_or_stays_stopped_and_ends_a_batch_with_exit_code_1() {
     let place = Workplace::new();
     let beyond = Tensor::from_i64(vec![1, 3], &[1_000_000; 3]).unwrap();
     let mut bytes = Vec::new();

@@ -40,7 +40,7 @@ fn of_parallel_runs_one_can_be_looked_at_while_others_wait_or_go_on() {
 }
 
 #[test]
-fn a_run_that_was_let_go_with_all_is_not_told_as_stopped_and_its_end_is_waited_for() {
+fn a_run_that_continue_all_resumed_is_not_reported_as_stopped_and_its_end_is_waited_for() {
     let place = Workplace::new();
     let ends = |lines: &[Value]| lines.iter().filter(|line| line["type"] == "run_ended").count();
     // A thread that was at its breakpoint when that was deleted stops all the same.
@@ -86,7 +86,7 @@ fn runs_without_end_are_ended_by_abort_all_and_others_can_be_started_after_them(
 }
 
 #[test]
-fn of_a_run_that_was_ended_nothing_says_that_it_can_be_gone_back_to() {
+fn a_run_that_was_aborted_is_not_offered_again() {
     let place = Workplace::new();
     let text = digits(&place, &["break Softmax", "run 2", "abort", "continue"]);
     in_order(&text, &["Run 0 was ended", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);

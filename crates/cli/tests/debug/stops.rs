@@ -9,7 +9,7 @@ use crate::process::{Workplace, model};
 use crate::{batch, digits, in_json, in_order};
 
 #[test]
-fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_goes_on() {
+fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_continues() {
     let place = Workplace::new();
     let text = digits(&place, &["break /conv2/Conv", "run", "print input[0][0, 0, :2, :3]", "continue"]);
     in_order(
@@ -175,7 +175,7 @@ fn conditions_ignore_counts_and_switches_decide_what_stops() {
 }
 
 #[test]
-fn a_condition_that_cannot_be_evaluated_is_told_once() {
+fn a_condition_that_cannot_be_evaluated_is_reported_once() {
     let place = Workplace::new();
     let commands = ["break Conv if absmax(input[99]) > 1", "run 2", "run"];
     let text = digits(&place, &commands);
@@ -240,7 +240,7 @@ fn an_optimised_model_says_what_became_of_its_operators() {
 }
 
 #[test]
-fn a_breakpoint_where_nothing_is_executed_says_so_and_nobody_waits_for_it() {
+fn a_breakpoint_where_nothing_is_executed_says_so_and_is_not_waited_for() {
     let place = Workplace::new();
     let commands = ["break type:Gather", "tbreak MatMul", "run", "-until type:Gather", "where", "continue"];
     let ended = batch(&place, &[&model("tiny_transformer.onnx")], &commands);

@@ -4,12 +4,12 @@ use super::function::Quantity;
 use super::tensor_ref::{TensorPart, TensorRef};
 use super::tree::{Number, Shape, Subject, Truth, Type};
 
-/// What a condition is evaluated over: the tensors at the place where a run is stopped.
+/// The tensors that a condition is evaluated over: those where a run is stopped.
 pub trait Tensors {
-    /// A tensor; none if there is no such tensor here.
+    /// Returns a tensor; `None` if there is no such tensor here.
     fn view(&self, tensor: &TensorRef) -> Option<TensorView<'_>>;
 
-    /// The tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
+    /// Returns the tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
     fn subjects(&self) -> &[TensorView<'_>];
 }
 
@@ -17,32 +17,32 @@ pub trait Tensors {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
-    /// A tensor that it names is not there.
+    /// A tensor that it names does not exist here.
     #[error("there is no {0} here")]
     NoTensor(TensorRef),
-    /// A part of a tensor that it names is not there.
+    /// A part of a tensor that it names does not exist.
     #[error("{part} cannot be had: {reason}")]
     NoPart {
         /// The part.
         part: TensorPart,
-        /// Why not.
+        /// The reason.
         reason: SliceError,
     },
     /// The data of a tensor cannot be read.
     #[error("the elements of {} cannot be read: {reason}", .part.as_ref().map_or("a tensor".to_owned(), |part| part.to_string()))]
     Data {
-        /// The tensor; missing if the condition names none.
+        /// The tensor; `None` if the condition names none.
         part: Option<TensorPart>,
-        /// Why not.
+        /// The reason.
         reason: TensorError,
     },
 }
 
-/// One evaluation: what was found out so far.
+/// The state of one evaluation.
 pub(super) struct Evaluation<'a> {
     plan: &'a [(Subject, Asked)],
     tensors: &'a dyn Tensors,
-    /// As many as in the plan; none while nothing was looked for.
+    /// The results, one for each search of the plan; `None` while the elements were not searched.
     found: Vec<Option<Findings>>,
 }
 
@@ -72,10 +72,10 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The first term that is `decisive` decides. Those that need no look at elements come first.
+    /// Evaluates terms until one is `decisive`. Those that read no elements come first.
     fn terms(&mut self, terms: &[Truth], decisive: bool) -> Result<Option<bool>, EvaluateError> {
         for term in terms.iter().filter(|term| !term.looks_at_elements()) {
-            // An error comes up in its turn, if it is still of interest then.
+            // An error is returned in its turn, unless an earlier term decides.
             if self.truth(term) == Ok(Some(decisive)) {
                 return Ok(Some(decisive));
             }
@@ -146,7 +146,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What a tensor's shape and type give; none if the side at which the run is stopped has no tensor.
+    /// Returns a property of a tensor's shape or type; `None` if the side at which the run is stopped has no tensor.
     fn with_first<T>(
         &self,
         subject: &Subject,
@@ -233,7 +233,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Text has no bytes, and nothing to be found in it.
+/// A tensor of text has no bytes to search.
 fn look(view: &TensorView<'_>, asked: Asked) -> Result<Findings, TensorError> {
     match view.dtype() {
         DType::String => Ok(Findings::default()),

@@ -370,7 +370,7 @@ impl Attachment {
     fn check_in_run(&self, event: Sequence) -> Result<(), DebugError> {
         match self.shared.queues().kind_of(event) {
             Some((kind, false)) if kind != EventName::RunPushed => Err(DebugError::Resume(format!(
-                "event {event} is not in the middle of a run; 'continue' is the only way on from it"
+                "event {event} is not in the middle of a run; it can only be continued with 'continue'"
             ))),
             _ => Ok(()),
         }

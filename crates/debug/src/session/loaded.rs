@@ -7,7 +7,7 @@ use super::shared::Shared;
 use crate::event::{EventKind, ModelId};
 
 /// A model that was announced to the debugger's client. Dropping the last handle to a model unloads it, which the client
-/// is told by an event.
+/// is reported by an event.
 #[must_use = "dropping the handle unloads the model"]
 pub struct LoadedModelHandle {
     shared: Arc<Shared>,

@@ -1,5 +1,4 @@
-//! What threads wait with: the real locks, or loom's, which try every order in which threads can run; and a descriptor for
-//! `poll`.
+//! Locks and signals: the real ones, or loom's, which try every order in which threads can run; and a descriptor for `poll`.
 
 mod event_descriptor;
 
@@ -14,7 +13,7 @@ pub(crate) use event_descriptor::EventDescriptor;
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// Locks, also where a thread panicked with the lock held: every change is made at once, so none is half done.
+/// Locks, even if a thread panicked with the lock held: no change under a lock is left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ use crate::{loaded, next, program, start, stop};
 pub const LEASE: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_debugger_that_comes_late_is_told_of_what_is_there_before_attach_complete() {
+fn a_debugger_that_attaches_late_gets_the_models_and_runs_before_attach_complete() {
     let (debugger, fake) = program();
     let handle = debugger.load(&fake.graph, Fidelity::Exact);
     let first = debugger.attach(AttachOptions::default()).unwrap();
@@ -47,7 +47,7 @@ fn a_debugger_that_comes_late_is_told_of_what_is_there_before_attach_complete() 
 }
 
 #[test]
-fn a_run_that_goes_on_is_replayed_with_its_model() {
+fn an_active_run_is_replayed_with_its_model() {
     let (debugger, fake) = program();
     let (arrived, arrives) = std::sync::mpsc::channel();
     let (go, gate) = std::sync::mpsc::channel::<()>();
@@ -154,7 +154,7 @@ fn a_debugger_that_is_busy_with_one_event_is_not_taken_for_dead_because_of_anoth
 }
 
 #[test]
-fn a_failing_run_is_told_as_an_exception_with_its_place() {
+fn a_failing_run_is_reported_as_an_exception_with_its_position() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     let run = start(&debugger, &fake, 1, [333.0, 1.0, 1.0, 1.0]);

@@ -57,7 +57,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
 }
 
 #[test]
-fn a_replaced_tensor_is_what_the_run_goes_on_with() {
+fn a_run_continues_with_a_replaced_tensor() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     attachment.add_breakpoint(at("scale", Moment::Before)).unwrap();

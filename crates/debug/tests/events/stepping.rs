@@ -104,7 +104,7 @@ fn a_pause_that_finds_all_runs_at_their_ends_stops_the_next_one() {
 }
 
 #[test]
-fn the_course_of_a_run_is_told_in_order() {
+fn the_events_of_a_run_come_in_order() {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
     let options = AttachOptions { events: EventSet::all(), statistics: true, ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
@@ -136,7 +136,7 @@ fn in_pieces() -> (Debugger, Arc<Fake>) {
 }
 
 #[test]
-fn operators_are_told_once_whatever_the_engine_makes_of_them() {
+fn operators_are_reported_once_whatever_the_engine_makes_of_them() {
     let (debugger, fake) = in_pieces();
     let events: EventSet = [EventName::OperatorReady, EventName::OperatorFinished].into_iter().collect();
     let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();

@@ -105,7 +105,7 @@ fn a_large_tensor_comes_in_pages_that_make_it_whole() {
 }
 
 #[test]
-fn what_is_replaced_or_skipped_is_what_the_run_goes_on_with() {
+fn a_run_continues_with_what_was_replaced_or_skipped() {
     let program = Program::new();
     let client = program.attached();
     client.add_breakpoint(at("log")).unwrap();
@@ -163,7 +163,7 @@ fn steps_pauses_and_changed_breakpoints_reach_the_run() {
 }
 
 #[test]
-fn what_the_program_refuses_comes_back_with_its_code() {
+fn a_refusal_has_its_code() {
     let program = Program::new();
     let client = program.attached();
     program.start(0, PLAIN).join().unwrap().unwrap();
@@ -228,7 +228,7 @@ fn within_the_callback_events_are_taken_and_acknowledged_and_all_else_is_recursi
 }
 
 #[test]
-fn a_notification_comes_again_for_what_was_not_taken() {
+fn a_notification_is_repeated_for_events_that_were_not_read() {
     let program = Program::new();
     let client = program.attached();
     client.add_breakpoint(at("*")).unwrap();

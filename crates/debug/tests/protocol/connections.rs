@@ -16,7 +16,7 @@ use crate::raw::{Raw, frame};
 use crate::{LONG, Program, at, stop};
 
 #[test]
-fn a_debugger_that_hangs_up_frees_its_threads_and_the_log_names_what_it_left() {
+fn a_debugger_that_hangs_up_frees_its_threads_and_the_log_names_its_unacknowledged_events() {
     let (log, logged) = mpsc::channel();
     let log = std::sync::Mutex::new(log);
     let debugger = Debugger::with_log(move |message| log.lock().unwrap().send(message.to_owned()).unwrap()).unwrap();
@@ -69,7 +69,7 @@ fn one_that_does_not_read_is_dropped_and_its_threads_go_on() {
 }
 
 #[test]
-fn one_that_is_slow_keeps_nobody_else_waiting() {
+fn a_slow_debugger_does_not_delay_others() {
     let program = Program::new();
     let mut slow = Raw::over(program.server.connect().unwrap());
     std::io::Write::write_all(&mut slow.0, &[200, 0, 0]).unwrap();
@@ -81,7 +81,7 @@ fn one_that_is_slow_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn connections_beyond_what_is_served_are_told_so() {
+fn connections_beyond_the_limit_are_refused_with_a_reason() {
     let program = Program::new();
     let kept: Vec<Client> = (0..16).map(|_| program.client()).collect();
     let refused = Client::over(program.server.connect().unwrap()).err().expect("there is no room");
@@ -182,7 +182,7 @@ fn a_flood_of_connections_holds_up_neither_a_run_nor_its_debugger() {
 }
 
 #[test]
-fn one_that_is_detached_is_told_nothing_of_the_next_ones_events() {
+fn a_detached_client_gets_no_events_of_the_next_one() {
     let program = Program::new();
     let mut first = Raw::attached(program.server.connect().unwrap());
     assert_eq!(first.ask(json!({"id": 3, "request": "detach"}))["ok"], json!({}));

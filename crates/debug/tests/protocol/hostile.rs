@@ -42,7 +42,7 @@ fn nothing_is_answered_before_hello_and_little_before_attach() {
 }
 
 #[test]
-fn what_is_no_request_gets_an_error_and_the_connection_stays() {
+fn a_malformed_request_gets_an_error_and_the_connection_stays() {
     let program = Program::new();
     let mut raw = Raw::attached(program.server.connect().unwrap());
     let deep = "[".repeat(100_000);

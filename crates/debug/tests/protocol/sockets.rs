@@ -202,7 +202,7 @@ fn serve_at(path: &Path) -> Result<Server, ServeError> {
 }
 
 #[test]
-fn a_path_of_the_users_own_is_served_where_nobody_else_can_write() {
+fn a_path_of_the_user_is_served_if_no_other_user_can_write_there() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.socket");
     let server = serve_at(&path).unwrap();

@@ -21,7 +21,7 @@ pub enum Request {
     Detach,
     /// See [`Attachment::next_events`](crate::Attachment::next_events).
     NextEvents {
-        /// Of which queue.
+        /// The queue.
         queue: Queue,
         /// How many at most.
         #[serde(default = "most")]
@@ -32,7 +32,7 @@ pub enum Request {
     Acknowledge {
         /// The event.
         event: Sequence,
-        /// How the run goes on.
+        /// How the run continues.
         #[serde(default)]
         resume: Continuation,
     },
@@ -52,7 +52,7 @@ pub enum Request {
     AddBreakpoint(BreakpointSpec),
     /// See [`Attachment::change_breakpoint`](crate::Attachment::change_breakpoint).
     ChangeBreakpoint {
-        /// Which.
+        /// The breakpoint.
         breakpoint: BreakpointId,
         /// What changes.
         #[serde(flatten)]
@@ -60,7 +60,7 @@ pub enum Request {
     },
     /// See [`Attachment::remove_breakpoint`](crate::Attachment::remove_breakpoint).
     RemoveBreakpoint {
-        /// Which.
+        /// The breakpoint.
         breakpoint: BreakpointId,
     },
     /// See [`Attachment::breakpoints`](crate::Attachment::breakpoints).
@@ -73,12 +73,12 @@ pub enum Request {
     },
     /// See [`Attachment::location`](crate::Attachment::location).
     Location {
-        /// Of which stopped run.
+        /// The event at which the run is stopped.
         event: Sequence,
     },
     /// The operators that led to where a run is stopped.
     Backtrace {
-        /// Of which stopped run.
+        /// The event at which the run is stopped.
         event: Sequence,
         /// How many frames at most.
         #[serde(default = "most")]
@@ -86,40 +86,40 @@ pub enum Request {
     },
     /// Elements of a tensor, in the attachment of the answer.
     Tensor {
-        /// Where.
+        /// Where the tensor is.
         #[serde(flatten)]
         at: At,
-        /// Which, as text; a slice may follow.
+        /// The tensor, as text; a slice may follow.
         reference: String,
         /// The first element, counted in the slice.
         #[serde(default)]
         offset: u64,
-        /// How many; fewer come where a page is full.
+        /// How many; fewer if a page is full.
         #[serde(default = "most")]
         count: u64,
     },
     /// Statistics of a tensor.
     Statistics {
-        /// Where.
+        /// Where the tensor is.
         #[serde(flatten)]
         at: At,
-        /// Which, as text; a slice may follow.
+        /// The tensor, as text; a slice may follow.
         reference: String,
     },
     /// The counts of a tensor's elements by powers of two.
     Histogram {
-        /// Where.
+        /// Where the tensor is.
         #[serde(flatten)]
         at: At,
-        /// Which, as text; a slice may follow.
+        /// The tensor, as text; a slice may follow.
         reference: String,
     },
     /// The largest elements of a tensor.
     TopK {
-        /// Where.
+        /// Where the tensor is.
         #[serde(flatten)]
         at: At,
-        /// Which, as text; a slice may follow.
+        /// The tensor, as text; a slice may follow.
         reference: String,
         /// How many.
         k: u64,
@@ -129,11 +129,11 @@ pub enum Request {
     },
     /// See [`Attachment::replace`](crate::Attachment::replace). The tensor is attached.
     Replace {
-        /// Of which stopped run.
+        /// The event at which the run is stopped.
         event: Sequence,
-        /// Which tensor, as text.
+        /// The tensor, as text.
         reference: String,
-        /// What it becomes.
+        /// The form of the new tensor.
         #[serde(flatten)]
         form: TensorForm,
     },
@@ -148,33 +148,33 @@ pub enum Request {
     },
     /// Operators of a model, in the order of execution.
     Operators {
-        /// Of which model.
+        /// The model.
         model: ModelId,
-        /// Which, as a breakpoint's target is written.
+        /// The operators, written as a breakpoint's target.
         #[serde(default = "every")]
         pattern: String,
-        /// How many of them are left out at the beginning.
+        /// How many of them are skipped at the beginning.
         #[serde(default)]
         offset: u64,
-        /// How many come at most.
+        /// The largest number of operators in the answer.
         #[serde(default = "most")]
         most: u64,
     },
     /// A description of one operator.
     Operator {
-        /// Of which model.
+        /// The model.
         model: ModelId,
         /// Its index in the graph.
         operator: u32,
     },
     /// The listing of a model, a line per operator, in the attachment of the answer.
     Source {
-        /// Of which model.
+        /// The model.
         model: ModelId,
         /// The first line, from 1.
         #[serde(default = "first")]
         line: u64,
-        /// How many lines; fewer come where an answer is full.
+        /// How many lines; fewer if an answer is full.
         #[serde(default = "most")]
         most: u64,
     },
@@ -278,7 +278,7 @@ impl Continuation {
         (continuation, Vec::new())
     }
 
-    /// Returns what it stands for.
+    /// Returns the [`Resume`] that it stands for.
     ///
     /// # Errors
     /// When the attached bytes do not fit the tensors.

@@ -2,14 +2,14 @@ use std::fmt::Write;
 
 use opscope_onnx::{Graph, OperatorId, ValueId, shown_text};
 
-/// What a line has at most: slots, attributes, characters of a name, and of an attribute's value.
+/// The limits of a line: slots, attributes, characters of a name, and of an attribute's value.
 const MOST_SLOTS: usize = 64;
 const MOST_ATTRIBUTES: usize = 64;
 const MOST_NAME: usize = 1000;
 const MOST_CHARACTERS: usize = 120;
 
-/// An operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same whenever the same
-/// file is loaded. A slot that is left out is `_`; what would end the line, or could not be seen, is written as `\u{..}`.
+/// Returns an operator as a line of text: `name: out, ... = OpType(in, ...) attribute=value ...`. It is the same whenever the same
+/// file is loaded. An omitted slot is `_`; a character that would end the line or is invisible is written as `\u{..}`.
 pub(super) fn line(graph: &Graph, id: OperatorId) -> String {
     let operator = graph.operator(id);
     let mut line = String::new();
@@ -54,7 +54,7 @@ fn more(line: &mut String, before: &str, all: usize, most: usize) {
     }
 }
 
-/// Text of the file, on one line.
+/// Returns text of the file, printable in one line.
 fn push(line: &mut String, text: &str, most: usize) {
     let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
     line.push_str(&shown_text(&text[..end]));

@@ -47,7 +47,7 @@ pub enum Listen {
 
 /// A thread that serves debuggers over a Unix socket.
 ///
-/// It serves only processes of the same user, and of root. One debugger is attached at a time; when it hangs up or dies, it
+/// It serves only processes of the same user, and of root. One debugger is attached at a time; when it closes the connection or dies, it
 /// is detached. Dropping the server detaches it, too, and removes the socket. A program that is killed leaves a socket that
 /// the next server removes.
 pub struct Server {
