@@ -145,5 +145,5 @@ fn a_program_has_one_debugger_and_continues_when_it_is_killed() {
     assert!(next.stdout.ends_with("There are no breakpoints.\n"), "{next:?}");
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    ended.says(&[&format!("warning: event {event} (breakpoint, run "), "was not acknowledged: the debugger went"]);
+    ended.says(&[&format!("warning: event {event} (breakpoint, "), "was not acknowledged: the debugger is gone"]);
 }

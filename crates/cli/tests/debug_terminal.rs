@@ -215,7 +215,7 @@ fn runs_that_nothing_ends_are_ended_by_ctrl_c_and_abort_all() {
     terminal.until("Paused before #");
     terminal.until(PROMPT);
     terminal.types("abort --all\r");
-    terminal.until("was ended");
+    terminal.until("was aborted");
     terminal.until(PROMPT);
     terminal.types("info runs\r");
     terminal.until("No run is active.");

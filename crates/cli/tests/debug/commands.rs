@@ -78,7 +78,7 @@ fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
         ("thread 5", "run 5 is not stopped"),
         ("delete 7", "there is no breakpoint 7"),
         ("source nowhere", "nowhere cannot be read: No such file"),
-        ("wait", "no run is going on"),
+        ("wait", "no run is active"),
         ("info nothing", "the topics are attributes, breakpoints"),
         ("break #16", "the model has #0 to #15"),
         ("break Conv if absmax >", "column 9: the text ends"),
@@ -173,7 +173,7 @@ fn lines_from_a_pipe_are_commands_and_an_error_does_not_end_them() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     in_order(&ended.stdout, &["Breakpoint 1, before #15", "input[0][0, 0]", "Run 0 ended"]);
     assert!(!ended.stdout.contains("not reached") && !ended.stdout.contains("(opscope)"), "{ended:?}");
-    in_order(&ended.stderr, &["nonsense", "error: the line is no text in UTF-8"]);
+    in_order(&ended.stderr, &["nonsense", "error: the line is not UTF-8 text"]);
 }
 
 #[test]

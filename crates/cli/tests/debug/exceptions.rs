@@ -127,6 +127,6 @@ fn a_run_that_fails_is_reported_or_stays_stopped_and_ends_a_batch_with_exit_code
         "error: the run has failed, and its tensors are gone; `break #0` stops the next one before that\n"
     );
     let held = "Run 0 failed at #0 /embeddings/word_embeddings/Gather (Gather): ";
-    let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), step";
+    let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), kernel";
     in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is active."]);
 }

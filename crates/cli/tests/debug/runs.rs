@@ -13,8 +13,8 @@ fn an_aborted_run_ends_without_outputs_and_is_no_failure() {
         &text,
         &[
             "run 0",
-            "`run` has 1 more run to start; `abort --all` ends them, too.",
-            "Run 0 was ended",
+            "`run` has 1 more run to start; `abort --all` cancels them, too.",
+            "Run 0 was aborted",
             "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1",
             "Run 1 ended: prob",
         ],
@@ -82,15 +82,15 @@ fn runs_without_end_are_ended_by_abort_all_and_others_can_be_started_after_them(
     let place = Workplace::new();
     let commands = ["break Softmax", "run 1000000 --parallel 2", "abort --all", "info runs", "delete", "run"];
     let text = digits(&place, &commands);
-    in_order(&text, &["Breakpoint 1, before #15", "was ended", "No run is active.", "deleted", " ended: "]);
+    in_order(&text, &["Breakpoint 1, before #15", "was aborted", "No run is active.", "deleted", " ended: "]);
 }
 
 #[test]
 fn a_run_that_was_aborted_is_not_offered_again() {
     let place = Workplace::new();
     let text = digits(&place, &["break Softmax", "run 2", "abort", "continue"]);
-    in_order(&text, &["Run 0 was ended", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);
-    assert!(!text.contains("goes back"), "{text}");
+    in_order(&text, &["Run 0 was aborted", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);
+    assert!(!text.contains("switches back"), "{text}");
 }
 
 #[test]
@@ -98,5 +98,8 @@ fn a_pause_where_all_is_stopped_says_so() {
     let place = Workplace::new();
     let ended = batch(&place, &[&model("digits_cnn.onnx")], &["-pause", "break Softmax", "run", "-pause", "continue"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    in_order(&ended.stderr, &["no run is going on; `run` starts one", "what runs is stopped already; `continue` lets"]);
+    in_order(
+        &ended.stderr,
+        &["no run is active; `run` starts one", "all runs are stopped already; `continue` resumes"],
+    );
 }

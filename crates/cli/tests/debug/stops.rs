@@ -15,7 +15,7 @@ fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_continues() {
     in_order(
         &text,
         &[
-            "Breakpoint 1 before /conv2/Conv: #3 /conv2/Conv, step",
+            "Breakpoint 1 before /conv2/Conv: #3 /conv2/Conv, kernel",
             "Breakpoint 1, before #3 /conv2/Conv (Conv), run 0",
             "input[0]   /relu1/Relu_output_0",
             "float32 [8, 8, 8, 8]",
@@ -80,7 +80,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
         ],
     );
     let ended = batch(&place, &[&model("digits_cnn.onnx")], &["b /bn1/BatchNormalization", "run", "set input[1] = 0"]);
-    ended.says(&["input[1] cannot be replaced: the engine executes the operator in several steps", "'Mul'"]);
+    ended.says(&["input[1] cannot be replaced: the engine executes the operator in several kernels", "'Mul'"]);
     // What it gives of zeros is the same everywhere in a channel, and what it takes is what the file has.
     let shifted = numbers(&read(place.path("y.npy")));
     assert!(shifted.chunks(64).all(|channel| near(channel, &[channel[0]; 64])), "{shifted:?}");
@@ -179,7 +179,7 @@ fn a_condition_that_cannot_be_evaluated_is_reported_once() {
     let place = Workplace::new();
     let commands = ["break Conv if absmax(input[99]) > 1", "run 2", "run"];
     let text = digits(&place, &commands);
-    let note = "note: breakpoint 1 cannot be evaluated: there is no input[99] here";
+    let note = "note: the condition of breakpoint 1 cannot be evaluated: there is no input[99] here";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     in_order(&text, &["Run 1 ended", note, "Run 2 ended"]);
     let lines = in_json(&place, &commands);

@@ -27,6 +27,16 @@ pub enum Exception {
     },
 }
 
+impl Exception {
+    /// Returns the breakpoints that watch for it.
+    pub(super) fn breakpoints(&self) -> &[BreakpointId] {
+        match self {
+            Exception::NonFinite { breakpoints, .. } => breakpoints,
+            Exception::Engine { .. } => &[],
+        }
+    }
+}
+
 /// A tensor with NaN or infinity that enters a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NonFiniteInput {

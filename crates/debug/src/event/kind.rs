@@ -36,17 +36,19 @@ pub(super) enum Sent {
 struct About<'a> {
     run: Option<RunId>,
     position: Option<&'a RunPosition>,
+    /// The breakpoints that were hit.
+    breakpoints: &'a [BreakpointId],
 }
 
 impl<'a> About<'a> {
-    const PROGRAM: About<'static> = About { run: None, position: None };
+    const PROGRAM: About<'static> = About { run: None, position: None, breakpoints: &[] };
 
     fn run(run: RunId) -> Self {
-        Self { run: Some(run), position: None }
+        Self { run: Some(run), ..Self::PROGRAM }
     }
 
     fn position(position: &'a RunPosition) -> Self {
-        Self { run: Some(position.run), position: Some(position) }
+        Self { run: Some(position.run), position: Some(position), breakpoints: &[] }
     }
 }
 
@@ -150,7 +152,9 @@ event_kinds! {
         /// The breakpoints that were hit.
         breakpoints: Vec<BreakpointId>,
     } => {
-        name: "breakpoint", queue: Sync, sent: Always, about: About::position(place), stop: Some(StopCause::Request),
+        name: "breakpoint", queue: Sync, sent: Always,
+        about: About { breakpoints, ..About::position(place) },
+        stop: Some(StopCause::Request),
         text: |f, thread| {
             let plural = if breakpoints.len() == 1 { "" } else { "s" };
             write!(f, "Breakpoint{plural} {}, {place}", Numbers(breakpoints))
@@ -183,7 +187,7 @@ event_kinds! {
         exception: Exception,
     } => {
         name: "exception", queue: Sync, sent: ByDefault,
-        about: About { run: Some(*run), position: place.as_ref() },
+        about: About { run: Some(*run), position: place.as_ref(), breakpoints: exception.breakpoints() },
         stop: Some(match exception {
             Exception::NonFinite { .. } => StopCause::Request,
             Exception::Engine { .. } => StopCause::Failure,
@@ -241,6 +245,11 @@ impl EventKind {
     /// Returns where the run is, if the event tells of a position in a run.
     pub fn position(&self) -> Option<&RunPosition> {
         self.about().position
+    }
+
+    /// Returns the breakpoints that stopped the run, if any did.
+    pub fn breakpoints(&self) -> &[BreakpointId] {
+        self.about().breakpoints
     }
 
     /// Returns whether the stopped run is at an operator and has its tensors. A run whose engine failed has not.

@@ -4,7 +4,7 @@
 /// - `queue`: the [`Queue`](super::Queue) in which its events wait.
 /// - `sent`: whether a client gets it [`Always`](super::kind::Sent::Always), [`ByDefault`](super::kind::Sent::ByDefault),
 ///   or only [`OnRequest`](super::kind::Sent::OnRequest).
-/// - `about`: the run and the position that it tells of.
+/// - `about`: the run, the position and the breakpoints that it reports.
 /// - `stop`: why a run is stopped at it, if one is.
 /// - `text`: what a user reads. `thread` is the thread that raised the event.
 macro_rules! event_kinds {

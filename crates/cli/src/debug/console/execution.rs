@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use opscope::debug::{
-    BreakpointChange, DebugError, ErrorCode, Event, EventKind, EventName, EventSet, Exception, OperatorMapping, Resume,
-    Sequence, StopCause, Target,
+    BreakpointChange, DebugError, ErrorCode, Event, EventKind, EventName, EventSet, OperatorMapping, Resume, Sequence,
+    StopCause, Target,
 };
 use opscope::model::RunId;
 use serde_json::json;
@@ -58,11 +58,10 @@ impl Console {
             return if self.has_running() { self.wait(None).map(drop) } else { self.stop().map(drop) };
         };
         if pass > 0 {
-            let (EventKind::Breakpoint { breakpoints, .. }
-            | EventKind::Exception { exception: Exception::NonFinite { breakpoints, .. }, .. }) = &stop.kind
-            else {
+            let breakpoints = stop.kind.breakpoints();
+            if breakpoints.is_empty() {
                 bail!("the run is not stopped at a breakpoint whose hits could pass; use `continue` without a number");
-            };
+            }
             for &breakpoint in breakpoints {
                 let change = BreakpointChange { ignore: Some(pass), ..BreakpointChange::default() };
                 match self.client.change_breakpoint(breakpoint, change) {
@@ -250,10 +249,8 @@ impl Console {
                     }
                 }
                 ConsoleEvent::Reported(event) => {
-                    let ended = match &event.kind {
-                        EventKind::RunPopped { run, .. } if self.debuggee.is_none() => only == Some(*run),
-                        _ => false,
-                    };
+                    let ended = self.debuggee.is_none()
+                        && matches!(&event.kind, EventKind::RunPopped { run, .. } if only == Some(*run));
                     self.report_event(&event, ended);
                     if ended {
                         return Ok(None);
