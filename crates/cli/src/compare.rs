@@ -1,20 +1,22 @@
-//! `opscope compare`: two dumps, a model and a dump, or two ways to run a model.
+//! `opscope compare`: two dumps, a model and a dump, or two models.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
-use opscope::compare::{CompareError, Reference, Way, compare_run};
+use clap::Args;
+use opscope::compare::{CompareError, Reference, RunSpec, compare_run};
 use opscope::dump::{
-    CompareOptions, Comparison, Mapping, MatchBy, Order, Place, StoredDump, Tolerances, Verdict, differing_initializers,
+    CompareOptions, Comparison, Mapping, MatchBy, Order, StoredDump, StoredOrigin, Tolerances, Verdict,
+    differing_initializers,
 };
-use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
 use crate::exit::{Exit, Failure};
+use crate::options::{one_of, shape_set};
 use crate::terminal::{Messages, print, print_json};
 
 /// The arguments of `opscope compare`.
@@ -24,12 +26,13 @@ pub struct CompareArguments {
     tensors: PathBuf,
     /// What it is compared with, likewise
     reference: PathBuf,
-    /// How the first model is run
-    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
-    fidelity: FidelityName,
-    /// How the second model is run
-    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
-    reference_fidelity: FidelityName,
+    /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
+    /// what the kernels give is compared
+    #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    fidelity: Fidelity,
+    /// How the second model is run, likewise
+    #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    reference_fidelity: Fidelity,
     /// Threads within an operator for the first model
     #[arg(long, default_value = "1")]
     engine_threads: NonZeroUsize,
@@ -55,14 +58,15 @@ pub struct CompareArguments {
     #[arg(long)]
     mapping: Option<PathBuf>,
     /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
-    #[arg(long = "match", value_name = "name|position", default_value = "name")]
+    #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "name|position")]
+    #[arg(default_value = "name")]
     match_by: MatchBy,
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
     #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
     tolerances: Vec<String>,
-    /// The order of the table
-    #[arg(long, value_enum, default_value_t = OrderName::Graph)]
-    order: OrderName,
+    /// The order of the table: as the graph executes, or the largest error first
+    #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
+    order: Order,
     /// Rows of the table
     #[arg(long, default_value_t = 30)]
     rows: usize,
@@ -77,25 +81,7 @@ pub struct CompareArguments {
     quiet: bool,
 }
 
-/// How a model is run, as it is written on the command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FidelityName {
-    /// Every operator as it stands in the file
-    Exact,
-    /// Fused and fast; what the kernels give can be compared
-    Optimised,
-}
-
-/// The order of rows, as it is written on the command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OrderName {
-    /// As the graph executes
-    Graph,
-    /// The worst first
-    Error,
-}
-
-/// Compares.
+/// Runs the command.
 pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let comparison = compare(arguments, messages)?;
@@ -111,11 +97,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
         print_json(comparison.json())?;
         warn_of_problems();
     } else {
-        let order = match arguments.order {
-            OrderName::Graph => Order::Graph,
-            OrderName::Error => Order::Error,
-        };
-        print(comparison.text(order, arguments.rows).trim_end())?;
+        print(comparison.text(arguments.order, arguments.rows).trim_end())?;
     }
     Ok(match comparison.verdict() {
         Verdict::Same => Exit::Done,
@@ -143,15 +125,15 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
         )),
         (true, reference_is_model) => {
             let budget = arguments.load_budget.unwrap_or_default();
-            let way = way(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
+            let run = run_spec(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
             let reference = if reference_is_model {
                 let (fidelity, threads) = (arguments.reference_fidelity, arguments.reference_threads);
-                Reference::Run(self::way(&arguments.reference, fidelity, threads, budget))
+                Reference::Run(run_spec(&arguments.reference, fidelity, threads, budget))
             } else {
                 Reference::Dump(Arc::new(open(&arguments.reference)?))
             };
             let inputs = inputs(arguments)?;
-            compare_run(&way, &reference, &inputs, options).map_err(|error| match error {
+            compare_run(&run, &reference, &inputs, options).map_err(|error| match error {
                 CompareError::Session(_) => Failure::wrong_use(error),
                 other => Failure::failed(other),
             })
@@ -159,7 +141,7 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
     }
 }
 
-/// The initializers in which two models differ, which are told before anything runs.
+/// The initializers in which two models differ. A note names them before anything runs.
 fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<String>, Failure> {
     const NAMED: usize = 5;
     let (ours, theirs) = (&arguments.tensors, &arguments.reference);
@@ -182,7 +164,7 @@ fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<
 }
 
 fn nothing_in_common(comparison: &Comparison) -> Failure {
-    let side = |name: &str, places: &[Place]| match places.first() {
+    let side = |name: &str, places: &[StoredOrigin]| match places.first() {
         Some(first) => format!("{name} has {} tensors, the first is '{}'", places.len(), first.label()),
         None => format!("{name} has none"),
     };
@@ -198,19 +180,15 @@ fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-fn way(model: &Path, fidelity: FidelityName, threads: NonZeroUsize, budget: LoadBudget) -> Way {
-    let fidelity = match fidelity {
-        FidelityName::Exact => Fidelity::Exact,
-        FidelityName::Optimised => Fidelity::Optimised,
-    };
-    Way { model: model.to_owned(), fidelity, threads, budget }
+fn run_spec(model: &Path, fidelity: Fidelity, threads: NonZeroUsize, budget: LoadBudget) -> RunSpec {
+    RunSpec { model: model.to_owned(), fidelity, threads, budget }
 }
 
-/// The inputs of both runs. Files may also hold what the second model takes: each is given them in its own types.
+/// The inputs of both runs. Files may also have the types of the second model: each model gets the inputs in its own types.
 fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
     let shapes = match &arguments.dym_shape {
-        None => ShapeWish::Smallest,
-        Some(text) => ShapeWish::Fixed(crate::options::shape_set(text).map_err(Failure::wrong_use)?.named()),
+        None => ShapeSpec::Smallest,
+        Some(text) => ShapeSpec::Fixed(shape_set("--dym-shape", text).map_err(Failure::wrong_use)?),
     };
     let find = |graph: &Graph| -> Result<Vec<Tensor>, InputError> {
         let inputs = if arguments.input.is_empty() {

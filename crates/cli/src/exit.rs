@@ -8,42 +8,42 @@ use opscope::onnx::shown_text;
 pub enum Exit {
     /// Everything was done.
     Done = 0,
-    /// It failed.
+    /// The command failed.
     Failed = 1,
     /// The command line, a configuration file or an input file is wrong.
     WrongUse = 2,
-    /// It was done, but data is missing.
+    /// The command was done, but data is missing.
     Incomplete = 3,
-    /// What was compared is different.
+    /// The command compared two things, and they differ.
     Different = 4,
 }
 
 /// Why a command ended without a result.
 #[derive(Debug)]
 pub struct Failure {
-    /// How it ends.
+    /// The exit code.
     pub exit: Exit,
-    /// What was wrong, where, and what would be right: one line, but for a list of problems.
+    /// What was wrong, where, and what would be right: one line, and one for each of several problems.
     lines: Vec<String>,
 }
 
 impl Failure {
-    /// The command failed.
+    /// A failure of the command.
     pub fn failed(message: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, message)
     }
 
-    /// Something is there, but not what was asked for.
+    /// Data is there, but not what was asked for.
     pub fn incomplete(message: impl fmt::Display) -> Self {
         Self::new(Exit::Incomplete, message)
     }
 
-    /// The command was used wrongly.
+    /// A wrong command line, configuration file or input file.
     pub fn wrong_use(message: impl fmt::Display) -> Self {
         Self::new(Exit::WrongUse, message)
     }
 
-    /// The same, with a line for each problem.
+    /// Adds a line for each problem.
     pub fn with_problems<P: fmt::Display>(mut self, problems: impl IntoIterator<Item = P>) -> Self {
         self.lines.extend(problems.into_iter().map(|problem| format!("  {}", one_line(problem))));
         self
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// A message may repeat what a file says.
+/// Escapes line breaks and control characters, which a message may have from a file.
 fn one_line(message: impl fmt::Display) -> String {
     shown_text(&message.to_string()).into_owned()
 }

@@ -1,25 +1,26 @@
-//! `opscope export`: timelines and tables from a recording.
+//! `opscope export`: timelines and tables of a recording.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use opscope::benchmark::Stage;
-use opscope::onnx::shown_text;
 use opscope::profile::{Exported, Format, ProfileError, Recording};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::{Messages, Progress, print, print_json};
+use crate::options::one_of;
+use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 
 /// The arguments of `opscope export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
     /// The directory that a profiled run left
     recording: PathBuf,
-    /// One format; all of them if not given
-    #[arg(long, value_enum)]
-    format: Option<FormatName>,
+    /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; or the tables
+    /// op_summary.csv, op_statistic.csv, api_statistic.csv. All of them if not given
+    #[arg(long, value_parser = one_of(Format::ALL, |format| format.name()))]
+    format: Option<Format>,
     /// Where to; into the recording's own directory if not given
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -31,18 +32,7 @@ pub struct ExportArguments {
     quiet: bool,
 }
 
-/// The formats, as they are written on the command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// timeline.pftrace, for ui.perfetto.dev
-    Perfetto,
-    /// timeline.json, for chrome://tracing and others
-    Chrome,
-    /// op_summary.csv, op_statistic.csv, api_statistic.csv
-    Csv,
-}
-
-/// Exports.
+/// Runs the command.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let mut recording = Recording::open(arguments.recording.clone()).map_err(Failure::wrong_use)?;
@@ -52,14 +42,9 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         let progress = Arc::clone(&progress);
         move |read, total| progress.advanced(read, total)
     });
-    let formats: Vec<Format> = match arguments.format {
-        None => Format::ALL.to_vec(),
-        Some(FormatName::Perfetto) => vec![Format::Perfetto],
-        Some(FormatName::Chrome) => vec![Format::Chrome],
-        Some(FormatName::Csv) => vec![Format::Csv],
-    };
+    let formats = arguments.format.map_or(Format::ALL.to_vec(), |format| vec![format]);
     let into = arguments.output.as_deref().unwrap_or(&arguments.recording);
-    std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be made: {error}")))?;
+    std::fs::create_dir_all(into).map_err(|error| Failure::failed(format!("{into:?} cannot be created: {error}")))?;
     let exported: Result<Vec<Exported>, ProfileError> =
         formats.into_iter().map(|format| recording.export(format, into)).collect();
     progress.finish();
@@ -68,7 +53,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     if arguments.json {
         print_json(json!(written))?;
     } else {
-        written.iter().try_for_each(|path| print(shown_text(&path.to_string_lossy())))?;
+        written.iter().try_for_each(|path| print(shown_path(path)))?;
     }
     for path in exported.iter().flat_map(|exported| &exported.existed) {
         messages.note(format!("{} exists already and stays as it is", path.display()));

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope::dump::Inspection;
-use opscope::onnx::{Attribute, Dim, Graph, Value, shown_text};
+use opscope::onnx::{Dim, Graph, Value, ValueId, shown_text};
 use opscope::profile::Recording;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::terminal::{print, print_json};
+use crate::terminal::{print, print_json, shown_path};
 
 /// The arguments of `opscope inspect`.
 #[derive(Debug, Args)]
@@ -28,13 +28,13 @@ pub struct InspectArguments {
     check: bool,
 }
 
-/// Inspects.
+/// Runs the command.
 pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
     let path = &arguments.path;
     let is_model = path.extension().is_some_and(|extension| extension == "onnx" || extension == "om");
     let is_recording = path.join("records.bin").is_file();
     if arguments.check && (is_model || is_recording) {
-        return Err(Failure::wrong_use(format!("--check is for dumps, and {} is none", path.display())));
+        return Err(Failure::wrong_use(format!("--check is for dumps, and {} is not a dump", path.display())));
     }
     if is_model {
         let graph = Graph::load(path).map_err(Failure::wrong_use)?;
@@ -64,10 +64,9 @@ fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure>
         let state = if recording.is_complete() { "complete" } else { "NOT complete" };
         let mut text = String::new();
         let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
-        let said =
-            [&model.path, &model.xxh3, &engine.name, &engine.version, &engine.fidelity].map(|said| shown_text(said));
-        let [model, xxh3, engine, version, fidelity] = said;
-        let _ = writeln!(text, "model {model} ({xxh3}), {engine} {version}, {fidelity}");
+        let said = [&model.path, &model.xxh3, &engine.name, &engine.version].map(|said| shown_text(said));
+        let [model, xxh3, name, version] = said;
+        let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
         for problem in recording.problems() {
             let _ = writeln!(text, "problem: {}", shown_text(problem));
         }
@@ -80,10 +79,6 @@ fn shape(value: &Value) -> String {
     let dims = value.shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "));
     let dtype = value.dtype.map_or("?".to_owned(), |dtype| dtype.to_string());
     format!("{dtype} [{}]", shown_text(&dims.unwrap_or_else(|| "...".to_owned())))
-}
-
-fn shown_path(path: &Path) -> String {
-    shown_text(&path.to_string_lossy()).into_owned()
 }
 
 fn model_text(graph: &Graph) -> String {
@@ -107,7 +102,7 @@ fn model_text(graph: &Graph) -> String {
     }
     let _ = writeln!(text, "{} operators:", graph.operators.len());
     for operator in &graph.operators {
-        let names = |values: &[Option<opscope::onnx::ValueId>]| {
+        let names = |values: &[Option<ValueId>]| {
             values
                 .iter()
                 .map(|value| value.map_or("-".into(), |value| shown_text(&graph.value(value).name)))
@@ -118,40 +113,23 @@ fn model_text(graph: &Graph) -> String {
         let (op_type, name) = (shown_text(&operator.op_type), shown_text(&operator.name));
         let _ = writeln!(text, "{:>5} {op_type} {name}: {inputs} -> {outputs}", operator.id.index());
         for (name, attribute) in &operator.attributes {
-            let _ = writeln!(text, "        {} = {}", shown_text(name), shown_text(&shown(attribute)));
+            let _ = writeln!(text, "        {} = {}", shown_text(name), shown_text(&attribute.to_string()));
         }
     }
     text.trim_end().to_owned()
 }
 
-fn shown(attribute: &Attribute) -> String {
-    match attribute {
-        Attribute::Float(number) => number.to_string(),
-        Attribute::Int(number) => number.to_string(),
-        Attribute::String(text) => format!("{text:?}"),
-        Attribute::Floats(numbers) => format!("{numbers:?}"),
-        Attribute::Ints(numbers) => format!("{numbers:?}"),
-        Attribute::Strings(texts) => format!("{texts:?}"),
-        Attribute::Tensor(tensor) => {
-            format!("{} {:?}", tensor.dtype.map_or("?".to_owned(), |dtype| dtype.to_string()), tensor.shape)
-        }
-        Attribute::Graph { name, operators } => format!("graph '{name}' of {operators} operators"),
-        _ => "...".to_owned(),
-    }
-}
-
 fn model_json(graph: &Graph) -> serde_json::Value {
-    let value = |id: &opscope::onnx::ValueId| {
+    let value = |id: &ValueId| {
         let value = graph.value(*id);
         let dims = value.shape.as_ref().map(|shape| shape.iter().map(Dim::to_string).collect::<Vec<_>>());
         json!({ "name": value.name, "dtype": value.dtype.map(|dtype| dtype.name()), "shape": dims })
     };
-    let names = |ids: &[Option<opscope::onnx::ValueId>]| {
-        ids.iter().map(|id| id.map(|id| graph.value(id).name.clone())).collect::<Vec<_>>()
-    };
+    let names =
+        |ids: &[Option<ValueId>]| ids.iter().map(|id| id.map(|id| graph.value(id).name.clone())).collect::<Vec<_>>();
     let operators = graph.operators.iter().map(|operator| {
         let attributes: serde_json::Map<_, _> =
-            operator.attributes.iter().map(|(name, attribute)| (name.clone(), shown(attribute).into())).collect();
+            operator.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.to_string().into())).collect();
         json!({
             "index": operator.id.index(), "name": operator.name, "op_type": operator.op_type, "domain": operator.domain,
             "inputs": names(&operator.inputs), "outputs": names(&operator.outputs), "attributes": attributes,

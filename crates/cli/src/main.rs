@@ -1,4 +1,4 @@
-//! The `opscope` command: parse, resolve, call the façade, print.
+//! The `opscope` command: parse, resolve, call the library, print.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,6 @@ mod inspect;
 mod options;
 mod recover;
 mod terminal;
-mod wishes;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -42,10 +41,10 @@ enum Command {
     /// Show what a model, a dump or a recording contains
     #[command(after_help = EXIT_CODES)]
     Inspect(inspect::InspectArguments),
-    /// Stop a model at its operators, look at its tensors, change them, and go on
+    /// Stop a model at its operators, look at its tensors, change them, and continue
     #[command(after_help = EXIT_CODES)]
     Debug(Box<debug::DebugArguments>),
-    /// Get back the records of a file-backed buffer whose process was killed, and say what was lost
+    /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
 }
@@ -75,11 +74,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows the help, the version, or what is wrong with the command line.
+/// Prints the help, the version, or what is wrong with the command line.
 fn explain(answer: &clap::Error) -> ExitCode {
     match answer.print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            // A closed stderr is no reason to end in another way.
+            // If stderr is closed, too, only the exit code is left.
             let _ = writeln!(io::stderr(), "error: the help cannot be printed: {error}");
             Exit::Failed.into()
         }

@@ -23,7 +23,7 @@ pub struct RecoverArguments {
     json: bool,
 }
 
-/// Recovers.
+/// Runs the command.
 pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
     let recovered = trace::recover(&arguments.file).map_err(|error| refusal(&arguments.file, &error))?;
     let report = &recovered.recovery;
@@ -60,7 +60,7 @@ pub fn run(arguments: &RecoverArguments) -> Result<Exit, Failure> {
         }
         let lost = match lost {
             0 if report.damage.is_empty() => "nothing".to_owned(),
-            0 => "what was in the damaged chunks; how much cannot be told".to_owned(),
+            0 => "what was in the damaged chunks; how much is unknown".to_owned(),
             bytes => format!("{bytes} bytes"),
         };
         let _ = write!(text, "lost       {lost}");

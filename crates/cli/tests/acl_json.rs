@@ -1,4 +1,4 @@
-//! `opscope benchmark --acl-json-path`: what the file asks for, where it goes, and what outranks what.
+//! `opscope benchmark --acl-json-path`: what the file captures, where it is written, and which options it outranks.
 
 mod process;
 
@@ -90,7 +90,7 @@ fn the_profiler_switch_records_when_it_is_on_and_else_nothing_which_is_said() {
     }
 }
 
-/// A recording with these keys beside switch and output: the switches of its manifest, and what its timeline is made of.
+/// A recording with these keys beside switch and output: the switches of its manifest, and the categories of its timeline.
 fn profiled(keys: Value) -> (Value, BTreeSet<String>) {
     let mut section = json!({"switch": "on", "output": "./result/profiler"});
     section.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
@@ -126,7 +126,7 @@ fn each_switch_of_the_profiler_section_decides_about_its_own_records_and_no_othe
         (json!({"runtime_api": "off"}), "runtime-api", false, &["copy", "engine_call"]),
         (json!({"runtime_api": "on"}), "runtime-api", true, &["copy", "engine_call"]),
         (json!({"sys_hardware_mem_freq": 50}), "sys-hardware-mem", true, &["memory used", "memory for files"]),
-        // How busy processors are shows only after some of the system's ticks: profiler.rs waits for them.
+        // The load of processors is known only after some of the system's ticks: profiler.rs waits for them.
         (json!({"sys_cpu_freq": 20}), "sys-cpu-profiling", true, &[]),
         (json!({"host_sys_usage": "cpu"}), "sys-profiling", true, &[]),
         (json!({"host_sys_usage": "mem", "host_sys_usage_freq": 20}), "sys-pid-profiling", true, &[]),
@@ -143,7 +143,7 @@ fn each_switch_of_the_profiler_section_decides_about_its_own_records_and_no_othe
     }
 }
 
-/// The keys of a section, as the refusal of one that does not exist lists them.
+/// The keys of a section, as listed in the refusal of an unknown key.
 fn keys_of(file: &Value) -> BTreeSet<String> {
     let (_, ended) = with_file(&file.to_string(), &[]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -152,7 +152,7 @@ fn keys_of(file: &Value) -> BTreeSet<String> {
     list.replace(" and ", ", ").split(", ").map(str::to_owned).collect()
 }
 
-/// Every key of the object, but these, is named as without effect, and these are not.
+/// Checks that every key of the object, except these, is reported to have no effect.
 fn all_but_these_have_no_effect(ended: &process::Ended, pointer: &str, object: &Value, applied: &[&str]) {
     for key in object.as_object().unwrap().keys() {
         let said = ended.stderr.contains(&format!("note: {pointer}/{key}: no effect"));
@@ -192,7 +192,7 @@ fn every_profiler_key_of_the_manual_is_applied_or_named_as_without_effect() {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_told_all_at_once_with_pointers_and_corrections() {
+fn all_problems_of_the_file_are_reported_at_once_with_pointers_and_corrections() {
     let file = r#"{"profiler": {"switchx": "on", "output": "p", "aicpu": "maybe", "sys_cpu_freq": "20"}}"#;
     let (place, ended) = with_file(file, &[]);
     ended.refused(2, &["/profiler/switchx", "did you mean \"switch\"", "/profiler/aicpu", "/profiler/sys_cpu_freq"]);

@@ -1,4 +1,4 @@
-//! What cannot be used gets one error and leaves nothing behind.
+//! Bad input gets one error and leaves no files.
 
 mod process;
 
@@ -62,7 +62,7 @@ fn a_graph_that_contradicts_itself() {
         ("self_cycle", "takes its own output"),
         ("dangling_input", "'nobody', which nothing computes"),
         ("dangling_output", "nothing computes the output 'y'"),
-        ("duplicate_value", "the value 'a' is made twice"),
+        ("duplicate_value", "the value 'a' has two producers"),
         ("nested", "nested.onnx"),
         ("strange_dtype", "unknown element type 99"),
     ] {
@@ -101,7 +101,7 @@ fn external_data_outside_of_the_models_directory_is_never_read() {
 }
 
 #[test]
-fn the_wrong_number_of_inputs_is_told_with_the_names_of_all() {
+fn the_wrong_number_of_inputs_is_refused_with_the_names_of_all() {
     let (int8, a) = (fixture("int8.onnx"), fixture("int8.input.a.npy"));
     refused(&[&int8, "--input", &a], 2, &["2 inputs (a, b)", "1 files were given"]);
     let three = [a.as_str(); 3].join(",");
@@ -140,7 +140,7 @@ fn an_input_file_that_is_no_file_or_larger_than_the_memory_is_refused_before_it_
         let arguments = [&digits, "--dym-batch", "8", "--input", input];
         refused_in(&place, &arguments, 2, &[input, "a pipe or a device"]);
     }
-    // 200 GB that take no room on the disk.
+    // A sparse file of 200 GB.
     let dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (838860800, 1, 8, 8), }\n";
     let header = [b"\x93NUMPY\x01\x00", &(dict.len() as u16).to_le_bytes()[..], dict.as_bytes()].concat();
     let file = place.write("large.npy", &header);
@@ -167,7 +167,7 @@ fn a_shape_that_the_model_does_not_have() {
 fn files_that_do_not_fill_the_batch_are_refused_with_the_sizes_and_never_padded() {
     let (digits, image) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
     let five = [image.as_str(); 5].join(",");
-    let says = ["batch of 16", "2 files of 8", "5 files are no multiple of 2"];
+    let says = ["batch of 16", "2 files of 8", "5 files are not a multiple of 2"];
     refused(&[&digits, "--dym-batch", "16", "--input", &five], 2, &says);
     refused(&[&digits, "--dym-batch", "12", "--input", &image], 2, &["[8, 1, 8, 8]", "[12, 1, 8, 8]"]);
 }
@@ -177,7 +177,7 @@ fn an_output_that_cannot_be_written() {
     let place = Workplace::new();
     place.write("file", "mine");
     let digits = model("digits_cnn.onnx");
-    // Neither can be made by anyone, not even by root.
+    // Not even root can create either of them.
     for output in ["file", "file/below", "/proc/opscope"] {
         for instrument in [None, Some("--profiler"), Some("--dump")] {
             let ended = place.benchmark(&[&[digits.as_str(), "--output", output], instrument.as_slice()].concat());

@@ -1,4 +1,4 @@
-//! `opscope compare`: dumps, and ways to run a model.
+//! `opscope compare`: dumps, and runs of models.
 
 mod process;
 
@@ -32,7 +32,7 @@ impl Dumps {
         compare(&self.place, arguments)
     }
 
-    /// A copy of the dump of the example in which the last element that a Relu gave is another.
+    /// A copy of the dump of the example, with another last element in an output of a Relu.
     fn damaged(&self) -> &'static str {
         self.changed("damaged", |content| {
             let last = content.len() - 4;
@@ -40,7 +40,7 @@ impl Dumps {
         })
     }
 
-    /// A copy of the dump of the example in which this was done to the file of what a Relu gave.
+    /// A copy of the dump of the example, with a change to the file of an output of a Relu.
     fn changed(&self, name: &'static str, change: impl Fn(&mut Vec<u8>)) -> &'static str {
         for file in self.place.tree("dump/example").iter().filter(|file| file.contains('.')) {
             let mut content = fs::read(self.place.path("dump/example").join(file)).unwrap();
@@ -226,7 +226,7 @@ fn elements_that_are_no_numbers_have_columns_of_their_own_and_nothing_looks_the_
             ended.stdout.contains("1 elements NaN or infinite on one side only, the rest is the same"),
             "{ended:?}"
         );
-        // What is NaN or infinite on both sides is the same, and is shown.
+        // NaN and infinity on both sides are equal, and are shown.
         let same = dumps.compare(&[changed, changed]);
         assert_eq!(same.code, Some(0), "{same:?}");
         let row = same.stdout.lines().find(|line| line.contains("/relu2")).unwrap();
@@ -298,7 +298,8 @@ fn values_that_were_renamed_are_matched_by_their_places_in_the_graph() {
         let ended = compare(&place, &["renamed.onnx", &dump, "--match", "position", "--json"]);
         assert_eq!(rows(&ended.json()).len(), TENSORS, "{format}: {ended:?}");
     }
-    compare(&place, &[&model, "renamed.onnx", "--match", "place"]).refused(2, &["--match", "name or position"]);
+    compare(&place, &[&model, "renamed.onnx", "--match", "place"])
+        .refused(2, &["--match", "[possible values: name, position]"]);
 }
 
 #[test]
@@ -511,7 +512,7 @@ fn a_dump_that_points_outside_of_itself_is_not_followed() {
 #[test]
 fn names_that_would_move_the_cursor_or_forge_a_line_are_escapes_in_the_verdict() {
     let place = Workplace::new();
-    // The input gets a name of the same length that would turn the text around it or begin a line of its own.
+    // The input gets a name of the same length that would reverse the text around it or begin a new line.
     let (sum, product) = (chain(3, "Add", FLOAT32), chain(3, "Mul", FLOAT32));
     for (name, model) in [("sum.onnx", sum), ("product.onnx", product)] {
         place.write(name, renamed(&model, &[("v0", "\n\r"), ("v2", "\u{1b}\u{7}")]));
@@ -521,7 +522,7 @@ fn names_that_would_move_the_cursor_or_forge_a_line_are_escapes_in_the_verdict()
     assert!(ended.stdout.contains("its input 0 '\\u{a}\\u{d}'") && ended.stdout.contains("\\u{1b}\\u{7}"), "{ended:?}");
     let wild: Vec<char> = ended.stdout.chars().filter(|c| c.is_control() && *c != '\n').collect();
     assert!(wild.is_empty(), "{ended:?}");
-    // A manifest and an index can hold anything, too.
+    // A manifest and an index can have any text, too.
     let dumps = Dumps::new();
     let copy = dumps.changed("copy", |_| ());
     let manifest = dumps.place.text("copy/manifest.json").replace("\"complete\": true", "\"complete\": false");
@@ -558,7 +559,7 @@ fn values_that_several_operators_take_are_compared_wherever_a_dump_has_them() {
             );
         }
     }
-    // An input of the model that differs is found where the dump has it.
+    // An input of the model that differs is found if the dump has it.
     let other = ["dump/digits_cnn.onnx-all", "--dym-shape", "image:8,1,8,8", "--json"];
     let ended = compare(&place, &[&[&*model("digits_cnn.onnx")], &other[..]].concat());
     assert_eq!((ended.code, &ended.json()["first_divergence"]["blame"]), (Some(4), &"inputs".into()));

@@ -9,7 +9,7 @@ use process::{Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Dumps the CNN with these options and gives the lines of the index.
+/// Dumps the CNN with these options and returns the lines of the index.
 fn dumped(place: &Workplace, name: &str, options: &[&str]) -> Vec<Value> {
     let model = model("digits_cnn.onnx");
     place.benchmark_well(&[&[&*model, "--dump", "--output", "out", "--output-dirname", name], options].concat());
@@ -68,6 +68,24 @@ fn statistics_leave_a_table_and_no_tensors() {
     assert_eq!(lines.len(), 16);
     assert_eq!(place.text("out/dump/run/statistics.csv").lines().count(), 17);
     assert!(place.tree("out/dump/run").iter().all(|path| !path.ends_with(".npy")));
+}
+
+#[test]
+fn histograms_count_every_element_of_every_dumped_tensor() {
+    let place = Workplace::new();
+    for format in ["npy", "statistics"] {
+        let options = ["--dump-histograms", "--dump-format", format, "--pure-data-type", "random"];
+        let index = dumped(&place, format, &options);
+        let lines = place.json_lines(&format!("out/dump/{format}/histograms.jsonl"));
+        assert_eq!(operators(&lines), operators(&index));
+        for (line, tensor) in lines.iter().zip(&index) {
+            let counted: u64 = line["bins"].as_array().unwrap().iter().map(|bin| bin[2].as_u64().unwrap()).sum();
+            let shape = tensor["shape"].as_array().unwrap().iter().map(|dim| dim.as_u64().unwrap());
+            assert_eq!(counted + line["non_finite"].as_u64().unwrap(), shape.product::<u64>(), "{line}");
+        }
+    }
+    dumped(&place, "without", &[]);
+    assert!(!place.path("out/dump/without/histograms.jsonl").exists());
 }
 
 #[test]

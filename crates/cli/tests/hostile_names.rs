@@ -1,4 +1,4 @@
-//! Names that would move a terminal's cursor, forge a line or turn the text: no command prints them as they are.
+//! Names that would move a terminal's cursor, forge a line or reverse the text: every command prints them escaped.
 
 mod process;
 
@@ -7,11 +7,11 @@ use std::fs;
 use process::onnx::{self, Node, node};
 use process::{Ended, Workplace, end, model};
 
-/// What a terminal obeys, what breaks a line, and what is not seen, all in one name.
+/// A name with control characters, line breaks and invisible characters.
 const HOSTILE: &str =
     "x\u{1b}[31m\u{1b}]0;y\u{7}\nFORGED \r\u{9b}1m\u{85}\u{2028}\t\u{7f}\u{202e}\u{2066}\u{200b}\u{feff}z";
 
-/// Nothing that is printed is anything but text and line ends, and no line is forged.
+/// Checks that only text and line ends are printed, and that no line is forged.
 fn printed_safely(what: &str, ended: &Ended) {
     for (stream, text) in [("stdout", &ended.stdout), ("stderr", &ended.stderr)] {
         let unseen = |c: &char| {
@@ -29,7 +29,7 @@ fn hostile(suffix: &str) -> String {
     format!("{HOSTILE}{suffix}")
 }
 
-/// A model that runs, in which everything that has a name has a hostile one.
+/// A model that runs and has only hostile names.
 fn write_model(place: &Workplace) -> String {
     let (a, b, c, d, batch) = (hostile("a"), hostile("b"), hostile("c"), hostile("d"), hostile("n"));
     let (one, two) = (hostile("one"), hostile("two"));
@@ -41,7 +41,7 @@ fn write_model(place: &Workplace) -> String {
     name
 }
 
-/// Runs a command, and looks at what it printed, as text and as JSON.
+/// Runs a command, and checks what it prints, as text and as JSON.
 fn run(place: &Workplace, arguments: &[&str]) -> Ended {
     let ended = end(&mut place.command(arguments));
     printed_safely(&format!("{arguments:?}"), &ended);

@@ -1,4 +1,4 @@
-//! `opscope inspect`: what a model, a dump, a recording or a file of one holds.
+//! `opscope inspect`: the content of a model, a dump, a recording or a file of one.
 
 mod process;
 
@@ -10,7 +10,7 @@ fn inspect(place: &Workplace, arguments: &[&str]) -> Ended {
     end(&mut place.command(&[&["inspect"], arguments].concat()))
 }
 
-/// Inspects well, as text; it has all of these.
+/// Inspects without an error; the text has all of these.
 fn shows(place: &Workplace, path: &str, texts: &[&str]) {
     let ended = inspect(place, &[path]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
@@ -19,7 +19,7 @@ fn shows(place: &Workplace, path: &str, texts: &[&str]) {
     }
 }
 
-/// A place where the model ran, with the data of one of the instruments below `out`.
+/// A directory where the model ran, with the data of one instrument below `out`.
 fn after(instrument: &str) -> Workplace {
     let place = Workplace::new();
     let image = model("digits_cnn.input.image.npy");
@@ -28,7 +28,7 @@ fn after(instrument: &str) -> Workplace {
 }
 
 #[test]
-fn a_model_is_told_with_its_operators_and_their_attributes() {
+fn a_model_is_shown_with_its_operators_and_their_attributes() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let operator = "0 Conv /conv1/Conv: image, conv1.weight, conv1.bias -> /conv1/Conv_output_0";
@@ -41,7 +41,7 @@ fn a_model_is_told_with_its_operators_and_their_attributes() {
 }
 
 #[test]
-fn a_dump_is_told_with_the_statistics_of_its_tensors() {
+fn a_dump_is_shown_with_the_statistics_of_its_tensors() {
     let place = after("--dump");
     let row = "/relu1/Relu_output_0";
     shows(&place, "out/dump/run", &["16 tensors, 212.6 KiB, complete", "exact fidelity", row, "8x8x8x8"]);
@@ -73,7 +73,7 @@ fn a_dump_that_is_not_whole_ends_with_another_code() {
     assert!(ended.stdout.contains("NOT complete"), "{ended:?}");
 }
 
-/// The dump is not whole, and this is why; its manifest says otherwise.
+/// Checks that the dump is reported as incomplete, for this reason, although its manifest says that it is complete.
 fn is_not_whole(place: &Workplace, path: &str, says: &[&str]) {
     assert_eq!(place.json(&format!("{path}/manifest.json"))["complete"], true);
     for arguments in [&[path][..], &[path, "--check"]] {
@@ -134,7 +134,7 @@ fn a_check_is_for_dumps_only() {
 }
 
 #[test]
-fn a_dump_with_a_path_that_leads_outside_is_told_with_the_problem_and_without_the_file() {
+fn a_dump_with_a_path_that_leads_outside_is_shown_with_the_problem_and_without_the_file() {
     let place = after("--dump");
     let index = place.text("out/dump/run/index.jsonl");
     let mut lines = place.json_lines("out/dump/run/index.jsonl");
@@ -151,7 +151,7 @@ fn a_dump_with_a_path_that_leads_outside_is_told_with_the_problem_and_without_th
 }
 
 #[test]
-fn a_single_array_is_told_with_its_first_elements_and_a_histogram() {
+fn a_single_array_is_shown_with_its_first_elements_and_a_histogram() {
     let place = Workplace::new();
     let output = model("digits_cnn.output.probabilities.npy");
     shows(&place, &output, &["float32", "8x10", "first elements: ", "0.5000 to 1.000", "####"]);
@@ -161,7 +161,7 @@ fn a_single_array_is_told_with_its_first_elements_and_a_histogram() {
 }
 
 #[test]
-fn a_recording_is_told_with_where_its_time_went() {
+fn a_recording_is_shown_with_where_its_time_went() {
     let place = after("--profiler");
     shows(&place, "out/profiler/run", &["a recording, complete", "Time of a run", "between operators", "Conv"]);
     let json = inspect(&place, &["out/profiler/run", "--json"]).json();

@@ -1,4 +1,4 @@
-//! Runs that end before their time: signals, a killed process, a file that may not grow.
+//! Runs that end early: signals, a killed process, a file that may not grow.
 
 mod process;
 
@@ -12,7 +12,7 @@ use process::{Ended, Workplace, end, model};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A run that would take days, told by the growth of its recording to have measured something.
+/// A run that would take days. It has measured something when its recording grows.
 fn endless(place: &Workplace, arguments: &[&str]) -> Child {
     let model = model("digits_cnn.onnx");
     let fixed = ["benchmark", &model, "--loop", "10000000000", "--output", "out", "--output-dirname", "run"];
@@ -39,7 +39,7 @@ fn wait(mut child: Child) -> Ended {
     Ended { code: child.wait().unwrap().code(), stdout, stderr }
 }
 
-/// What was measured was reported, and the recording was closed, is readable and says what is missing.
+/// Checks that what was measured is reported, and that the recording is closed, can be read, and says what is missing.
 fn ends_well_after(kind: Signal) {
     let place = Workplace::new();
     let child = endless(&place, &["--json"]);
@@ -129,7 +129,7 @@ fn a_run_that_is_killed_while_it_exports_leaves_a_recording_that_is_complete_but
     assert!(table.lines().count() > 1, "{table}");
 }
 
-/// A command whose files may not grow over so many KiB: other files still have room, as they have not on a full disk.
+/// A command whose files may not become larger than this, in KiB. Other files still have room, unlike on a full disk.
 fn limited(place: &Workplace, kibibytes: u32, arguments: &[&str]) -> Ended {
     let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
     let mut command = Command::new("bash");
@@ -173,7 +173,7 @@ fn a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missin
             let _mounted = SmallDisk::mount(&disk, kibibytes);
             let ended = place.benchmark(&arguments.concat());
             if ended.code == Some(1) {
-                // There was not even room for an empty recording, so nothing ran.
+                // There was no room for an empty recording, so nothing ran.
                 ended.refused(1, &["No space left on device"]);
                 assert_eq!(place.tree("disk"), [""; 0], "{kibibytes} KiB");
                 refused += 1;

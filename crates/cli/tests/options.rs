@@ -1,4 +1,4 @@
-//! Options of `opscope benchmark` that say what a model is fed with, how often it runs, and what comes out.
+//! Options of `opscope benchmark` for inputs, repetition and outputs.
 
 mod process;
 
@@ -303,9 +303,9 @@ fn width(report: &Value) -> f64 {
 }
 
 #[test]
-fn until_stable_goes_on_until_the_interval_is_narrow() {
+fn until_stable_repeats_until_the_interval_is_narrow() {
     let place = Workplace::new();
-    // However busy the machine is, half of the runs come to be within the median's own length at some time.
+    // Even on a busy machine, the interval becomes narrower than the median at some time.
     let limits = ["--until-stable", "100%", "--duration", "3600"];
     let report = place.benchmark_well(&[&[model("digits_cnn.onnx").as_str(), "--json"], &limits[..]].concat()).json();
     assert!(width(&report) <= 100.0 && report["complete"] == true, "{report}");
@@ -315,7 +315,7 @@ fn until_stable_goes_on_until_the_interval_is_narrow() {
 #[test]
 fn until_stable_gives_up_when_its_time_is_over_and_says_so() {
     let place = Workplace::new();
-    // Less than a tick of the clock.
+    // Shorter than a tick of the clock.
     let limits = ["--until-stable", "0.0000001", "--duration", "0.2", "--loop", "7"];
     let ended = place.benchmark(&[&[model("digits_cnn.onnx").as_str(), "--json"], &limits[..]].concat());
     assert_eq!(ended.code, Some(3), "{ended:?}");
@@ -326,7 +326,7 @@ fn until_stable_gives_up_when_its_time_is_over_and_says_so() {
 }
 
 #[test]
-fn a_duration_alone_goes_on_for_so_long_at_least() {
+fn a_duration_alone_repeats_for_at_least_that_time() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let start = std::time::Instant::now();
@@ -339,7 +339,7 @@ fn a_duration_alone_goes_on_for_so_long_at_least() {
 }
 
 #[test]
-fn sizes_that_nobody_chose_are_named_on_one_line() {
+fn sizes_that_were_not_given_are_named_on_one_line() {
     let place = Workplace::new();
     let transformer = model("tiny_transformer.onnx");
     let note = |options: &[&str]| {
@@ -385,7 +385,7 @@ fn a_range_over_several_inputs_binds_equal_names_together() {
 fn a_set_of_shapes_that_fails_is_marked_and_the_others_are_measured() {
     let place = Workplace::new();
     let dims: &[&str] = &["rows", "columns"];
-    // The engine finds out when it plans: only matrices of these columns go together.
+    // The engine refuses it when it plans: the matrices of these shapes cannot be multiplied.
     let nodes = [node("multiply", "MatMul", &["a", "b"], &["c"])];
     let inputs: [onnx::Port<'_>; 2] = [("a", dims), ("b", &["inner", "4"])];
     place.write("product.onnx", onnx::file("product", "a test", &inputs, &nodes, &[("c", &["rows", "4"])]));

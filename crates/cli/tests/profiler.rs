@@ -1,4 +1,4 @@
-//! `opscope benchmark --profiler`: what is recorded, where it goes, and what is made of it.
+//! `opscope benchmark --profiler`: what is recorded, where it is written, and how it is exported.
 
 mod process;
 
@@ -21,7 +21,7 @@ fn profiled(arguments: &[&str]) -> (Workplace, process::Ended) {
     (place, ended)
 }
 
-/// How many events of each category a timeline has; counters go by their names.
+/// How many events of each category a timeline has; counters are listed by their names.
 fn categories(place: &Workplace) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for event in place.json("out/profiler/run/timeline.json").as_array().unwrap() {
@@ -40,8 +40,8 @@ fn with_only(switch: &str) -> Vec<String> {
     with_only_for(switch, 1)
 }
 
-/// The same of a run that goes on until how busy processors are can be told: the system counts in ticks, and a short run is
-/// over within one.
+/// The categories of a run that is long enough to measure the load of processors: the system counts in ticks, and a short run
+/// ends within one.
 fn with_only_until(switch: &str, kind: &str) -> Vec<String> {
     let longer = (0..6).map(|power| with_only_for(switch, 10_usize.pow(power)));
     longer.into_iter().find(|kinds| kinds.iter().any(|known| known.starts_with(kind))).unwrap_or_default()
@@ -143,7 +143,8 @@ fn a_matrix_kernels_time_counts_for_matmul_and_not_for_what_was_fused_into_it() 
 fn without_options_the_switches_are_those_of_the_original_command_line() {
     let (place, _) = profiled(&[]);
     let switches = json!({"model-execution": true, "runtime-api": true, "sys-cpu-profiling": false,
-        "sys-hardware-mem": true, "sys-pid-profiling": false, "sys-profiling": false, "task-time": true});
+        "sys-hardware-mem": true, "sys-pid-profiling": false, "sys-profiling": false,
+        "task-memory": false, "task-time": true});
     assert_eq!(place.json("out/profiler/run/manifest.json")["switches"], switches);
     let kinds: Vec<_> = categories(&place).into_keys().collect();
     assert_eq!(kinds, ["copy", "engine_call", "memory for files", "memory used", "operator", "run"]);
@@ -202,7 +203,7 @@ fn switches_of_units_that_are_not_here_are_taken_with_a_note_and_change_nothing(
         let wrong = format!("{name}=perhaps");
         let model = model("digits_cnn.onnx");
         let ended = place.benchmark(&[&model, "--profiler", "-o", "out", "--profiler-option", &wrong]);
-        ended.refused(2, &["'perhaps' is neither on nor off"]);
+        ended.refused(2, &["is on or off, not 'perhaps'"]);
         assert_eq!(place.tree(""), [""; 0]);
     }
     assert_eq!(profiled(&[]).1.stderr, "", "they are on without a word, as in the original command line");
@@ -212,7 +213,7 @@ fn switches(place: &Workplace) -> Value {
     place.json("out/profiler/run/manifest.json")["switches"].clone()
 }
 
-/// The switches of a recording that was made with these options, and what it has of which kind.
+/// The switches of a recording that was made with these options, and its number of records of each kind.
 fn recorded(options: &[&str]) -> (Value, Vec<String>) {
     let (place, _) = profiled(options);
     (switches(&place), categories(&place).into_keys().collect())
@@ -229,9 +230,10 @@ fn the_full_set_of_switches_with_their_values_is_one_command_line() {
         ("dvpp-profiling", true),
         ("runtime-api", true),
         ("task-time", true),
+        ("task-memory", false),
         ("aicpu", true),
     ];
-    // As in the original, and each the other way round.
+    // As in the original, and each inverted.
     let sets: [fn(bool) -> bool; 2] = [|on| on, |on| !on];
     for set in sets {
         let text = |on| if set(on) { "on" } else { "off" };
@@ -247,12 +249,16 @@ fn the_full_set_of_switches_with_their_values_is_one_command_line() {
 }
 
 #[test]
-fn a_switch_that_does_not_exist_is_refused_with_those_that_do() {
+fn a_switch_that_is_wrong_is_refused_with_what_would_be_right() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
-    for option in ["task-tim=on", "task-time=maybe", "task-time"] {
+    for (option, right) in [
+        ("task-tim=on", "there are model-execution, sys-hardware-mem, "),
+        ("task-time=maybe", "'task-time' is on or off, not 'maybe'"),
+        ("task-time", "write KEY=on or KEY=off"),
+    ] {
         let ended = place.benchmark(&[&model, "--profiler", "-o", "out", "--profiler-option", option]);
-        ended.refused(2, &["--profiler-option", "model-execution, task-time, runtime-api"]);
+        ended.refused(2, &["--profiler-option", right]);
     }
     assert_eq!(place.tree(""), [""; 0]);
 }
@@ -263,7 +269,7 @@ fn the_memory_for_records_and_what_happens_when_it_is_full_can_be_set() {
     let records = place.json("out/profiler/run/manifest.json")["records"].clone();
     assert_eq!(records["emitted"], records["delivered"], "lossless without a policy");
     assert!(records["frames"].as_u64().unwrap() > 5, "written whenever 4 KiB wait: {records}");
-    // Nothing is written before all of the memory is in use, which is soon.
+    // Nothing is written before all of the memory is in use.
     for (policy, code) in [("lossless", 0), ("discard", 3), ("overwrite", 3)] {
         let place = Workplace::new();
         let model = model("digits_cnn.onnx");
@@ -358,7 +364,7 @@ fn exporting_a_recording_that_somebody_else_made_writes_through_no_link_in_it() 
         }
     }
     std::os::unix::fs::symlink(place.path("not-yet"), recording.join("msprof_tx.csv")).unwrap();
-    // The links under the exports' own names exist, so nothing is written; without them everything is.
+    // Links with the names of the exports exist, so nothing is written; without them everything is.
     let ended = place.export(&["out/profiler/run"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended:?}");
     EXPORTS.iter().for_each(|name| fs::remove_file(recording.join(name)).unwrap());
@@ -370,7 +376,7 @@ fn exporting_a_recording_that_somebody_else_made_writes_through_no_link_in_it() 
 }
 
 #[test]
-fn export_writes_one_format_if_one_is_asked_for_and_tells_paths_as_json() {
+fn export_writes_one_format_if_one_is_asked_for_and_prints_paths_as_json() {
     let (place, _) = profiled(&[]);
     for (format, files) in [("perfetto", &EXPORTS[4..]), ("chrome", &EXPORTS[3..4]), ("csv", &EXPORTS[..3])] {
         let ended = place.export(&["out/profiler/run", "--format", format, "--output", format, "--json"]);
@@ -381,7 +387,7 @@ fn export_writes_one_format_if_one_is_asked_for_and_tells_paths_as_json() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_by_export() {
+fn export_refuses_what_is_not_a_recording() {
     let place = Workplace::new();
     place.write("empty/x", "");
     place.write("damaged/manifest.json", "{");

@@ -16,7 +16,7 @@ fn recover(place: &Workplace, arguments: &[&str]) -> Ended {
     end(&mut place.command(&[&["recover"], arguments].concat()))
 }
 
-/// Emits into a buffer with a file, says so, and waits until it is killed.
+/// Emits into a buffer with a file, prints a line, and waits until it is killed.
 #[test]
 #[ignore = "the other tests start it"]
 fn the_process_that_is_killed() {
@@ -37,7 +37,7 @@ fn the_process_that_is_killed() {
     }
 }
 
-/// Starts that process, kills it when it has emitted, and says which it was.
+/// Starts that process, kills it after it has emitted, and returns its number.
 fn killed(file: &Path) -> u32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_process_that_is_killed", "--ignored", "--nocapture", "--test-threads=1"])
@@ -89,7 +89,7 @@ fn a_cut_file_of_a_buffer_ends_well_only_if_every_record_is_there() {
         let ended = recover(&place, &["cut"]);
         match ended.code {
             Some(2) => ended.refused(2, &["cut"]),
-            // What is gone was never written to.
+            // What is missing was never written to.
             Some(0) => assert!(ended.stdout.contains("501 records"), "{length} bytes: {ended:?}"),
             code => {
                 assert_eq!(code, Some(3), "{length} bytes: {ended:?}");
@@ -100,11 +100,11 @@ fn a_cut_file_of_a_buffer_ends_well_only_if_every_record_is_there() {
 }
 
 #[test]
-fn a_file_that_is_no_buffer_is_refused_by_name() {
+fn a_file_that_is_not_a_buffer_is_refused_by_name() {
     let place = Workplace::new();
     place.write("text", "these are no records, and there is nothing that could be recovered of them");
-    recover(&place, &["text"]).refused(2, &["text: this is no buffer of opscope"]);
-    recover(&place, &["nowhere"]).refused(2, &["nowhere could not be read"]);
-    recover(&place, &["."]).refused(2, &["could not be read"]);
+    recover(&place, &["text"]).refused(2, &["text: this is not the file of a buffer"]);
+    recover(&place, &["nowhere"]).refused(2, &["cannot read nowhere"]);
+    recover(&place, &["."]).refused(2, &["cannot read ."]);
     recover(&place, &[]).refused(2, &["<FILE>"]);
 }

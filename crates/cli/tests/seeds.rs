@@ -1,4 +1,4 @@
-//! `scripts/check-seeds`: what it takes for a row of docs/seeds.md that is driven by a test, and what it refuses.
+//! `scripts/check-seeds`: which rows of docs/seeds.md it accepts, and which it refuses.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn tree(test: &str) -> TempDir {
     tree
 }
 
-/// What the script says of a tree: whether all is well, and its messages.
+/// Runs the script on a tree: whether it succeeds, and its messages.
 fn checked(tree: &TempDir) -> (bool, String) {
     let output = Command::new(tree.path().join("scripts/check-seeds")).output().unwrap();
     (output.status.success(), String::from_utf8(output.stderr).unwrap())
@@ -61,7 +61,7 @@ fn a_row_of_a_library_that_exists_may_not_say_that_it_is_not_built() {
 }
 
 #[test]
-fn a_row_of_a_library_that_no_seed_is_about_is_refused() {
+fn a_row_of_a_library_that_is_in_no_seed_is_refused() {
     let (good, messages) = checked(&tree("not built: libz.so.1"));
     assert!(!good && messages.contains("\"libz.so.1\", which the table of the seeds does not have"), "{messages}");
 }

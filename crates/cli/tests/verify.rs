@@ -1,4 +1,4 @@
-//! What a benchmark says of whether the plan is right.
+//! What a benchmark reports about whether the plan is right.
 
 mod process;
 
@@ -49,7 +49,7 @@ fn what_is_computed_in_another_type_is_said() {
     assert_eq!(place.benchmark_well(&[&model("digits_cnn.onnx"), "--json"]).json()["notes"], Value::Null);
 }
 
-/// The engine's kernels drop a NaN where the exact plan hands it on.
+/// A model with a NaN that the engine's kernels drop and the exact plan keeps.
 #[test]
 fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     let place = Workplace::new();

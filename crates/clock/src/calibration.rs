@@ -36,7 +36,7 @@ impl ClockPair {
 }
 
 impl Calibration {
-    /// The line through two moments. Where no ticks passed between them, a tick is taken for a nanosecond.
+    /// Returns the line through two moments. Where no ticks passed between them, a tick is taken for a nanosecond.
     pub fn between(start: ClockPair, end: ClockPair) -> Self {
         let ticks = end.ticks.as_raw().saturating_sub(start.ticks.as_raw());
         let nanos = end.time.as_nanos().saturating_sub(start.time.as_nanos());
@@ -50,8 +50,8 @@ impl Calibration {
         Self { start: zero, nanos_per_tick: 1.0 }
     }
 
-    /// The line from an earlier moment to now. Where that is less than a millisecond away, waits until it is, because
-    /// the rate would be off by more than 0.01 % otherwise.
+    /// Returns the line from an earlier moment to now. Where that is less than a millisecond away, waits until it is,
+    /// because the rate would be off by more than 0.01 % otherwise.
     pub fn since(start: ClockPair) -> Self {
         if TickSource::current() == TickSource::SystemClock {
             return Self::identity();
@@ -65,14 +65,14 @@ impl Calibration {
         }
     }
 
-    /// The moment at which these ticks were read, in nanoseconds of `CLOCK_BOOTTIME`.
+    /// Returns the moment at which these ticks were read, in nanoseconds of `CLOCK_BOOTTIME`.
     pub fn timestamp(&self, ticks: Ticks) -> Timestamp {
         let distance = ticks.as_raw().wrapping_sub(self.start.ticks.as_raw()) as i64;
         let nanos = (distance as f64 * self.nanos_per_tick).round() as i64;
         Timestamp::from_nanos_since_boot(self.start.time.as_nanos().saturating_add_signed(nanos))
     }
 
-    /// The length of an interval, in nanoseconds (a fraction of one, where ticks are finer).
+    /// Returns the length of an interval, in nanoseconds (a fraction of one, where ticks are finer).
     pub fn nanos(&self, start: Ticks, end: Ticks) -> f64 {
         end.as_raw().wrapping_sub(start.as_raw()) as i64 as f64 * self.nanos_per_tick
     }

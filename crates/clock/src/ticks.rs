@@ -38,13 +38,13 @@ impl Ticks {
         Self::now_slow()
     }
 
-    /// The reading as it is stored in records.
+    /// Returns the reading as it is stored in records.
     #[inline]
     pub const fn as_raw(self) -> u64 {
         self.0
     }
 
-    /// A reading that was stored earlier.
+    /// Creates a reading that was stored earlier.
     #[inline]
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
@@ -69,7 +69,7 @@ impl Ticks {
 }
 
 impl TickSource {
-    /// What [`Ticks::now`] reads here. Decided once per process.
+    /// Returns what [`Ticks::now`] reads here. Decided once per process.
     pub fn current() -> Self {
         match SOURCE.load(Ordering::Relaxed) {
             COUNTER => Self::TimeStampCounter,
@@ -83,7 +83,7 @@ impl TickSource {
     }
 }
 
-/// Whether the counter ticks at one rate in every power state: CPUID leaf 0x8000_0007, EDX bit 8.
+/// Returns whether the counter ticks at one rate in every power state: CPUID leaf 0x8000_0007, EDX bit 8.
 #[cfg(target_arch = "x86_64")]
 fn counter_is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;

@@ -17,7 +17,7 @@ impl Timestamp {
         self.0
     }
 
-    /// A moment that many nanoseconds after boot.
+    /// Creates a moment that many nanoseconds after boot.
     pub const fn from_nanos_since_boot(nanos: u64) -> Self {
         Self(nanos)
     }

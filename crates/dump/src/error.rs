@@ -2,73 +2,70 @@ use std::path::PathBuf;
 
 use opscope_onnx::PatternError;
 
-/// What can be wrong with a dump.
+/// Why a dump cannot be taken or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
-    /// A file or directory could not be made or read.
+    /// A file or directory could not be created or read.
     #[error("{}: {reason}", path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What was tried, and what the system said.
+        /// What failed, and the system's error.
         reason: String,
     },
-    /// A pattern for names.
+    /// A pattern for names is not valid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A list of runs.
+    /// A list of runs is not valid.
     #[error("'{text}' is no list of runs: {reason}. Right is, for example, 0|5-10|20")]
     Runs {
-        /// As it was given.
+        /// The list as it was given.
         text: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A name that the model does not have.
+    /// The model does not have an operator of this name.
     #[error("the model has no operator '{name}', which the selection names{}", there_is(.nearest))]
     NoSuchOperator {
         /// The name.
         name: String,
-        /// The name in the model that is most like it.
+        /// The most similar name in the model.
         nearest: Option<String>,
     },
-    /// A selection that means no tensor of the model.
+    /// The selection matches no tensor of the model.
     #[error("the selection matches nothing: it leaves out every tensor of the model's {operators} operators")]
     NothingSelected {
         /// How many operators the model has.
         operators: usize,
     },
-    /// A selection that means no run.
+    /// The selection matches no run.
     #[error("the selection matches nothing: there are {runs} runs, counted from 0, and it names none of them")]
     NoSuchRun {
         /// How many runs there are.
         runs: u64,
     },
-    /// A place such as `input0` of a blacklist.
+    /// The position of a tensor, such as `input0`, is not valid.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
-    /// A way to find tensors that belong together.
-    #[error("'{0}' is no way to match tensors; right is name or position")]
-    MatchBy(String),
-    /// A table of comma-separated values.
+    /// A table of comma-separated values is not valid.
     #[error("row {row} of the table is wrong: {reason}")]
     Table {
-        /// Which row, from 1.
+        /// The row, from 1.
         row: usize,
         /// What is wrong with it.
         reason: String,
     },
-    /// Something was called from inside of a sink that waits for that sink.
+    /// A sink made a call that would wait for the sink itself.
     #[error("this would wait for the sink that calls it; call it from another thread")]
     FromWithin,
-    /// A weight of the model's file.
+    /// A weight of the model's file could not be read.
     #[error("a weight of the model could not be read: {0}")]
     Weight(#[from] opscope_onnx::OnnxError),
     /// The values that were computed at load could not be delivered.
     #[error("the values that the engine computed when it loaded the model could not be read: {0}")]
     Constants(std::io::Error),
-    /// The system gave no thread.
+    /// No thread could be started.
     #[error("no thread could be started for the sink: {0}")]
     Thread(std::io::Error),
 }

@@ -1,7 +1,7 @@
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
-use crate::{Noted, Origin};
+use crate::Origin;
 
 /// The index's file name in a dump's directory.
 pub const INDEX: &str = "index.jsonl";
@@ -9,13 +9,13 @@ pub const INDEX: &str = "index.jsonl";
 /// A line of `index.jsonl`: one tensor of a dump.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexLine {
-    /// The run; null for what is the same in every run.
+    /// The run, or null for a value that is the same in every run.
     pub run: Option<u64>,
     /// The operator's name.
     pub operator: String,
-    /// Its type.
+    /// The operator's type.
     pub op_type: String,
-    /// Its place in the order of the graph, from 0; dumps of earlier versions do not say it.
+    /// The operator's position in the order of the graph, from 0. Dumps of earlier versions do not have it.
     #[serde(default)]
     pub position: Option<usize>,
     /// `input` or `output`.
@@ -24,25 +24,26 @@ pub struct IndexLine {
     pub slot: usize,
     /// The value's name in the ONNX file.
     pub value: String,
-    /// The type of the elements: `float32`.
+    /// The element type, such as `float32`.
     pub dtype: String,
     /// The shape.
     pub shape: Vec<usize>,
-    /// The file, relative to the index; null where only statistics were taken.
+    /// The file, relative to the index. Null if only statistics were taken.
     pub file: Option<String>,
-    /// The bytes of the tensor (without a header).
+    /// The size of the tensor in bytes, without a header.
     pub bytes: u64,
-    /// XXH3 (64 bit) of those bytes, as 16 hexadecimal digits. Null for a partial tensor, as the numbers after it.
+    /// XXH3 (64 bit) of those bytes, as 16 hexadecimal digits. For a partial tensor this and the following numbers are
+    /// null.
     pub xxh3: Option<String>,
-    /// The smallest finite element; null where there is none.
+    /// The smallest finite element, or null if there is none.
     pub min: Option<f64>,
-    /// The largest finite element; null where there is none.
+    /// The largest finite element, or null if there is none.
     pub max: Option<f64>,
-    /// The mean of the finite elements; null where there is none.
+    /// The mean of the finite elements, or null if there is none.
     pub mean: Option<f64>,
-    /// How many elements are NaN.
+    /// The number of NaN elements.
     pub nan: Option<u64>,
-    /// How many elements are infinite, of either sign.
+    /// The number of infinite elements, of either sign.
     pub inf: Option<u64>,
     /// How much of the tensor there is.
     pub state: State,
@@ -54,11 +55,11 @@ pub struct IndexLine {
 pub enum State {
     /// All of it, in an `.npy` file.
     Complete,
-    /// All of it, as bare bytes in a `.bin` file: the npy format has no such type.
+    /// All of it, as bare bytes in a `.bin` file, because the npy format does not have the type.
     Raw,
-    /// Its statistics.
+    /// Only its statistics.
     Statistics,
-    /// The beginning of it; the file's name ends in `.partial`.
+    /// Only its beginning. The file's name ends in `.partial`.
     Partial,
 }
 
@@ -88,7 +89,38 @@ impl IndexLine {
     }
 
     pub(crate) fn with_statistics(self, statistics: &Statistics) -> Self {
-        let Noted { xxh3, min, max, mean, nan, inf } = Noted::from(statistics);
+        let IndexStatistics { xxh3, min, max, mean, nan, inf } = IndexStatistics::from(statistics);
         Self { xxh3: Some(xxh3), min, max, mean, nan: Some(nan), inf: Some(inf), ..self }
+    }
+}
+
+/// What an index says about a tensor's numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexStatistics {
+    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
+    pub xxh3: String,
+    /// The smallest finite element.
+    pub min: Option<f64>,
+    /// The largest finite element.
+    pub max: Option<f64>,
+    /// The mean of the finite elements.
+    pub mean: Option<f64>,
+    /// The number of NaN elements.
+    pub nan: u64,
+    /// The number of infinite elements.
+    pub inf: u64,
+}
+
+impl From<&Statistics> for IndexStatistics {
+    fn from(statistics: &Statistics) -> Self {
+        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
+        Self {
+            xxh3: format!("{:016x}", statistics.xxh3),
+            min: finite(statistics.min),
+            max: finite(statistics.max),
+            mean: finite(statistics.mean),
+            nan: statistics.nan,
+            inf: statistics.positive_infinite + statistics.negative_infinite,
+        }
     }
 }

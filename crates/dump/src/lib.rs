@@ -1,22 +1,22 @@
-//! Captures the tensors of runs and brings them to where they are wanted.
+//! Captures the tensors of runs and delivers them to sinks.
 //!
-//! A [`Dumper`] is an instrument. Every tensor that a subscription selected becomes a [`Stream`] of [`Piece`]s, which
-//! go to the subscription's [`Sink`]: on the engine's thread, borrowing its memory, or through a queue of bounded
-//! size. What was selected and could not be delivered is [`Missing`], by name.
+//! A [`Dumper`] is an instrument. Every tensor that a subscription selects becomes a [`Stream`] of [`Piece`]s, which go
+//! to the subscription's [`Sink`]: either on the engine's thread, which borrows the engine's memory, or through a
+//! bounded queue. Every tensor that was selected but could not be delivered is listed as a [`Missing`].
 //!
-//! What a program does to get a directory of `.npy` files from some runs:
+//! A program that writes the tensors of some runs to a directory of `.npy` files:
 //!
 //! ```no_run
 //! # use std::{path::Path, sync::Arc};
 //! # use opscope_dump::*;
 //! # use opscope_model::*;
-//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn Resident) -> Result<(), Box<dyn std::error::Error>> {
+//! # fn dump(engine: &dyn Engine, model: &dyn Model, plan: Arc<dyn Plan>, inputs: &dyn DeviceTensors) -> Result<(), Box<dyn std::error::Error>> {
 //! let graph = model.graph();
 //! let selection = Selection { io: IoSelection::All, runs: "0|5-10".parse()?, ..Selection::default() };
 //! selection.check(graph, u64::MAX).map_err(|problems| problems[0].to_string())?;
 //!
-//! let about = About::new(graph, model.fidelity(), engine.name(), engine.version());
-//! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &about)?;
+//! let info = DumpInfo::new(graph, model.fidelity(), engine.name(), engine.version());
+//! let sink = DirectorySink::create(Path::new("out/dump/today"), Contents::Tensors, &info)?;
 //! let dumper = Dumper::new();
 //! dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() })?;
 //!
@@ -33,52 +33,36 @@
 
 #![forbid(unsafe_code)]
 
-pub mod ascend;
+mod capture;
 mod compare;
-mod directory;
-mod driver;
-mod dumper;
 mod error;
-mod estimate;
-mod flow;
-mod fresh;
 mod index;
-mod inputs;
-mod inspect;
-mod layout;
 mod manifest;
-mod manifest_file;
-mod observer;
-mod outcome;
-mod queue;
-mod routes;
-mod selection;
-mod sink;
+mod sinks;
 mod stored;
 mod stream;
-mod subscription;
 mod table;
-mod worker;
 
+pub use capture::dumper::{Dumper, Handle};
+pub use capture::estimate::Estimate;
+pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
+pub use capture::subscription::Request;
 pub use compare::{
     Blame, CompareOptions, CompareSink, Comparer, Comparison, Divergence, InputRow, Mapping, MatchBy, MatchedBy, Order,
     Outcome, Row, Summary, Tolerances, Verdict, differing_initializers,
 };
-pub use directory::{Contents, DirectorySink};
-pub use dumper::{Dumper, Handle};
 pub use error::DumpError;
-pub use estimate::Estimate;
-pub use flow::{Delivery, Flow, Policy};
-pub use index::{INDEX, IndexLine, State};
-pub use inputs::InputEntry;
-pub use inspect::{Details, Inspection};
+pub use index::{INDEX, IndexLine, IndexStatistics, State};
 pub use manifest::{
-    About, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
+    DumpInfo, EngineEntry, InFlightEntry, MANIFEST, Manifest, MissingEntry, ModelEntry, RawEntry, RunEntry, SCHEMA,
 };
 pub use opscope_onnx::Pattern;
-pub use outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
-pub use selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};
-pub use sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
-pub use stored::{DumpKind, KeepSink, Keeper, Noted, Place, StoredDump, StoredTensor};
+pub use sinks::ascend;
+pub use sinks::directory::{Contents, DirectorySink};
+pub use stored::inspect::{Details, Inspection};
+pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
+pub use stream::flow::{Delivery, Flow, Policy};
+pub use stream::inputs::InputEntry;
+pub use stream::outcome::{Delivered, DumpReport, Ending, Losses, RunOutcome, SubscriptionReport};
+pub use stream::sink::{Answer, Closed, MOST_ATTEMPTS, Sink};
 pub use stream::{Io, Missing, Origin, Piece, Stream};
-pub use subscription::Request;

@@ -2,8 +2,9 @@ use opscope_model::Fidelity;
 use opscope_onnx::Graph;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Ending, RunOutcome};
-use crate::{InputEntry, Losses, Missing, Origin, inputs};
+use crate::stream::inputs;
+use crate::stream::outcome::{Ending, RunOutcome};
+use crate::{InputEntry, Losses, Missing, Origin};
 
 /// The manifest's file name in a dump's directory.
 pub const MANIFEST: &str = "manifest.json";
@@ -24,8 +25,8 @@ pub struct Manifest {
     pub model: ModelEntry,
     /// What ran it.
     pub engine: EngineEntry,
-    /// How faithfully the file was followed: `exact` or `optimised`.
-    pub fidelity: String,
+    /// How faithfully the file was followed.
+    pub fidelity: Fidelity,
     /// What is kept of a tensor: `tensors`, `statistics`, or `ascend` for AscendCL's dump files.
     pub contents: String,
     /// How many tensors there are.
@@ -120,9 +121,9 @@ pub struct MissingEntry {
     pub reason: String,
 }
 
-/// What a dump is told of its surroundings.
+/// The model and the engine of a dump.
 #[derive(Debug, Clone, PartialEq)]
-pub struct About {
+pub struct DumpInfo {
     /// The engine's name.
     pub engine: String,
     /// Its version.
@@ -133,8 +134,8 @@ pub struct About {
     pub model: ModelEntry,
 }
 
-impl About {
-    /// A dump of this graph.
+impl DumpInfo {
+    /// Creates the description of a dump of this graph.
     pub fn new(graph: &Graph, fidelity: Fidelity, engine: &str, engine_version: &str) -> Self {
         let model = ModelEntry {
             path: graph.source.path.display().to_string(),
@@ -146,15 +147,15 @@ impl About {
 }
 
 impl Manifest {
-    /// The manifest of a dump that has just begun.
-    pub(crate) fn begun(about: &About, contents: &str) -> Self {
+    /// Returns the manifest of a dump that has just begun.
+    pub(crate) fn begun(info: &DumpInfo, contents: &str) -> Self {
         Self {
             schema: SCHEMA.into(),
             complete: false,
             writer: format!("opscope {}", env!("CARGO_PKG_VERSION")),
-            model: about.model.clone(),
-            engine: EngineEntry { name: about.engine.clone(), version: about.engine_version.clone() },
-            fidelity: about.fidelity.to_string(),
+            model: info.model.clone(),
+            engine: EngineEntry { name: info.engine.clone(), version: info.engine_version.clone() },
+            fidelity: info.fidelity,
             contents: contents.into(),
             tensors: 0,
             bytes: 0,
@@ -185,7 +186,7 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// What the runs were given, as far as that is known, by the numbers of the runs.
+    /// Returns what the runs were given, as far as that is known, by the numbers of the runs.
     pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
     }

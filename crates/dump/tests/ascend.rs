@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use fake::Chain;
 use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, DirectoryTarget, FileName};
 use opscope_dump::{
-    About, CompareOptions, Comparison, DumpKind, Dumper, Inspection, Io, IoSelection, Outcome, Request, Selection,
+    CompareOptions, Comparison, DumpInfo, DumpKind, Dumper, Inspection, Io, IoSelection, Outcome, Request, Selection,
     StoredDump,
 };
 use opscope_model::Fidelity;
@@ -17,8 +17,8 @@ use proptest::prelude::*;
 
 fn dump(chain: &Chain, root: &Path, io: IoSelection) {
     let dumper = Dumper::new();
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let sink = AscendSink::new(DirectoryTarget::create(root, &about).unwrap(), 1 << 20);
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = AscendSink::new(DirectoryTarget::create(root, &info).unwrap(), 1 << 20);
     let selection = Selection { io, ..Selection::default() };
     dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() }).unwrap();
     dumper.add_plan(chain, chain).unwrap();

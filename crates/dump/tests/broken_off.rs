@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use disk::{SmallDisk, with_disks};
 use fake::Chain;
-use opscope_dump::{About, Contents, Delivery, DirectorySink, Dumper, Flow, Request, StoredDump};
+use opscope_dump::{Contents, Delivery, DirectorySink, DumpInfo, Dumper, Flow, Request, StoredDump};
 use opscope_model::Fidelity;
 
 const ROOT: &str = "OPSCOPE_DUMP_TEST_ROOT";
@@ -21,8 +21,8 @@ const PANICS: &str = "OPSCOPE_DUMP_TEST_PANICS";
 fn child() {
     let (Some(root), Some(runs)) = (std::env::var_os(ROOT), std::env::var(RUNS).ok()) else { return };
     let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let sink = DirectorySink::create(Path::new(&root), Contents::Tensors, &about).unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(Path::new(&root), Contents::Tensors, &info).unwrap();
     let dumper = Dumper::new();
     // Less than a run waits, so that what is on disk follows closely.
     let flow = Flow { cap: 1 << 20, ..Flow::default() };
@@ -88,8 +88,8 @@ fn a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missi
         let root = disk.join("dump");
         // A tensor has 400 kB: two have room.
         let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
-        let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-        let sink = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+        let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+        let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
         let dumper = Dumper::new();
         dumper.subscribe(Box::new(sink), Request::default()).unwrap();
         dumper.add_plan(&chain, &chain).unwrap();

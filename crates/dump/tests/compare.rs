@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fake::Chain;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{
-    About, Blame, CompareOptions, CompareSink, Comparison, Contents, Delivery, DirectorySink, Dumper, IoSelection,
+    Blame, CompareOptions, CompareSink, Comparison, Contents, Delivery, DirectorySink, DumpInfo, Dumper, IoSelection,
     KeepSink, Mapping, MatchedBy, Order, Outcome, Request, Selection, Sink, StoredDump, Tolerances,
 };
 use opscope_model::Fidelity;
@@ -26,8 +26,8 @@ fn run_into(chain: &Chain, sink: Box<dyn Sink>, io: IoSelection) {
 }
 
 fn dump(chain: &Chain, root: PathBuf, io: IoSelection) -> PathBuf {
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    run_into(chain, Box::new(DirectorySink::create(&root, Contents::Tensors, &about).unwrap()), io);
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    run_into(chain, Box::new(DirectorySink::create(&root, Contents::Tensors, &info).unwrap()), io);
     root
 }
 
@@ -57,8 +57,8 @@ fn a_dump_is_the_same_as_itself_in_every_format() {
     let chain = Chain::new(NAMES, &[10, 1000]);
     let own = dump(&chain, dir.path().join("own"), IoSelection::All);
     let ascend = dir.path().join("ascend");
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let target = DirectoryTarget::create(&ascend, &about).unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let target = DirectoryTarget::create(&ascend, &info).unwrap();
     run_into(&chain, Box::new(AscendSink::new(target, 1 << 20)), IoSelection::All);
     let plain = dir.path().join("plain");
     std::fs::create_dir(&plain).unwrap();

@@ -108,7 +108,7 @@ fn patient() -> Policy {
     Policy::Block { patience: Duration::from_secs(60) }
 }
 
-/// A sink that waits at every piece until it is told to go on.
+/// Returns a sink that waits at every piece until it is told to go on.
 fn gate() -> (Sender<()>, impl FnMut(&Stream) -> Answer + Send) {
     let (open, gate): (Sender<()>, Receiver<()>) = channel();
     // A gate that was dropped is open.

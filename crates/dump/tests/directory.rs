@@ -9,7 +9,7 @@ use std::path::{Component, Path};
 use fake::Chain;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{
-    About, BlacklistEntry, Contents, DirectorySink, DumpReport, Dumper, Estimate, IndexLine, IoSelection, Manifest,
+    BlacklistEntry, Contents, DirectorySink, DumpInfo, DumpReport, Dumper, Estimate, IndexLine, IoSelection, Manifest,
     OperatorRange, Pattern, Request, Selection, State,
 };
 use opscope_model::Fidelity;
@@ -20,8 +20,8 @@ const HOSTILE: &[&str] =
 
 fn dump(chain: &Chain, root: &Path, contents: Contents, selection: Selection, runs: u64) -> DumpReport {
     let dumper = Dumper::new();
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let sink = DirectorySink::create(root, contents, &about).unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(root, contents, &info).unwrap();
     dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() }).unwrap();
     dumper.add_plan(chain, chain).unwrap();
     for run in 0..runs {
@@ -73,7 +73,7 @@ fn every_output_of_every_operator_is_there_under_hostile_names_and_nothing_leave
     }
     let manifest = manifest(&root);
     assert!(manifest.complete);
-    assert_eq!((manifest.tensors, manifest.runs.len(), manifest.fidelity.as_str()), (lines.len() as u64, 2, "exact"));
+    assert_eq!((manifest.tensors, manifest.runs.len(), manifest.fidelity), (lines.len() as u64, 2, Fidelity::Exact));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was written beside the dump");
 }
 
@@ -201,8 +201,8 @@ fn histograms_count_every_element_of_every_tensor() {
     let root = dir.path().join("dump");
     let chain = Chain::new(&["a", "b", "last"], &[100, 100]);
     let dumper = Dumper::new();
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let sink = DirectorySink::create(&root, Contents::Statistics, &about).unwrap().with_histograms().unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(&root, Contents::Statistics, &info).unwrap().with_histograms().unwrap();
     dumper.subscribe(Box::new(sink), Request { piece_size: 4096, ..Request::default() }).unwrap();
     dumper.add_plan(&chain, &chain).unwrap();
     chain.run_with(&dumper, 0).unwrap();
@@ -256,11 +256,11 @@ fn a_dump_that_was_never_closed_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
     let chain = Chain::new(&["a", "b"], &[4]);
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    drop(DirectorySink::create(&root, Contents::Tensors, &about).unwrap());
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    drop(DirectorySink::create(&root, Contents::Tensors, &info).unwrap());
     let manifest = manifest(&root);
     assert!(!manifest.complete && manifest.errors[0].contains("not closed"));
-    assert!(DirectorySink::create(&root, Contents::Tensors, &about).is_err(), "nothing that exists is overwritten");
+    assert!(DirectorySink::create(&root, Contents::Tensors, &info).is_err(), "nothing that exists is overwritten");
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn a_directory_that_cannot_be_written_any_more_stops_the_dump_and_not_the_run() 
     let root = dir.path().join("dump");
     let chain = Chain::new(&["a", "b", "c"], &[4]);
     let dumper = Dumper::new();
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let sink = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
     dumper.subscribe(Box::new(sink), Request::default()).unwrap();
     // A file where the directory of the run would be: what no privilege writes through.
     std::fs::write(root.join("run-0000"), "").unwrap();
@@ -289,10 +289,10 @@ fn links_that_someone_prepares_in_a_dump_are_not_written_through() {
     std::fs::create_dir(&elsewhere).unwrap();
     std::fs::write(elsewhere.join("mine"), "mine").unwrap();
     let chain = Chain::new(&["a", "b", "c"], &[4]);
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
-    let own = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let own = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
     let ascend_root = dir.path().join("ascend");
-    let ascend = AscendSink::new(DirectoryTarget::create(&ascend_root, &about).unwrap(), 4096);
+    let ascend = AscendSink::new(DirectoryTarget::create(&ascend_root, &info).unwrap(), 4096);
     // The manifest stands where it will be replaced, and is a link, too.
     for (root, directory) in [(&root, "run-0000"), (&ascend_root, "0")] {
         symlink(&elsewhere, root.join(directory)).unwrap();

@@ -6,14 +6,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fake::Chain;
-use opscope_dump::{About, Contents, DirectorySink, Dumper, Inspection, Request, StoredDump};
+use opscope_dump::{Contents, DirectorySink, DumpInfo, Dumper, Inspection, Request, StoredDump};
 use opscope_model::Fidelity;
 
 fn dump(root: PathBuf) -> PathBuf {
     let chain = Chain::new(&["a", "b", "last"], &[2, 3]);
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let dumper = Dumper::new();
-    let sink = DirectorySink::create(&root, Contents::Tensors, &about).unwrap();
+    let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
     dumper.subscribe(Box::new(sink), Request::default()).unwrap();
     dumper.add_plan(&chain, &chain).unwrap();
     chain.run_with(&dumper, 0).unwrap();
@@ -77,7 +77,7 @@ fn a_directory_without_a_dump_is_said_to_have_none() {
     assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("no dump here"));
     assert!(StoredDump::open(&dir.path().join("nothing")).is_err());
     std::fs::write(dir.path().join("x.npy"), "not npy").unwrap();
-    assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("no npy file"));
+    assert!(StoredDump::open(dir.path()).unwrap_err().to_string().contains("not an npy file"));
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn statistics_alone_are_shown_from_the_index() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
     let chain = Chain::new(&["a", "last"], &[4]);
-    let about = About::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
+    let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let dumper = Dumper::new();
-    let sink = DirectorySink::create(&root, Contents::Statistics, &about).unwrap();
+    let sink = DirectorySink::create(&root, Contents::Statistics, &info).unwrap();
     dumper.subscribe(Box::new(sink), Request::default()).unwrap();
     chain.run_with(&dumper, 0).unwrap();
     dumper.finish().unwrap();

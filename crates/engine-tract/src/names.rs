@@ -8,24 +8,25 @@ use opscope_onnx::{Graph, OperatorId};
 
 const MARK: &str = "opscope:";
 
-/// The name under which tract sees an operator.
+/// Returns the name under which tract sees an operator.
 pub(crate) fn encode(operator: OperatorId) -> String {
     format!("{MARK}{}", operator.index())
 }
 
-/// A name for an output that the file leaves out.
+/// Returns a name for an output that the file leaves out.
 pub(crate) fn unused(number: usize) -> String {
     format!("{MARK}unused:{number}")
 }
 
-/// The operator that a name of tract's leads back to.
+/// Returns the operator that a name of tract's leads back to.
 pub(crate) fn decode(name: &str) -> Option<OperatorId> {
     let digits = &name[name.find(MARK)? + MARK.len()..];
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().ok().map(OperatorId::new)
 }
 
-/// The node of the file that a node of tract's stands for: the operator, or `operator/inner` where it is inside of one.
+/// Returns the node of the file that a node of tract's stands for: the operator, or `operator/inner` where it is inside
+/// of one.
 pub(crate) fn node_of_file(name: &str, graph: &Graph) -> String {
     let restored = restore(name, graph);
     match decode(name).and_then(|id| graph.operators.get(id.index())) {
@@ -37,7 +38,7 @@ pub(crate) fn node_of_file(name: &str, graph: &Graph) -> String {
     }
 }
 
-/// A text of tract's with the file's names in it.
+/// Returns a text of tract's with the file's names in it.
 pub(crate) fn restore(text: &str, graph: &Graph) -> String {
     let mut restored = String::with_capacity(text.len());
     let mut rest = text;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use opscope_model::Resident;
+use opscope_model::DeviceTensors;
 use opscope_tensor::{DType, Tensor, TensorView};
 use tract_onnx::prelude::{DatumType, IntoTValue, TDim, TValue, TVec, TypedFact};
 use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail, tvec};
@@ -10,7 +10,7 @@ use tract_onnx::tract_core::internal::{Tensor as TractTensor, TractResult, bail,
 /// Tensors that tract holds.
 pub(crate) struct TractTensors(pub TVec<TValue>);
 
-impl Resident for TractTensors {
+impl DeviceTensors for TractTensors {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -24,8 +24,8 @@ impl Resident for TractTensors {
     }
 }
 
-/// The element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX. None for
-/// tract's own types, such as packed matrices.
+/// Returns the element type as the file calls it. Dimensions that tract computes with symbolically are `int64` in ONNX.
+/// `None` for tract's own types, such as packed matrices.
 pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     Some(match datum {
         DatumType::Bool => DType::Bool,
@@ -45,7 +45,7 @@ pub(crate) fn dtype(datum: DatumType) -> Option<DType> {
     })
 }
 
-/// tract's name of an element type; none where it has no such type.
+/// tract's name of an element type; `None` where it has no such type.
 pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     Some(match dtype {
         DType::Bool => DatumType::Bool,
@@ -64,7 +64,7 @@ pub(crate) fn datum_type(dtype: DType) -> Option<DatumType> {
     })
 }
 
-/// A view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
+/// Returns a view of a tensor of tract's, without a copy but for symbolic dimensions, which become numbers.
 pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
     let shape = tensor.shape();
     let Some(dtype) = dtype(tensor.datum_type()) else {
@@ -86,7 +86,7 @@ pub(crate) fn view(tensor: &TractTensor) -> TensorView<'_> {
     }
 }
 
-/// A copy for tract.
+/// Returns a copy for tract.
 pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     let Some(datum) = datum_type(tensor.dtype()) else {
         bail!("tract has no {}", tensor.dtype());
@@ -96,7 +96,7 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     Ok(imported.into_tvalue())
 }
 
-/// A copy for tract in the place of a tensor of its own. `what` it is, is for the message.
+/// Returns a copy for tract in the place of a tensor of its own. `what` it is, is for the message.
 pub(crate) fn import_as(tensor: &Tensor, fact: &TypedFact, what: &str) -> TractResult<TValue> {
     let imported = import(tensor)?;
     if imported.datum_type() == fact.datum_type && fact.exotic_fact.is_none() {

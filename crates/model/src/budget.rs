@@ -2,18 +2,18 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// How much time and memory an engine may take to load a model and to make a plan of it: so many times what it allows for a
-/// model of that size.
+/// How much time and memory an engine may take to load a model and to make a plan of it, as a multiple of what it
+/// allows by default for a model of that size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadBudget(NonZeroU32);
 
 impl LoadBudget {
-    /// So many times the usual.
+    /// Creates a budget of `factor` times the default.
     pub const fn times(factor: NonZeroU32) -> Self {
         Self(factor)
     }
 
-    /// How many times the usual.
+    /// Returns the multiple of the default.
     pub const fn factor(self) -> u32 {
         self.0.get()
     }
@@ -39,7 +39,7 @@ impl fmt::Display for LoadBudget {
     }
 }
 
-/// A text that is no [`LoadBudget`].
+/// The error for a text that is not a [`LoadBudget`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is a whole number from 1 on: how many times the usual")]
+#[error("a whole number from 1 on is needed: the multiple of the default budget")]
 pub struct InvalidLoadBudget;

@@ -1,7 +1,6 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -11,25 +10,25 @@ use opscope_tensor::{Tensor, TensorView};
 
 use crate::{Capabilities, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
 
-/// Runs models.
+/// An inference engine.
 pub trait Engine: Send + Sync {
-    /// Its name: `tract`.
+    /// Returns its name, such as `tract`.
     fn name(&self) -> &str;
 
-    /// Its version.
+    /// Returns its version.
     fn version(&self) -> &str;
 
-    /// What it can do.
+    /// Returns what it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// The forms that an optimised plan can have. The first is the engine's own and the fastest; each later one holds back
-    /// some of its rewrites, and the last holds back all of them.
+    /// Returns the forms that an optimised plan can have. The first is the engine's default and the fastest. Each later
+    /// form leaves out more of the rewrites, and the last leaves out all of them.
     fn forms(&self) -> Vec<PlanForm>;
 
     /// Loads a graph.
     ///
     /// # Errors
-    /// When the engine lacks an operator, or the graph makes no sense to it.
+    /// Returns an error if the engine lacks an operator, cannot load the graph, or exceeds the budget.
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError>;
 }
 
@@ -40,132 +39,125 @@ pub struct LoadOptions {
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
-    /// The form of optimised plans; the engine's own if none.
+    /// The form of optimised plans. `None` means the engine's default.
     pub form: Option<PlanForm>,
-    /// What an earlier look at the values has shown of the kernels of such a plan.
+    /// What an earlier comparison of values found out about the kernels of such a plan.
     pub known: KnownOutputs,
-    /// What loading may take.
+    /// How much time and memory loading may take.
     pub budget: LoadBudget,
 }
 
-/// The values of the file that kernels were found to give, by the kernels' names.
+/// The outputs of kernels that were found to be values of the file, by the kernel's name.
 pub type KnownOutputs = BTreeMap<String, Vec<KnownOutput>>;
 
 /// An output of a kernel that was found to be a value of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownOutput {
-    /// The output, by the engine's slot.
+    /// The output slot of the kernel.
     pub slot: usize,
     /// The value's name.
     pub value: String,
-    /// Whether its elements are in the file's order.
+    /// Whether its elements are in the same order as in the file.
     pub same_order: bool,
 }
 
-/// Which of its rewrites an engine applies to an optimised plan, by a name of the engine's.
+/// The set of rewrites that an engine applies to an optimised plan, under a name that the engine chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlanForm(Cow<'static, str>);
 
 /// A graph that an engine has loaded.
 pub trait Model: Send + Sync {
-    /// The graph.
+    /// Returns the graph.
     fn graph(&self) -> &Arc<Graph>;
 
-    /// How faithfully it is followed.
+    /// Returns how faithfully the graph is followed.
     fn fidelity(&self) -> Fidelity;
 
-    /// Gets ready to run inputs of these types and shapes: dynamic dimensions are fixed from them before the engine
-    /// optimises. Plans are kept, one per combination of shapes.
+    /// Prepares a plan for inputs of these types and shapes. Dynamic dimensions are fixed to their sizes before the
+    /// engine optimises. Plans are cached, one per combination of shapes.
     ///
     /// The values matter only where the engine must know them beforehand (a small integer input that is a shape or an
-    /// axis); such a plan runs only with those values.
+    /// axis). Such a plan runs only with those values.
     ///
     /// # Errors
-    /// When inputs do not fit the graph, or the engine cannot run it.
+    /// Returns an error if the inputs do not fit the graph, or if the engine cannot run it.
     fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError>;
 }
 
-/// A model that is ready to run for inputs of given shapes.
+/// A model that is ready to run inputs of given shapes.
 pub trait Plan: Send + Sync {
-    /// What is executed in every run, in order.
+    /// Returns the kernels that every run executes, in order.
     fn kernels(&self) -> &Arc<[Kernel]>;
 
-    /// When the engine began and ended to make it.
+    /// Returns when the engine began and finished to make the plan.
     fn made(&self) -> (Ticks, Ticks);
 
-    /// What a user should know of how this plan runs the model, a sentence each: an input of another size than the file
-    /// declares, operators that are computed in another type than the file's.
+    /// Returns what a user should know about how this plan runs the model, one sentence each. Examples are an input
+    /// whose size differs from the one that the file declares, and operators that are computed in another type than the
+    /// file's.
     fn notes(&self) -> &[String];
 
-    /// The memory that tensors take during one run.
+    /// Returns the memory that tensors take during one run.
     fn memory(&self) -> RunMemory;
 
-    /// Calls `visit` with every value of the file that the engine computed when it loaded the model, because no input's
-    /// data is needed for it. Initializers are not among them. Empty unless the fidelity is exact.
+    /// Calls `visit` with every value of the file that the engine computed when it loaded the model, because the value
+    /// does not depend on the data of any input. Initializers are not included. There are none unless the fidelity is
+    /// exact.
     ///
     /// # Errors
-    /// The first error of `visit`.
+    /// Returns the first error of `visit`.
     fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> std::io::Result<()>) -> std::io::Result<()>;
 
-    /// Brings inputs to where the engine computes.
+    /// Copies inputs into the engine's memory.
     ///
     /// # Errors
-    /// When they do not fit the plan.
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError>;
+    /// Returns an error if the inputs do not fit the plan.
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError>;
 
     /// Runs once, on the calling thread. May be called from several threads at once.
     ///
     /// # Errors
-    /// When the engine fails (a panic inside of it is an error, too) or the observer stopped the run.
+    /// Returns an error if the engine fails or panics, or if the observer stopped the run.
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError>;
+    ) -> Result<Box<dyn DeviceTensors>, EngineError>;
 }
 
-/// Tensors where an engine computes.
-pub trait Resident: Send + Sync {
-    /// How many.
+/// Tensors in the memory in which an engine computes.
+pub trait DeviceTensors: Send + Sync {
+    /// Returns the number of tensors.
     fn len(&self) -> usize;
 
-    /// One of them.
+    /// Returns a view of one tensor.
     fn view(&self, index: usize) -> TensorView<'_>;
 
-    /// For the engine that made it.
+    /// Returns the tensors as `Any`, so that the engine that made them can downcast them.
     fn as_any(&self) -> &dyn Any;
 
-    /// Whether there are none.
+    /// Returns whether there are no tensors.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl LoadOptions {
-    /// Options with which the engine makes its own plans.
+    /// Creates options without a plan form, known outputs, or a larger budget.
     pub fn new(fidelity: Fidelity, threads: NonZeroUsize) -> Self {
         Self { fidelity, threads, form: None, known: KnownOutputs::new(), budget: LoadBudget::default() }
     }
 }
 
 impl PlanForm {
-    /// The form of this name.
+    /// Creates the form with this name.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         Self(name.into())
     }
 
-    /// Its name: `every rewrite`, `no rewrites`.
+    /// Returns its name, such as `every rewrite` or `no rewrites`.
     pub fn name(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for Fidelity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Fidelity::Optimised => "optimised",
-            Fidelity::Exact => "exact",
-        })
     }
 }

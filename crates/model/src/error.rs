@@ -4,72 +4,72 @@ use opscope_tensor::DType;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// An operator that the engine does not have.
+    /// The engine does not have an operator.
     #[error("the engine has no operator {op_type}, which node '{node}' needs")]
     UnsupportedOperator {
         /// The node's name in the file.
         node: String,
-        /// The operator's type, with its domain where that is not ONNX's own.
+        /// The operator's type, with its domain unless that is ONNX's own.
         op_type: String,
     },
-    /// The number of inputs.
+    /// The number of inputs does not fit the model.
     #[error("the model takes {expected} inputs ({names}), {found} were given")]
     InputCount {
-        /// How many it takes.
+        /// How many inputs the model takes.
         expected: usize,
         /// Their names.
         names: String,
         /// How many were given.
         found: usize,
     },
-    /// The element type of an input.
+    /// The element type of an input does not fit the model.
     #[error("input '{name}' takes {expected}, {found} was given")]
     InputType {
         /// The input's name.
         name: String,
-        /// What it takes.
+        /// The type that the model takes.
         expected: DType,
-        /// What it got.
+        /// The type that was given.
         found: DType,
     },
-    /// The shape of an input.
+    /// The shape of an input does not fit the model.
     #[error("input '{name}' has shape [{expected}], {found:?} was given")]
     InputShape {
         /// The input's name.
         name: String,
-        /// Its shape, with symbolic dimensions.
+        /// The shape that the model takes, with symbolic dimensions.
         expected: String,
-        /// What it got.
+        /// The shape that was given.
         found: Vec<usize>,
     },
     /// The engine could not prepare the model.
     #[error("the engine could not load the model{}: {reason}", at(.node))]
     Load {
-        /// The node it stopped at, where it is known.
+        /// The node at which loading failed, if it is known.
         node: Option<String>,
-        /// What it said.
+        /// The engine's reason.
         reason: String,
     },
     /// Loading took more time or memory than a [`LoadBudget`](crate::LoadBudget) allows.
-    #[error("loading the model was ended{}: {reason}", at(.node))]
+    #[error("loading the model was stopped{}: {reason}", at(.node))]
     OverBudget {
-        /// The node it was at, where it is known.
+        /// The node at which loading was stopped, if it is known.
         node: Option<String>,
-        /// What it took too much of.
+        /// What exceeded the budget.
         reason: String,
     },
     /// The engine failed in a run.
     #[error("the run failed{}: {reason}", at(.node))]
     Run {
-        /// The node it stopped at, where it is known.
+        /// The node at which the run failed, if it is known.
         node: Option<String>,
-        /// What it said.
+        /// The engine's reason.
         reason: String,
     },
     /// The engine panicked.
-    #[error("the engine broke off{}: {reason}", at(.node))]
+    #[error("the engine panicked{}: {reason}", at(.node))]
     Panic {
-        /// The node it stopped at, where it is known.
+        /// The node at which the engine panicked, if it is known.
         node: Option<String>,
         /// The panic's message.
         reason: String,

@@ -1,7 +1,7 @@
 use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
 
-/// A kernel of a [`Plan`](crate::Plan): its place in the order of execution.
+/// The id of a kernel: its position in the execution order of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelId(u32);
 
@@ -12,37 +12,37 @@ pub struct Kernel {
     pub id: KernelId,
     /// The engine's own name for this step.
     pub name: String,
-    /// What the engine executes, in its own words (`OptMatMul`, `Conv`, ...).
+    /// The engine's name for the operation (`OptMatMul`, `Conv`, ...).
     pub op: String,
-    /// The operators of the file that this step stands for; the first is the one its time counts for. Never empty.
+    /// The operators of the file that this step stands for. Its time counts for the first. Never empty.
     pub operators: Vec<Attribution>,
-    /// Inputs by the engine's slot: the value of the file that arrives there, where it is one.
+    /// The inputs, by the engine's slot.
     pub inputs: Vec<KernelInput>,
-    /// Outputs by the engine's slot: the values of the file that are this output, to the last element. Empty for what
-    /// exists only inside of the engine.
+    /// For each output slot of the engine, the values of the file that are equal to this output, to the last element.
+    /// Empty for an output that exists only inside the engine.
     pub outputs: Vec<Vec<ValueId>>,
-    /// For each output that is no value of the file as it stands, the value whose elements it holds in another shape or
-    /// order, where that is known.
+    /// For each output slot: if the output is not itself a value of the file, the value whose elements it holds in
+    /// another shape or order, or `None` if that is not known.
     pub holds: Vec<Option<ValueId>>,
-    /// Types and shapes of the inputs, by the engine's slot.
+    /// The types and shapes of the inputs, by the engine's slot.
     pub input_types: Vec<TensorType>,
-    /// Types and shapes of the outputs, by the engine's slot.
+    /// The types and shapes of the outputs, by the engine's slot.
     pub output_types: Vec<TensorType>,
 }
 
-/// The type and shape of a tensor inside of a plan.
+/// The type and shape of a tensor in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorType {
-    /// The type of its elements; none for types of the engine's own, such as packed matrices.
+    /// The type of its elements. `None` for the engine's own types, such as packed matrices.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,
 }
 
-/// What arrives in an input slot of a kernel.
+/// An input slot of a kernel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelInput {
-    /// The value of the file, where it is one.
+    /// The value of the file that the slot takes, or `None` if it takes a tensor of the engine's own.
     pub value: Option<ValueId>,
     /// Whether it is the same in every run (a weight).
     pub constant: bool,
@@ -53,24 +53,24 @@ pub struct KernelInput {
 pub struct Attribution {
     /// The operator.
     pub operator: OperatorId,
-    /// Whether the engine says so; otherwise it was inferred from the graph.
+    /// Whether the engine states it. Otherwise it was inferred from the graph.
     pub exact: bool,
 }
 
 impl KernelId {
-    /// The id with this index.
+    /// Creates the id with this index.
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
-    /// The index in [`Plan::kernels`](crate::Plan::kernels).
+    /// Returns the index in [`Plan::kernels`](crate::Plan::kernels).
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl Kernel {
-    /// The operator that this kernel's time counts for.
+    /// Returns the operator that this kernel's time counts for.
     pub fn operator(&self) -> OperatorId {
         self.operators[0].operator
     }

@@ -2,20 +2,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::KernelId;
 
-/// Kernels that an observer wants to be called for, switched on and off from any thread while runs go on.
+/// Kernels that an observer wants to be called for, switched on and off from any thread during a run.
 ///
-/// Asking is one relaxed load. So a change is seen soon, by a dispatch that begins after whatever tells its thread of it;
-/// one that began before may miss it.
+/// A lookup is one relaxed load. A dispatch therefore sees a change only if it begins after its thread synchronised
+/// with the thread that made the change. A dispatch that began earlier may miss it.
 #[derive(Debug)]
 pub struct LiveMask(Box<[AtomicBool]>);
 
 impl LiveMask {
-    /// A mask for a plan of so many kernels, all of them off.
+    /// Creates a mask for a plan with this number of kernels, all of them off.
     pub fn new(kernels: usize) -> Self {
         Self((0..kernels).map(|_| AtomicBool::new(false)).collect())
     }
 
-    /// Switches a kernel on or off. One that the plan does not have stays off.
+    /// Switches a kernel on or off. A kernel that the plan does not have is ignored.
     pub fn set(&self, kernel: KernelId, wanted: bool) {
         if let Some(bit) = self.0.get(kernel.index()) {
             bit.store(wanted, Ordering::Relaxed);
@@ -27,7 +27,7 @@ impl LiveMask {
         self.0.iter().for_each(|bit| bit.store(wanted, Ordering::Relaxed));
     }
 
-    /// Whether a kernel is switched on.
+    /// Returns whether a kernel is switched on.
     #[inline]
     pub fn contains(&self, kernel: KernelId) -> bool {
         self.0.get(kernel.index()).is_some_and(|bit| bit.load(Ordering::Relaxed))
@@ -37,13 +37,13 @@ impl LiveMask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interest, Which};
+    use crate::{Interest, KernelSet};
     use std::sync::Arc;
 
     #[test]
     fn a_live_mask_is_obeyed_as_it_stands_and_is_never_nothing() {
         let mask = Arc::new(LiveMask::new(3));
-        let which = Which::Live(Arc::clone(&mask));
+        let which = KernelSet::Live(Arc::clone(&mask));
         let wanted = || (0..5).map(|index| which.contains(KernelId::new(index))).collect::<Vec<_>>();
         assert_eq!(wanted(), [false; 5]);
         mask.set(KernelId::new(1), true);
@@ -56,6 +56,9 @@ mod tests {
 
         let interest = Interest { after: which.clone(), ..Interest::default() };
         assert!(!interest.is_nothing(), "it may be switched on while the run goes on");
-        assert!(Interest { keep_inputs: which, ..Interest::default() }.is_nothing(), "nobody would be given them");
+        assert!(
+            Interest { keep_inputs: which, ..Interest::default() }.is_nothing(),
+            "without `before` or `after`, no call would get them"
+        );
     }
 }

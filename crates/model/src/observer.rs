@@ -5,13 +5,13 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, Fidelity, Kernel, KernelId, LiveMask};
+use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, LiveMask};
 
-/// The number of a run, from 0, counted by whoever starts runs.
+/// The number of a run. The caller that starts the runs counts them from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(pub u64);
 
-/// What an instrument is told of a run before it begins.
+/// What an instrument learns about a run before it begins.
 #[derive(Debug, Clone)]
 pub struct RunInfo<'a> {
     /// The run.
@@ -26,69 +26,98 @@ pub struct RunInfo<'a> {
 
 /// Something that watches or changes runs: a profiler, a dumper, a debugger.
 pub trait Instrument: Send + Sync {
-    /// A short name for messages.
+    /// Returns a short name for messages.
     fn name(&self) -> &str;
 
-    /// What the engine must be able to do.
+    /// Returns the capabilities that it needs of the engine.
     fn requires(&self) -> Capabilities;
 
     /// Makes the observer of one run.
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
 }
 
-/// What an engine calls around every dispatch of one run.
+/// What is called during one run: by the engine around every dispatch, and by the caller of the engine around the copies
+/// of inputs and outputs. It is dropped when the run is over.
 ///
-/// An engine may call it from several threads, and [`timed`](Self::timed) later than the values and out of order.
+/// An engine may call it from several threads. Calls to [`timed`](Self::timed) may come after those with the values,
+/// and out of order.
 pub trait RunObserver: Sync {
-    /// What it wants to be called for. Asked once, before the run.
+    /// Returns what the observer wants to be called for. The engine asks once, before the run.
     fn interest(&self) -> Interest;
 
-    /// A kernel is about to be executed.
+    /// Called before a kernel is executed.
     fn before(&self, _dispatch: &Dispatch<'_>, _inputs: &[TensorView<'_>]) -> Action {
         Action::Continue
     }
 
-    /// A kernel was executed.
+    /// Called after a kernel was executed.
     fn after(&self, _dispatch: &Dispatch<'_>, _outputs: &[TensorView<'_>]) -> Action {
         Action::Continue
     }
 
-    /// When a kernel was executed, on the engine's side of everything an observer did.
+    /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
+    /// contain nothing that an observer did.
     fn timed(&self, _kernel: KernelId, _start: Ticks, _end: Ticks) {}
 
-    /// The run is over: between these moments, or with an error.
+    /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
+    /// again before it was freed, so a kernel that computes in place allocates nothing.
+    fn allocated(&self, _memory: TensorMemory, _at: Ticks) {}
+
+    /// Called when the engine no longer needs this memory. Memory that was not freed when the engine finished belongs to
+    /// the outputs; the engine holds them, like the inputs, until the run is over.
+    fn freed(&self, _memory: TensorMemory, _at: Ticks) {}
+
+    /// Called when the engine has finished, with its start and end, or with the error that ended it.
     fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
+
+    /// Called before the engine runs, with the start and end of the copy of the inputs into its memory.
+    fn uploaded(&self, _inputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
+
+    /// Called after the engine has run, with the start and end of the copy of the outputs out of its memory.
+    fn downloaded(&self, _outputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
+}
+
+/// Memory that an engine holds for a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TensorMemory {
+    /// The address. Where the engine does not show the memory itself, an address that identifies it as long as it is held.
+    pub address: u64,
+    /// The number of bytes, above 0.
+    pub bytes: u64,
 }
 
 /// What an observer wants to be called for.
 #[derive(Debug, Clone, Default)]
 pub struct Interest {
     /// [`RunObserver::before`], with the inputs.
-    pub before: Which,
+    pub before: KernelSet,
     /// [`RunObserver::after`], with the outputs.
-    pub after: Which,
-    /// Kernels whose inputs are kept until `after`, where [`Dispatch::inputs`] are their views. Costs no copy, but the
-    /// engine cannot compute in place then. Asked when [`before`](RunObserver::before) has returned, which may have
-    /// switched it on.
-    pub keep_inputs: Which,
+    pub after: KernelSet,
+    /// The kernels whose inputs are kept until `after`, where [`Dispatch::inputs`] has views of them. This copies
+    /// nothing, but keeps the engine from computing in place. The engine asks once [`before`](RunObserver::before) has
+    /// returned, so `before` may still switch it on.
+    pub keep_inputs: KernelSet,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
+    /// [`RunObserver::allocated`] and [`RunObserver::freed`].
+    pub memory: bool,
 }
 
-/// Some of the kernels.
+/// A set of the kernels of a plan.
 #[derive(Debug, Clone, Default)]
-pub enum Which {
-    /// None.
+pub enum KernelSet {
+    /// No kernel.
     #[default]
-    None,
-    /// All.
+    Empty,
+    /// Every kernel.
     All,
-    /// Those for which the mask, indexed by [`KernelId`], holds `true`.
-    Some(Arc<[bool]>),
-    /// Those that the mask holds at the moment: asked at every dispatch, and may change while the run goes on.
+    /// The kernels for which the mask, indexed by [`KernelId`], holds `true`.
+    Mask(Arc<[bool]>),
+    /// The kernels that are switched on in the mask. The engine asks at every dispatch, so the mask may change during
+    /// the run.
     Live(Arc<LiveMask>),
-    /// Those of either.
-    Either(Arc<[Which; 2]>),
+    /// The kernels that are in either set.
+    Union(Arc<[KernelSet; 2]>),
 }
 
 /// One execution of a kernel.
@@ -100,23 +129,24 @@ pub struct Dispatch<'a> {
     pub kernel: &'a Kernel,
     /// The graph.
     pub graph: &'a Graph,
-    /// In [`after`](RunObserver::after): what the kernel was executed with, where [`Interest::keep_inputs`] asked for it,
-    /// by the engine's slot. Otherwise empty; [`before`](RunObserver::before) gets them as its argument.
+    /// The inputs that the kernel was executed with, by the engine's slot. Filled only in
+    /// [`after`](RunObserver::after), and only for kernels in [`Interest::keep_inputs`].
+    /// [`before`](RunObserver::before) gets the inputs as an argument.
     pub inputs: &'a [TensorView<'a>],
-    /// What the run holds besides.
+    /// The other values that the run holds.
     pub live: &'a dyn LiveValues,
 }
 
 /// The values of a run that its engine still holds.
 ///
-/// Which these are is the engine's matter: it may let go of a value as soon as the last kernel that takes it has begun.
-/// Initializers are not among them; the graph has those.
+/// The engine decides which these are: it may drop a value as soon as the last kernel that takes it has begun.
+/// Initializers are not among them, because the graph has those.
 pub trait LiveValues {
-    /// A value of the file that the engine holds at this moment.
+    /// Returns a value of the file, or `None` if the engine does not hold it at this moment.
     fn value(&self, id: ValueId) -> Option<TensorView<'_>>;
 }
 
-/// No live values: of callers that have none.
+/// Live values for callers that have none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLiveValues;
 
@@ -136,20 +166,20 @@ impl fmt::Debug for dyn LiveValues + '_ {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Action {
-    /// Go on.
+    /// Continue the run.
     #[default]
     Continue,
     /// End the run with this reason.
     Stop(String),
-    /// Before: execute with these inputs.
+    /// Before: execute the kernel with these inputs.
     ReplaceInputs(Vec<Tensor>),
-    /// Before: do not execute; these are the outputs.
+    /// Before: do not execute the kernel, and take these as its outputs.
     Skip(Vec<Tensor>),
-    /// After: go on with these outputs.
+    /// After: continue with these outputs.
     Replace(Vec<Tensor>),
 }
 
-/// The observer of a run that nobody watches.
+/// The observer of a run that is not observed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 
@@ -159,59 +189,60 @@ impl RunObserver for NoObserver {
     }
 }
 
-impl Which {
-    /// Whether this kernel is one of them.
+impl KernelSet {
+    /// Returns whether the set contains this kernel.
     #[inline]
     pub fn contains(&self, kernel: KernelId) -> bool {
         match self {
-            Which::None => false,
-            Which::All => true,
-            Which::Some(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
-            Which::Live(mask) => mask.contains(kernel),
-            Which::Either(both) => Self::either(both, kernel),
+            KernelSet::Empty => false,
+            KernelSet::All => true,
+            KernelSet::Mask(mask) => mask.get(kernel.index()).copied().unwrap_or(false),
+            KernelSet::Live(mask) => mask.contains(kernel),
+            KernelSet::Union(both) => Self::union_contains(both, kernel),
         }
     }
 
-    /// Apart, so that the rest is no recursion and can stand where it is asked.
+    /// A separate function, because a recursive `contains` could not be inlined.
     #[inline(never)]
-    fn either(both: &[Which; 2], kernel: KernelId) -> bool {
-        both.iter().any(|which| which.contains(kernel))
+    fn union_contains(both: &[KernelSet; 2], kernel: KernelId) -> bool {
+        both.iter().any(|set| set.contains(kernel))
     }
 
-    /// Whether there are none, and never will be.
+    /// Returns whether the set is empty and stays empty. A live mask may be switched on, so it does not count as empty.
     pub fn is_empty(&self) -> bool {
-        matches!(self, Which::None)
+        matches!(self, KernelSet::Empty)
     }
 
-    /// These and those.
-    pub fn or(self, others: Which) -> Which {
-        match (self, others) {
-            (Which::None, which) | (which, Which::None) => which,
-            (Which::All, _) | (_, Which::All) => Which::All,
-            (one, other) => Which::Either(Arc::new([one, other])),
+    /// Returns the union of both sets.
+    pub fn union(self, other: KernelSet) -> KernelSet {
+        match (self, other) {
+            (KernelSet::Empty, set) | (set, KernelSet::Empty) => set,
+            (KernelSet::All, _) | (_, KernelSet::All) => KernelSet::All,
+            (one, other) => KernelSet::Union(Arc::new([one, other])),
         }
     }
 }
 
 impl Interest {
-    /// Whether nothing is wanted, so that the engine can run as if there were no observer.
+    /// Returns whether nothing is wanted, so that the engine can run as if there were no observer.
     pub fn is_nothing(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty() && !self.times
+        self.before.is_empty() && self.after.is_empty() && !self.times && !self.memory
     }
 
-    /// What either wants.
-    pub fn or(self, other: Interest) -> Interest {
+    /// Returns the union of both interests.
+    pub fn union(self, other: Interest) -> Interest {
         Interest {
-            before: self.before.or(other.before),
-            after: self.after.or(other.after),
-            keep_inputs: self.keep_inputs.or(other.keep_inputs),
+            before: self.before.union(other.before),
+            after: self.after.union(other.after),
+            keep_inputs: self.keep_inputs.union(other.keep_inputs),
             times: self.times || other.times,
+            memory: self.memory || other.memory,
         }
     }
 }
 
 impl<'a> Dispatch<'a> {
-    /// The operator that this dispatch counts for: its attributes, its type, its name.
+    /// Returns the operator that this dispatch counts for.
     pub fn operator(&self) -> &'a Operator {
         self.graph.operator(self.kernel.operator())
     }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
-/// A text as a cell of a table of comma-separated values: behind an apostrophe where a spreadsheet would take it for a formula.
-/// Spreadsheets show no apostrophe at the beginning of a cell. Numbers stay as they are.
+/// Returns a text as a cell of a table of comma-separated values. If a spreadsheet would take the text for a formula,
+/// the cell begins with an apostrophe, which spreadsheets do not show. Numbers stay as they are.
 pub fn cell_text(text: &str) -> Cow<'_, str> {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     if is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }

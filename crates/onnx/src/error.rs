@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file is not a graph that can run.
+/// Why a file cannot be loaded as a graph.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnnxError {
@@ -10,34 +10,34 @@ pub enum OnnxError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something other than a regular file.
+    /// The path is not a regular file.
     #[error("the model {path:?} is not a regular file but {kind}")]
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there: `a directory`.
+        /// What is there, such as `a directory`.
         kind: &'static str,
     },
-    /// Nothing in it.
+    /// The file is empty.
     #[error("the model {0:?} is empty; an .onnx file was expected")]
     Empty(PathBuf),
-    /// A model that was converted for one vendor's hardware.
+    /// The file is a model that was converted for one vendor's hardware.
     #[error(
         "{0:?} is an offline model (.om) for one vendor's hardware; pass the .onnx file that it was converted from"
     )]
     OfflineModel(PathBuf),
-    /// Not ONNX, or only a part of it.
+    /// The file is not ONNX, or is cut short or damaged.
     #[error("{path:?} is not an ONNX model, or is cut short or damaged: {reason}")]
     NotOnnx {
         /// The file.
         path: PathBuf,
-        /// Where reading ended.
+        /// What was wrong, and where.
         reason: String,
     },
-    /// The graph in it makes no sense.
+    /// The graph is not valid.
     #[error("the graph of {path:?} is not valid: {reason}")]
     Invalid {
         /// The file.
@@ -45,14 +45,14 @@ pub enum OnnxError {
         /// What is wrong, and where.
         reason: String,
     },
-    /// Data beside the file that must not, or cannot, be read.
+    /// A tensor's data in a separate file cannot be used.
     #[error("the data of tensor '{tensor}' in {path:?} cannot be used: {reason}")]
     ExternalData {
         /// The model file.
         path: PathBuf,
         /// The tensor.
         tensor: String,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
 }

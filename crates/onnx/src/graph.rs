@@ -5,23 +5,23 @@ use std::path::PathBuf;
 use opscope_tensor::DType;
 use prost::bytes::Bytes;
 
-/// An operator of a [`Graph`]: its place in the order of execution.
+/// The id of an operator: its position in the execution order of a [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperatorId(u32);
 
-/// A value of a [`Graph`]: a named edge.
+/// The id of a value, a named edge of a [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(u32);
 
 macro_rules! index {
     ($id:ident) => {
         impl $id {
-            /// The id with this index.
+            /// Creates the id with this index.
             pub const fn new(index: u32) -> Self {
                 Self(index)
             }
 
-            /// The index, from zero.
+            /// Returns the index, from zero.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -31,23 +31,23 @@ macro_rules! index {
 index!(OperatorId);
 index!(ValueId);
 
-/// The main graph of an `.onnx` file, checked: every value has one producer, and there is an order of execution.
+/// The main graph of an `.onnx` file. It was checked: every value has one producer, and an order of execution exists.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    /// Where it came from.
+    /// The file it was read from.
     pub source: Source,
     /// The graph's own name in the file.
     pub name: String,
-    /// Operators in an order in which they can be executed: that of the file, unless the file breaks ONNX's rule that it
-    /// is sorted. Indexed by [`OperatorId`].
+    /// The operators in order of execution, indexed by [`OperatorId`]. It is the order of the file, unless the file is
+    /// not sorted as ONNX requires.
     pub operators: Vec<Operator>,
-    /// Values: inputs, constants, and what operators produce. Indexed by [`ValueId`].
+    /// The inputs, the constants and what operators compute, indexed by [`ValueId`].
     pub values: Vec<Value>,
-    /// What a run takes (initializers that are also listed as inputs are not among them).
+    /// The inputs of a run. Initializers that the file also lists as inputs are not included.
     pub inputs: Vec<ValueId>,
-    /// What a run gives.
+    /// The outputs of a run.
     pub outputs: Vec<ValueId>,
-    /// The version of each set of operators the file asks for. The ONNX operators' own domain is the empty string.
+    /// The version of each operator set that the file uses, by domain. ONNX's own domain is the empty string.
     pub opsets: BTreeMap<String, i64>,
 }
 
@@ -60,7 +60,7 @@ pub struct Source {
     pub bytes: Bytes,
     /// XXH3 (64 bit) of the file's bytes.
     pub xxh3: u64,
-    /// The program that wrote the file, with its version, where the file says so.
+    /// The program that wrote the file, with its version. Empty if the file does not say.
     pub producer: String,
 }
 
@@ -69,22 +69,21 @@ pub struct Source {
 pub struct Operator {
     /// Its id.
     pub id: OperatorId,
-    /// A name that no other operator has: the node's own, or `OpType_index` where it has none. A name that occurs twice
-    /// gets the suffix `_2`, `_3`, ...
+    /// A unique name: the node's own, or `OpType_index` if it has none. A repeated name gets the suffix `_2`, `_3`, ...
     pub name: String,
-    /// `Conv`, `MatMul`, ...
+    /// The type, such as `Conv` or `MatMul`.
     pub op_type: String,
-    /// The set of operators it belongs to; empty for ONNX's own.
+    /// The domain of its operator set. Empty for ONNX's own.
     pub domain: String,
-    /// Inputs by slot. An optional input that is left out is `None`.
+    /// Inputs by slot. An omitted optional input is `None`.
     pub inputs: Vec<Option<ValueId>>,
-    /// Outputs by slot. An optional output that is left out is `None`.
+    /// Outputs by slot. An omitted optional output is `None`.
     pub outputs: Vec<Option<ValueId>>,
-    /// Values of this graph that a graph inside of the operator (a loop's body) uses.
+    /// Values of this graph that a graph inside the operator, such as a loop's body, uses.
     pub captures: Vec<ValueId>,
     /// Attributes, by name.
     pub attributes: BTreeMap<String, Attribute>,
-    /// The place of the node in the file, from zero.
+    /// The position of the node in the file, from 0.
     pub position: usize,
 }
 
@@ -95,18 +94,18 @@ pub struct Operator {
 pub enum Attribute {
     Float(f32),
     Int(i64),
-    /// Text; bytes that are not UTF-8 are replaced.
+    /// Text. Bytes that are not UTF-8 are replaced.
     String(String),
     Tensor(TensorInfo),
     Floats(Vec<f32>),
     Ints(Vec<i64>),
     Strings(Vec<String>),
-    /// A graph inside of the operator (a loop's body), with the number of its operators.
+    /// A graph inside the operator, such as a loop's body, with its number of operators.
     Graph {
         name: String,
         operators: usize,
     },
-    /// Something this version does not show.
+    /// An attribute of a type that is not shown.
     Other,
 }
 
@@ -117,63 +116,63 @@ pub struct Value {
     pub id: ValueId,
     /// Its name in the file.
     pub name: String,
-    /// Who makes it.
+    /// What produces it.
     pub producer: Producer,
-    /// Which operators take it, in order; one that takes it twice is listed twice.
+    /// The operators that take it, in order of execution. An operator that takes it twice is listed twice.
     pub consumers: Vec<OperatorId>,
-    /// The type of its elements, where the file says so.
+    /// The element type, or `None` if the file does not give it.
     pub dtype: Option<DType>,
-    /// Its shape, where the file says so.
+    /// The shape, or `None` if the file does not give it.
     pub shape: Option<Vec<Dim>>,
 }
 
-/// Who makes a value.
+/// What produces a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Producer {
-    /// The user.
+    /// The caller, who passes it as an input.
     Input,
-    /// The file.
+    /// The file, which holds its data.
     Initializer,
-    /// An operator, by this output slot.
+    /// An operator, at this output slot.
     Operator(OperatorId, usize),
 }
 
 /// One dimension of a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dim {
-    /// A number.
+    /// A fixed size.
     Fixed(usize),
-    /// A name whose number is known when inputs are given. Empty where the file leaves it open without a name.
+    /// A name whose size is known once inputs are given. Empty if the file leaves the dimension open without a name.
     Symbol(String),
 }
 
-/// Type and shape of a tensor in the file.
+/// The type and shape of a tensor in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TensorInfo {
-    /// The type of its elements; none for types that are unknown here.
+    /// The element type, or `None` if it is not known.
     pub dtype: Option<DType>,
     /// The shape.
     pub shape: Vec<usize>,
 }
 
 impl Graph {
-    /// An operator by its id.
+    /// Returns an operator by its id.
     pub fn operator(&self, id: OperatorId) -> &Operator {
         &self.operators[id.index()]
     }
 
-    /// A value by its id.
+    /// Returns a value by its id.
     pub fn value(&self, id: ValueId) -> &Value {
         &self.values[id.index()]
     }
 
-    /// The operator with this name.
+    /// Returns the operator with this name.
     pub fn operator_named(&self, name: &str) -> Option<&Operator> {
         self.operators.iter().find(|operator| operator.name == name)
     }
 
-    /// The operator whose name shares the longest beginning and end with this one, for messages about a name that is
-    /// none; none where nothing is like it.
+    /// Returns the operator whose name shares the longest beginning and end with `name`, for messages about an unknown
+    /// name. Returns `None` if no name is similar.
     pub fn nearest_operator(&self, name: &str) -> Option<&Operator> {
         let likeness = |other: &str| {
             let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
@@ -185,12 +184,13 @@ impl Graph {
         (likeness(&best.name) * 2 >= name.len()).then_some(best)
     }
 
-    /// The value with this name.
+    /// Returns the value with this name.
     pub fn value_named(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|value| value.name == name)
     }
 
-    /// Which values depend on the data of an input. What depends on an input's shape alone does not count.
+    /// Returns for each value whether it depends on the data of an input. A value that depends only on an input's shape
+    /// does not count.
     pub fn depends_on_input(&self) -> Vec<bool> {
         let mut depends = vec![false; self.values.len()];
         for input in &self.inputs {
@@ -210,8 +210,8 @@ impl Graph {
 impl Dim {
     /// Returns whether a shape leaves a dimension open.
     ///
-    /// Exporters that leave one dimension open often write the sizes of their example into the others. So an open shape
-    /// only says how many dimensions there are: an input with another size beside the open dimension may still run.
+    /// Exporters that leave one dimension open often write the sizes of their example into the others. An open shape
+    /// therefore only fixes the number of dimensions: an input that differs in another dimension may still run.
     pub fn any_open(shape: &[Dim]) -> bool {
         shape.iter().any(|dim| matches!(dim, Dim::Symbol(_)))
     }

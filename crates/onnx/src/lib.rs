@@ -1,6 +1,6 @@
-//! An `.onnx` file as a graph: operators, values, attributes, initializers and data beside the file.
+//! Reads an `.onnx` file as a graph: operators, values, attributes, initializers and external data.
 //!
-//! The file is checked before anything else sees it, because it comes from elsewhere: see [`Graph::load`].
+//! A model file may come from an untrusted source, so it is checked first: see [`Graph::load`].
 
 #![forbid(unsafe_code)]
 
@@ -15,4 +15,4 @@ pub use cell::cell_text;
 pub use error::OnnxError;
 pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};
-pub use shown::shown_text;
+pub use shown::{shown_size, shown_text};

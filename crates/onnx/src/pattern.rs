@@ -2,18 +2,19 @@ use std::fmt;
 
 use regex_lite::Regex;
 
-/// Which names of operators or values are meant.
+/// A pattern for the names of operators or values.
 #[derive(Debug, Clone)]
 pub enum Pattern {
-    /// This name.
+    /// Exactly this name.
     Exact(String),
-    /// `*` stands for any characters (also `/`), `?` for one, `[a-z]` for one of a set, `[!a-z]` for one not of it.
+    /// A glob: `*` matches any characters (also `/`), `?` matches one, `[a-z]` one of a set, `[!a-z]` one that is not
+    /// in the set.
     Glob(String),
     /// A regular expression that must match somewhere in the name.
     Regex(Regex),
 }
 
-/// A pattern that cannot be read.
+/// The error for a text that is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern '{pattern}' is wrong: {reason}")]
 pub struct PatternError {
@@ -24,10 +25,10 @@ pub struct PatternError {
 }
 
 impl Pattern {
-    /// A glob pattern.
+    /// Creates a glob pattern.
     ///
     /// # Errors
-    /// When a `[` has no `]`.
+    /// Returns an error if a `[` has no `]`.
     pub fn glob(pattern: &str) -> Result<Self, PatternError> {
         let mut rest: Vec<char> = pattern.chars().collect();
         while let Some(open) = rest.iter().position(|&c| c == '[') {
@@ -40,21 +41,21 @@ impl Pattern {
         Ok(Pattern::Glob(pattern.into()))
     }
 
-    /// A regular expression.
+    /// Creates a regular expression.
     ///
     /// # Errors
-    /// When it is not one.
+    /// Returns an error if it is not a valid regular expression.
     pub fn regex(pattern: &str) -> Result<Self, PatternError> {
         Regex::new(pattern)
             .map(Pattern::Regex)
             .map_err(|error| PatternError { pattern: pattern.into(), reason: error.to_string() })
     }
 
-    /// Reads a pattern as it is written on a command line: what begins with `re:` is a regular expression; what has a
-    /// `*`, `?` or `[` is a glob pattern; anything else is a name.
+    /// Parses a pattern from a command line. A text that begins with `re:` is a regular expression, one that contains
+    /// `*`, `?` or `[` is a glob pattern, and any other is an exact name.
     ///
     /// # Errors
-    /// When it is wrong.
+    /// Returns an error if the glob or the regular expression is not valid.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         match text.strip_prefix("re:") {
             Some(expression) => Self::regex(expression),
@@ -63,7 +64,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a name is meant.
+    /// Returns whether the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         match self {
             Pattern::Exact(exact) => exact == name,
@@ -85,7 +86,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Goes back only to the last `*`, so that the time is at most the product of the lengths.
+/// Backtracks only to the last `*`, so the time is at most proportional to the product of the lengths.
 fn glob_matches(glob: &[char], name: &[char]) -> bool {
     let (mut g, mut n) = (0, 0);
     let mut retry = None;
@@ -113,11 +114,11 @@ fn glob_matches(glob: &[char], name: &[char]) -> bool {
     glob[g..].iter().all(|&c| c == '*')
 }
 
-/// Whether a character is in the set that `glob` begins with, and the length of that set's text.
+/// Returns whether a character is in the set at the beginning of `glob`, and the length of the set's text.
 fn class(glob: &[char], c: char) -> Option<(bool, usize)> {
     let negated = matches!(glob.get(1), Some('!' | '^'));
     let first = 1 + usize::from(negated);
-    // A ']' that comes first stands for itself.
+    // A ']' that comes first is a member of the set.
     let end = first + 1 + glob.get(first + 1..)?.iter().position(|&c| c == ']')?;
     let set = &glob[first..end];
     let (mut at, mut found) = (0, false);

@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
-/// A text of a file or of another program as it can be shown in one line: control characters, line breaks, and characters
-/// that are not seen but change how others are (such as those for text from right to left) become escapes like `\u{1b}`.
+/// Returns a text of a file or of another program in a form that is safe to show on one line. Control characters, line
+/// breaks, and invisible characters that change how others are shown (such as those for right-to-left text) become
+/// escapes like `\u{1b}`.
 ///
-/// Names of a model may hold anything. What is printed as it stands can move a terminal's cursor, forge a line, or show
-/// one name in the guise of another.
+/// The names in a model may contain anything. Printed unescaped, a name could move a terminal's cursor, forge a line,
+/// or look like another name.
 pub fn shown_text(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unseen) {
         return Cow::Borrowed(text);
@@ -16,8 +17,23 @@ pub fn shown_text(text: &str) -> Cow<'_, str> {
     text.chars().map(letter).collect()
 }
 
-/// Unicode's control characters (Cc), format characters (Cf), line and paragraph separators (Zl, Zp), and the other
-/// characters that it says to leave invisible where they are not supported.
+/// Returns a number of bytes as it is shown to a person: `512 B`, `1.5 KiB`, `128.0 MiB`.
+pub fn shown_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
+/// Returns whether a character is invisible: Unicode's control (Cc) and format (Cf) characters, line and paragraph
+/// separators (Zl, Zp), and the other characters that Unicode lists as ignorable.
 fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -32,6 +48,21 @@ fn is_unseen(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_the_largest_unit_that_leaves_at_least_one() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (128 << 20, "128.0 MiB"),
+            (5 << 39, "2.5 TiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(shown_size(bytes), shown);
+        }
+    }
 
     #[test]
     fn what_is_not_seen_is_shown_as_an_escape_and_the_rest_as_it_is() {

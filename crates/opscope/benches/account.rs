@@ -4,8 +4,8 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use opscope::benchmark::{Instrumentation, Job, Surroundings};
-use opscope::inputs::{NamedShape, ShapeWish};
+use opscope::benchmark::{CaptureSpec, Job, JobHooks};
+use opscope::inputs::{NamedShape, ShapeSpec};
 use opscope::profile::{Account, ProfilerOptions};
 use opscope::verify::Verify;
 use support::{Case, Goal, light, models, not_measured, smallest};
@@ -16,27 +16,27 @@ fn main() {
             not_measured("account", &format!("operators explain, {name}"), ">= 99 %");
             continue;
         };
-        let account = account(&path, 10, ShapeWish::Smallest);
+        let account = account(&path, 10, ShapeSpec::Smallest);
         explained(name, &account);
     }
-    gap(&account(&smallest(), 5_000, ShapeWish::Smallest));
+    gap(&account(&smallest(), 5_000, ShapeSpec::Smallest));
     let shape = NamedShape { name: "hidden_states".to_owned(), dims: vec![4, 32, 64] };
-    leader(&account(&models().join("tiny_transformer.onnx"), 200, ShapeWish::Fixed(vec![shape])));
+    leader(&account(&models().join("tiny_transformer.onnx"), 200, ShapeSpec::Fixed(vec![shape])));
 }
 
-fn account(path: &Path, loops: u64, shapes: ShapeWish) -> Account {
+fn account(path: &Path, loops: u64, shapes: ShapeSpec) -> Account {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let mut job = Job::new(path);
     job.repetition.loops = loops;
     job.repetition.warmups = 2;
     job.verify.when = Verify::Off;
     job.shapes = vec![shapes];
-    job.instrumentation = Instrumentation::Profiler {
+    job.capture = CaptureSpec::Profile {
         directory: PathBuf::from(directory.path()).join("recording"),
         options: Box::new(ProfilerOptions::default()),
         exports: opscope::profile::Format::ALL.to_vec(),
     };
-    let report = job.run(&Surroundings::default()).expect("the model runs");
+    let report = job.run(&JobHooks::default()).expect("the model runs");
     report.profile.and_then(|profile| profile.account).expect("there is an account")
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use opscope::benchmark::median_interval;
-use opscope::dump::{About, Answer, Contents, DirectorySink, Dumper, Flow, Piece, Request, Sink, Stream};
+use opscope::dump::{Answer, Contents, DirectorySink, DumpInfo, Dumper, Flow, Piece, Request, Sink, Stream};
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo};
 use opscope_clock::Calibration;
 use support::{
@@ -44,8 +44,8 @@ fn main() {
 fn dumped(ready: &Ready, directory: &Path, runs: u64) {
     let engine = ready.session.engine();
     let graph = ready.session.graph();
-    let about = About::new(graph, Fidelity::Exact, engine.name(), engine.version());
-    let sink = DirectorySink::create(directory, Contents::Tensors, &about).expect("the dump can be made");
+    let info = DumpInfo::new(graph, Fidelity::Exact, engine.name(), engine.version());
+    let sink = DirectorySink::create(directory, Contents::Tensors, &info).expect("the dump can be made");
     let dumper = Dumper::new();
     dumper.subscribe(Box::new(sink), Request::default()).expect("the sink subscribes");
     // What was computed at load is written once, whatever the number of runs: it is no part of a run's time.
@@ -155,7 +155,7 @@ struct Keep(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Sink for Keep {
     fn piece(&mut self, _stream: &Stream, piece: Piece<'_>) -> Answer {
-        self.0.lock().expect("nobody panics").push(piece.bytes.to_vec());
+        self.0.lock().expect("no thread panics").push(piece.bytes.to_vec());
         Answer::Continue
     }
 }

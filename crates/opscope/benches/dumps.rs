@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use opscope::benchmark::median_interval;
 use opscope::dump::{
-    About, Answer, CompareOptions, Comparison, Contents, Delivery, DirectorySink, Dumper, Flow, Piece, Policy, Request,
-    Sink, StoredDump, Stream,
+    Answer, CompareOptions, Comparison, Contents, Delivery, DirectorySink, DumpInfo, Dumper, Flow, Piece, Policy,
+    Request, Sink, StoredDump, Stream,
 };
 use opscope::machine::peak_memory;
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo};
@@ -92,8 +92,8 @@ fn dumper(ready: &Ready, sink: Box<dyn Sink>, delivery: Option<Delivery>) -> Dum
 
 fn directory(ready: &Ready, root: &Path, contents: Contents) -> Box<dyn Sink> {
     let engine = ready.session.engine();
-    let about = About::new(ready.session.graph(), Fidelity::Exact, engine.name(), engine.version());
-    Box::new(DirectorySink::create(root, contents, &about).expect("the dump can be made"))
+    let info = DumpInfo::new(ready.session.graph(), Fidelity::Exact, engine.name(), engine.version());
+    Box::new(DirectorySink::create(root, contents, &info).expect("the dump can be made"))
 }
 
 /// A callback against the exact run. The peer is stricter than a run whose tensors are kept.

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo, RunObserver};
-use opscope::profile::{Profiler, ProfilerOptions, Subject};
+use opscope::profile::{Profiler, ProfilerOptions, RecordingInfo};
 use opscope_clock::Calibration;
 use support::{Case, Goal, Ready, calibration, light, median, nanos, noise, not_measured, pairs, ready, smallest};
 use tract_onnx::prelude::{
@@ -74,7 +74,7 @@ fn plain(ready: &Ready, calibration: &Calibration) -> f64 {
 
 /// Gives the noise of the engine against itself.
 fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
-    /// What the control may show, so that the goals can be told from noise at all.
+    /// What the control may show, so that the goals can be distinguished from noise.
     const CONTROL: f64 = 0.01;
     let ready = ready(path, Fidelity::Optimised);
     let (mut bare, mut again) = (Bare::load(path, &ready), Bare::load(path, &ready));
@@ -115,7 +115,7 @@ fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
 /// A profiler as `--profiler` sets it up.
 fn profiler(ready: &Ready, directory: &Path) -> Profiler {
     let engine = ready.session.engine();
-    let subject = Subject {
+    let info = RecordingInfo {
         graph: ready.session.graph().clone(),
         engine: engine.name().to_owned(),
         engine_version: engine.version().to_owned(),
@@ -123,7 +123,7 @@ fn profiler(ready: &Ready, directory: &Path) -> Profiler {
         engine_threads: 1,
         concurrent_runs: 1,
     };
-    Profiler::create(directory, &subject, &ProfilerOptions::default()).expect("the recording can be made")
+    Profiler::create(directory, &info, &ProfilerOptions::default()).expect("the recording can be made")
 }
 
 fn profiled(ready: &Ready, profiler: &Profiler, calibration: &Calibration) -> f64 {

@@ -1,11 +1,12 @@
-//! Proves by values what optimised plans say of their kernels: runs the exact plan and the optimised one on the same two
-//! random inputs, and finds for every kernel the values of the file that it gives.
+//! Proves by values what optimised plans say about their kernels: runs the exact plan and the optimised one on the same two
+//! random inputs, and finds for every kernel the values of the file that it computes.
 //!
 //!     prove_attribution MODEL.onnx [INPUT.npy ...] [, MODEL.onnx ...]
 //!
 //! With `--kernels` in front it prints every kernel with the operators that it stands for (`~` where inferred) and the
-//! values that it was found to give (`*` where in the file's order). Prints a line for each model, and one for each claim that the values contradict; then the exit code is 1. Without
-//! files, inputs are made up, with 1 for every open dimension.
+//! values that it was found to compute (`*` if in the file's order). Prints a line for each model, and one for each claim that
+//! the values contradict; then the exit code is 1. Integers of 8 bits, what they are dequantised to, and Sigmoids may be a step
+//! apart (`ValueSteps`). Without files, inputs are generated, with 1 for every open dimension.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -13,11 +14,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use opscope::Session;
-use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::model::{Fidelity, Kernel};
 use opscope::onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope::tensor::{Tensor, npy};
-use opscope::verify::{FoundOutput, Verify, VerifyOptions, find_values, other_numbers, verify};
+use opscope::verify::{FoundOutput, ValueSteps, Verify, VerifyOptions, find_values, verify, with_random_numbers};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -35,13 +36,13 @@ fn main() -> ExitCode {
     if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Proves what the engine's rules say, and what is said after the values were looked at.
+/// Proves what the engine's rules say, and what the plan says after its values were compared.
 fn prove(model: &str, files: &[String], shows_kernels: bool) -> Result<usize, Problem> {
     let optimised = Session::load(Path::new(model), Fidelity::Optimised, NonZeroUsize::MIN)?;
     let exact = Session::load(Path::new(model), Fidelity::Exact, NonZeroUsize::MIN)?;
     let given = inputs(optimised.graph(), files)?;
     let by_rules = prove_plan(&format!("{model} by rules"), &optimised, &exact, &given, shows_kernels)?;
-    let options = VerifyOptions { when: Verify::On, kept_in: None };
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
     let Some((_, Some(verified))) = verify(&optimised, &given, 1, &options) else { return Ok(by_rules) };
     Ok(by_rules + prove_plan(&format!("{model} verified"), &verified, &exact, &given, shows_kernels)?)
 }
@@ -54,8 +55,8 @@ fn prove_plan(
     shows_kernels: bool,
 ) -> Result<usize, Problem> {
     let graph = optimised.graph();
-    let runs = [other_numbers(given, 1), other_numbers(given, 2)];
-    let (kernels, outputs) = find_values(optimised, exact, &runs)?;
+    let runs = [with_random_numbers(given, 1), with_random_numbers(given, 2)];
+    let (kernels, outputs) = find_values(optimised, exact, &runs, &ValueSteps::of(graph)?)?;
     if shows_kernels {
         kernels.iter().for_each(|kernel| println!("{}", described(graph, kernel, &outputs)));
     }
@@ -63,12 +64,12 @@ fn prove_plan(
     let (mut claims, mut unclaimed, mut matched, mut telling) = (0, 0, 0, 0);
     for output in &outputs {
         let kernel = &kernels[output.kernel.index()];
-        telling += usize::from(output.telling);
+        telling += usize::from(output.distinctive);
         matched += usize::from(!output.values.is_empty());
         let named = &kernel.outputs[output.slot];
         claims += named.len();
         unclaimed += usize::from(named.is_empty() && output.values.iter().any(|found| found.same_order));
-        if output.telling {
+        if output.distinctive {
             faults.extend(wrong_values(graph, kernel, output));
             faults.extend(wrong_operators(graph, &kernels, kernel, output));
         }
@@ -102,12 +103,12 @@ fn described(graph: &Graph, kernel: &Kernel, outputs: &[FoundOutput]) -> String 
 
 fn inputs(graph: &Graph, files: &[String]) -> Result<Vec<Tensor>, Problem> {
     if files.is_empty() {
-        return Ok(generate(graph, &concrete_shapes(graph, &ShapeWish::Smallest)?, Data::Random(1))?);
+        return Ok(generate(graph, &concrete_shapes(graph, &ShapeSpec::Smallest)?, Data::Random(1))?);
     }
     files.iter().map(|file| Ok(npy::read_file(Path::new(file))?)).collect()
 }
 
-/// Values that a kernel is said to give and does not.
+/// Values that a kernel is said to compute and does not.
 fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<String> {
     let is_found = |value: &ValueId| output.values.iter().any(|found| found.value == *value && found.same_order);
     let wrong = kernel.outputs[output.slot].iter().filter(|value| !is_found(value));
@@ -119,15 +120,25 @@ fn wrong_values(graph: &Graph, kernel: &Kernel, output: &FoundOutput) -> Vec<Str
         .collect()
 }
 
-/// What a kernel gives comes from an operator that it is not said to stand for, although it is said exactly.
+/// The value of which another one is a reshaped copy.
+fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
+    let Producer::Operator(operator, _) = graph.value(value).producer else { return Some(value) };
+    let operator = graph.operator(operator);
+    match operator.op_type.as_str() {
+        "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => source(graph, operator.inputs[0]?),
+        _ => Some(value),
+    }
+}
+
+/// An output of a kernel that comes from an operator for which the kernel does not stand, although its operators are exact.
 fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &FoundOutput) -> Option<String> {
     let maker = |value: ValueId| match graph.value(value).producer {
         Producer::Operator(operator, _) => Some(operator),
         Producer::Input | Producer::Initializer => None,
     };
     let mut makers: BTreeSet<OperatorId> = output.values.iter().filter_map(|found| maker(found.value)).collect();
-    // A part of what an operator gives is that operator's, too: a recurrence gives its directions one by one, and the file
-    // takes them apart.
+    // A part of an operator's output is that operator's, too: a recurrence computes its directions one by one, and the file
+    // splits them.
     let mut rest: Vec<OperatorId> = makers.iter().copied().collect();
     while let Some(operator) = rest.pop().map(|id| graph.operator(id)) {
         let from: &[_] = match operator.op_type.as_str() {
@@ -139,11 +150,19 @@ fn wrong_operators(graph: &Graph, kernels: &[Kernel], kernel: &Kernel, output: &
     }
     let says_exactly = kernel.operators.iter().all(|at| at.exact);
     let stands_for_one = kernel.operators.iter().any(|at| makers.contains(&at.operator));
-    // A kernel that only reorders gives what the one before it gave.
+    // A kernel that only reorders has the values of the one before it.
     let given_before = kernels[..kernel.id.index()]
         .iter()
         .any(|before| before.operators.iter().any(|at| makers.contains(&at.operator)));
-    if makers.is_empty() || !says_exactly || stands_for_one || given_before {
+    // An operator over quantised numbers begins by dequantising what it takes, and the file may do that beside it.
+    let takes = |operator: OperatorId| source(graph, graph.operator(operator).inputs[0]?);
+    let dequantises_its_own = kernel.operators.iter().map(|at| at.operator).any(|said| {
+        graph.operator(said).op_type.starts_with("QLinear")
+            && makers
+                .iter()
+                .all(|&maker| graph.operator(maker).op_type == "DequantizeLinear" && takes(maker) == takes(said))
+    });
+    if makers.is_empty() || !says_exactly || stands_for_one || given_before || dequantises_its_own {
         return None;
     }
     let names = |ids: &mut dyn Iterator<Item = OperatorId>| {

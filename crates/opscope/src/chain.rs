@@ -1,18 +1,17 @@
 //! Several observers of one run, in order.
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
+use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
 use opscope_tensor::{Tensor, TensorView};
 
-/// Observers of one run that are called one after the other, as if they were one.
+/// Several observers of one run, called in order as if they were one.
 ///
-/// * Each is called only for what it wanted.
-/// * A value that one replaces is what those behind it see, and what the run goes on with.
-/// * When one stops the run, those behind it are not asked any more. When one skips a kernel, those behind it see only its
-///   outputs.
-/// * Every observer is told of the run's end.
+/// * Each is called only for what its [`Interest`] asks for.
+/// * If one replaces a value, the observers behind it see the new value, and the run continues with it.
+/// * If one stops the run, those behind it are not called. If one skips a kernel, those behind it see only its outputs.
+/// * Every observer is notified of the run's end.
 ///
-/// So a debugger belongs in front of a dumper: what the dump holds is then what the run went on with.
+/// So a debugger belongs in front of a dumper: the dump then holds the values that the run continued with.
 pub struct Chain<'a> {
     links: Vec<Link<'a>>,
 }
@@ -23,7 +22,7 @@ struct Link<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// A chain of these observers, the first to be called in front.
+    /// A chain of these observers, in the order in which they are called.
     pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
         let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
         Self { links: observers.into_iter().map(link).collect() }
@@ -32,7 +31,7 @@ impl<'a> Chain<'a> {
 
 impl RunObserver for Chain<'_> {
     fn interest(&self) -> Interest {
-        self.links.iter().fold(Interest::default(), |united, link| united.or(link.interest.clone()))
+        self.links.iter().fold(Interest::default(), |united, link| united.union(link.interest.clone()))
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
@@ -76,8 +75,24 @@ impl RunObserver for Chain<'_> {
         }
     }
 
+    fn allocated(&self, memory: TensorMemory, at: Ticks) {
+        self.links.iter().filter(|link| link.interest.memory).for_each(|link| link.observer.allocated(memory, at));
+    }
+
+    fn freed(&self, memory: TensorMemory, at: Ticks) {
+        self.links.iter().filter(|link| link.interest.memory).for_each(|link| link.observer.freed(memory, at));
+    }
+
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
         self.links.iter().for_each(|link| link.observer.finished(outcome));
+    }
+
+    fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.links.iter().for_each(|link| link.observer.uploaded(inputs, start, end));
+    }
+
+    fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.links.iter().for_each(|link| link.observer.downloaded(outputs, start, end));
     }
 }
 

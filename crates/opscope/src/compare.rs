@@ -1,4 +1,4 @@
-//! Comparing two ways to run a model, or a run with a dump: while running, without a dump of its own on disk.
+//! Compares two runs of a model, or a run with a dump, while running: no dump is written.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
-    Place, Position, Request, Selection, Sink, StoredDump,
+    Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
 use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
@@ -16,13 +16,13 @@ use opscope_tensor::Tensor;
 use crate::verify::with_known_values;
 use crate::{Session, SessionError};
 
-/// One way to run a model.
+/// A model, and how it is run.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct RunSpec {
     /// The ONNX file.
     pub model: PathBuf,
-    /// How faithfully it is followed. Only at exact fidelity all values can be seen; else those that the kernels of the plan
-    /// give.
+    /// How faithfully it is followed. All values can be observed only at exact fidelity; at optimised fidelity, those that
+    /// the plan's kernels compute.
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
@@ -33,28 +33,28 @@ pub struct Way {
 /// What a run is compared with.
 #[derive(Debug, Clone)]
 pub enum Reference {
-    /// Another way to run a model, on the same inputs.
-    Run(Way),
+    /// Another run, on the same inputs.
+    Run(RunSpec),
     /// A dump.
     Dump(Arc<StoredDump>),
 }
 
-/// Why two ways could not be compared.
+/// Why a run could not be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// A model.
+    /// A model cannot be loaded.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A run.
+    /// A run failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The tensors on their way.
+    /// The tensors of a run could not be captured.
     #[error(transparent)]
     Dump(#[from] DumpError),
 }
 
-/// Tensors of the reference's run that are kept in memory; beyond it they wait in a file without a name.
+/// How many bytes of the reference's tensors are kept in memory; the rest is kept in an unnamed file.
 const KEPT_IN_MEMORY: u64 = 128 << 20;
 
 /// Runs a model once and compares every tensor with the reference's.
@@ -62,7 +62,7 @@ const KEPT_IN_MEMORY: u64 = 128 << 20;
 /// # Errors
 /// When a model cannot be loaded or run, or there is no room for the tensors of the reference.
 pub fn compare_run(
-    way: &Way,
+    run: &RunSpec,
     reference: &Reference,
     inputs: &[Tensor],
     mut options: CompareOptions,
@@ -70,8 +70,8 @@ pub fn compare_run(
     let mut io = IoSelection::Outputs;
     let (kept, hidden, problems) = match reference {
         Reference::Dump(dump) => {
-            // What an operator takes is looked at where the dump has it, too.
-            if way.fidelity == Fidelity::Exact && dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input)) {
+            // Inputs of operators are compared only if the dump has them.
+            if run.fidelity == Fidelity::Exact && dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input)) {
                 io = IoSelection::All;
             }
             (Arc::clone(dump), HashSet::new(), Vec::new())
@@ -84,37 +84,38 @@ pub fn compare_run(
         }
     };
     if options.graph.is_none() {
-        options.graph = Some(Arc::new(Graph::load(&way.model).map_err(SessionError::from)?));
+        options.graph = Some(Arc::new(Graph::load(&run.model).map_err(SessionError::from)?));
     }
     let (sink, comparer) = CompareSink::new(kept, options);
-    let ran = way.run(inputs, Box::new(sink), io)?;
-    let mut comparison = comparer.comparison(&way.label());
+    let ran = run.run(inputs, Box::new(sink), io)?;
+    let mut comparison = comparer.comparison(&run.label());
     comparison.problems.extend(problems);
-    let is_in =
-        |hidden: &HashSet<String>, place: &mut Place| place.value.as_ref().is_some_and(|name| hidden.contains(name));
+    let is_in = |hidden: &HashSet<String>, place: &mut StoredOrigin| {
+        place.value.as_ref().is_some_and(|name| hidden.contains(name))
+    };
     let only_in_tensors = comparison.only_in_tensors.extract_if(.., |place| is_in(&hidden, place));
     let only_in_reference = comparison.only_in_reference.extract_if(.., |place| is_in(&ran.hidden, place));
     comparison.fused.extend(only_in_tensors.chain(only_in_reference));
     Ok(comparison)
 }
 
-/// What a run left beside its tensors.
-struct Ran {
-    /// The names of the values that the plan does not compute, because it fuses operators.
+/// What a run did not show.
+struct Unseen {
+    /// The names of the values that the plan does not compute because it fuses operators.
     hidden: HashSet<String>,
-    /// What was to be seen and was not, each with its reason.
+    /// What was selected and not captured, each with its reason.
     missing: Vec<String>,
 }
 
-impl Way {
-    /// What a comparison calls it.
+impl RunSpec {
+    /// Its name in a comparison.
     fn label(&self) -> String {
         let threads = if self.threads.get() == 1 { String::new() } else { format!(", {} threads", self.threads) };
         format!("{} ({}{threads})", self.model.display(), self.fidelity)
     }
 
-    /// Runs once and brings every value that can be seen to a sink.
-    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Ran, CompareError> {
+    /// Runs once and writes every value that can be observed to a sink.
+    fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Unseen, CompareError> {
         let options = LoadOptions { budget: self.budget, ..LoadOptions::new(self.fidelity, self.threads) };
         let mut session = Session::open(&self.model, &options)?;
         let inputs = fitted(inputs, session.graph());
@@ -143,11 +144,11 @@ impl Way {
         let missing =
             missing.map(|missing| format!("{}: {}: {}", self.label(), missing.origin, missing.reason)).collect();
         let hidden = hidden.into_iter().map(|value| graph.value(value).name.clone()).collect();
-        Ok(Ran { hidden, missing })
+        Ok(Unseen { hidden, missing })
     }
 }
 
-/// The inputs in the types that a model takes: two models may compute in floating-point types of different sizes.
+/// The inputs, cast to the types that a model takes: two models may use floating-point types of different sizes.
 fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
     let fitted = |(slot, tensor): (usize, &Tensor)| {
         let wanted = graph.inputs.get(slot).and_then(|&input| graph.value(input).dtype);
@@ -156,7 +157,7 @@ fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
     inputs.iter().enumerate().map(fitted).collect()
 }
 
-/// The values that operators give and no kernel of the plan does.
+/// The values that operators compute and no kernel of the plan does.
 fn hidden(graph: &Graph, plan: &dyn Plan) -> HashSet<ValueId> {
     let shown: HashSet<ValueId> =
         plan.kernels().iter().flat_map(|kernel| kernel.outputs.iter().flatten().copied()).collect();
@@ -164,7 +165,7 @@ fn hidden(graph: &Graph, plan: &dyn Plan) -> HashSet<ValueId> {
     given.filter(|value| !shown.contains(value)).collect()
 }
 
-/// The places of values, to be left out of a selection.
+/// The operators and slots of values, to be left out of a selection.
 fn blacklist(graph: &Graph, values: &HashSet<ValueId>) -> Vec<BlacklistEntry> {
     let entry = |operator: &Operator| {
         let outputs = operator.outputs.iter().enumerate();

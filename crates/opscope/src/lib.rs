@@ -1,18 +1,18 @@
 //! opscope shows what an accelerator really does while it runs a model: **what ran and when** (records), **what came out**
 //! (dumps), **stop and look** (events).
 //!
-//! This crate is what a Rust program depends on. [`Session`] loads a model into the embedded engine; [`benchmark::Job`] is
-//! what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper where asked for.
+//! A Rust program depends on this crate. [`Session`] loads a model into the embedded engine; [`benchmark::Job`] is
+//! what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper if asked for.
 //!
 //! ```no_run
-//! use opscope::benchmark::{Job, Surroundings};
+//! use opscope::benchmark::{Job, JobHooks};
 //!
-//! let report = Job::new("resnet50.onnx").run(&Surroundings::default())?;
+//! let report = Job::new("resnet50.onnx").run(&JobHooks::default())?;
 //! println!("{} ms", report.measurements[0].compute.mean);
 //! # Ok::<(), opscope::benchmark::JobError>(())
 //! ```
 //!
-//! Two lines let a debugger attach to whatever a program runs with it, and cost nothing while none does:
+//! With two lines a debugger can attach to a program's runs; they cost nothing while none is attached:
 //!
 //! ```no_run
 //! use opscope::debug::{Debugger, server::ServerOptions};
@@ -29,7 +29,7 @@
 //!
 //! A [job](benchmark::Job) takes the debugger in its field `debugger`, beside a profiler or a dumper.
 //!
-//! A program marks what it does itself with [`range`]; the marks stand in the profile beside the model's operators.
+//! A program marks its own code with [`range`]; the profile shows the marks beside the model's operators.
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +37,7 @@ pub mod acl_json;
 pub mod benchmark;
 mod chain;
 pub mod compare;
+mod inference;
 pub mod inputs;
 mod local_time;
 pub mod machine;

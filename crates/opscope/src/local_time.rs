@@ -2,7 +2,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Local};
 
-/// Local date and time now; those of the beginning of 1970 where the clock shows what no calendar has.
+/// The local date and time; the beginning of 1970 if the clock is outside of the calendar.
 pub fn local_time() -> DateTime<Local> {
     local_time_at(SystemTime::now())
 }

@@ -1,4 +1,4 @@
-//! What a report says of the machine and of this process.
+//! Facts about the machine and this process.
 
 use std::fs;
 
@@ -32,24 +32,24 @@ impl Machine {
     }
 }
 
-/// The machine's memory in bytes; the largest number where the system does not say.
-pub fn memory() -> u64 {
+/// The machine's memory in bytes; `u64::MAX` if the system does not report it.
+pub(crate) fn memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX)
 }
 
-/// The memory in bytes that could still be had; the largest number where the system does not say.
-pub fn available_memory() -> u64 {
+/// The memory in bytes that is still available; `u64::MAX` if the system does not report it.
+pub(crate) fn available_memory() -> u64 {
     kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
 }
 
-/// The most memory that this process has had resident so far, in bytes; 0 where the system does not say.
+/// The peak of this process's resident memory in bytes; 0 if the system does not report it.
 pub fn peak_memory() -> u64 {
     kilobytes("/proc/self/status", "VmHWM:").unwrap_or(0)
 }
 
-/// Lets [`peak_memory`] begin anew from what is resident now, where the system can.
+/// Resets [`peak_memory`] to what is resident now, if the system can.
 pub fn forget_peak_memory() {
-    // Documented in proc(5): 5 resets the peak of the resident set. Without it the peak is that of the whole process.
+    // Documented in proc(5): 5 resets the peak of the resident set. If that fails, the peak is that of the whole process.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -12,6 +12,7 @@ use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
 use crate::Chain;
+use crate::inference::Inference;
 
 /// A model that is loaded and can run.
 pub struct Session {
@@ -77,10 +78,10 @@ impl Session {
         Ok(Self { engine, model, threads, budget, loading, next_run: AtomicU64::new(0) })
     }
 
-    /// The same model with the same engine, loaded in another way.
+    /// The same model with the same engine, loaded with other options.
     ///
     /// # Errors
-    /// When the engine cannot load it so.
+    /// When the engine cannot load it with these options.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
         let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
         Ok(Self { loading: self.loading, ..session })
@@ -100,24 +101,22 @@ impl Session {
         LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) }
     }
 
-    /// Runs once, on the calling thread, and gives copies of the outputs. The instruments watch in this order: what the
-    /// first replaces is what those behind it see. May be called from several threads at once.
+    /// Runs once, on the calling thread, and returns copies of the outputs. The instruments are called in this order: if one
+    /// replaces a value, those behind it see the new value. May be called from several threads at once.
     ///
-    /// A program that runs a model often, or on tensors that are large, plans and uploads for itself:
-    /// see [`Model::plan`].
+    /// A program that runs a model often, or on large tensors, makes the plan and uploads the inputs itself: see
+    /// [`Model::plan`].
     ///
     /// # Errors
     /// When the inputs do not fit, the engine fails, an instrument stopped the run, or an output has no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
         let plan = self.model.plan(inputs)?;
-        let resident = plan.upload(inputs)?;
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
-        let observers = Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)));
-        let outputs = plan.run(id, &*resident, &observers)?;
-        let copy = |slot| outputs.view(slot).to_tensor();
-        let copies: Result<_, _> = (0..outputs.len()).map(copy).collect();
+        let observe = || Box::new(Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)))) as _;
+        let outputs = Inference::run(&*plan, id, inputs, observe)?.outputs;
+        let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
     }
 
@@ -141,7 +140,7 @@ impl Session {
         self.threads
     }
 
-    /// When the file was read and the model loaded, without the plans that shapes need.
+    /// When loading began and ended: reading the file and loading the model, without plans.
     pub fn loading(&self) -> (Ticks, Ticks) {
         self.loading
     }

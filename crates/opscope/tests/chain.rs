@@ -1,20 +1,20 @@
-//! Several observers of one run: who sees what, and whose word counts.
+//! Several observers of one run: which values each sees, and whose action counts.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use opscope::model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, LiveMask, Plan, RunId, RunObserver, Which,
+    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, KernelSet, LiveMask, Plan, RunId, RunObserver,
 };
 use opscope::tensor::{Tensor, TensorView};
 use opscope::{Chain, Session};
 use opscope_clock::Ticks;
 
-/// What happened to whom at which kernel, and with what.
+/// A call: of which observer, at which kernel, with which tensors.
 type Log = Arc<Mutex<Vec<(&'static str, &'static str, usize, Vec<Tensor>)>>>;
 
-/// Notes what it is called for, and acts.
+/// An observer that notes its calls, and acts.
 struct Scribe<F> {
     name: &'static str,
     interest: Interest,
@@ -92,13 +92,13 @@ impl Place {
         Ok((0..outputs.len()).map(|slot| outputs.view(slot).to_tensor().unwrap()).collect())
     }
 
-    /// What one was called for, without the tensors.
+    /// The calls of one observer, without the tensors.
     fn calls(&self, name: &str) -> Vec<(&'static str, usize)> {
         let log = self.log.lock().unwrap();
         log.iter().filter(|call| call.0 == name).map(|call| (call.1, call.2)).collect()
     }
 
-    /// What one was given.
+    /// The tensors that one observer got.
     fn given(&self, name: &str, what: &str, kernel: usize) -> Vec<Tensor> {
         let log = self.log.lock().unwrap();
         log.iter().find(|call| (call.0, call.1, call.2) == (name, what, kernel)).unwrap().3.clone()
@@ -106,7 +106,7 @@ impl Place {
 }
 
 fn both_sides() -> Interest {
-    Interest { before: Which::All, after: Which::All, ..Interest::default() }
+    Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
 }
 
 const END: usize = u32::MAX as usize;
@@ -117,10 +117,10 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
     let kernels = place.plan.kernels().len();
     let mask = Arc::new(LiveMask::new(kernels));
     mask.set(KernelId::new(1), true);
-    let live = || Which::Live(Arc::clone(&mask));
+    let live = || KernelSet::Live(Arc::clone(&mask));
     let some: Arc<[bool]> = (0..kernels).map(|kernel| kernel == 2).collect();
-    let first = Interest { before: live(), after: live(), keep_inputs: live(), times: false };
-    let second = Interest { before: Which::Some(some), times: true, ..Interest::default() };
+    let first = Interest { before: live(), after: live(), keep_inputs: live(), ..Interest::default() };
+    let second = Interest { before: KernelSet::Mask(some), times: true, ..Interest::default() };
     let first = place.scribe("first", first, |dispatch, before| {
         if !before && dispatch.kernel.id.index() == 1 {
             mask.set_all(false);
@@ -139,23 +139,23 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
 }
 
 #[test]
-fn kept_inputs_reach_only_whoever_asked_for_them() {
+fn kept_inputs_reach_only_the_observers_that_asked_for_them() {
     let place = Place::new();
-    let keeps = Interest { after: Which::All, keep_inputs: Which::All, ..Interest::default() };
-    let sees = Interest { after: Which::All, ..Interest::default() };
+    let keeps = Interest { after: KernelSet::All, keep_inputs: KernelSet::All, ..Interest::default() };
+    let sees = Interest { after: KernelSet::All, ..Interest::default() };
     place.run(place.scribe("keeps", keeps, go_on), place.scribe("sees", sees, go_on)).unwrap();
     let kept = |name| place.calls(name).iter().filter(|(what, _)| *what == "kept").count();
     assert_eq!((kept("keeps"), kept("sees")), (place.plan.kernels().len(), 0));
 }
 
 #[test]
-fn what_the_first_replaces_is_what_the_second_sees_and_the_run_goes_on_with() {
+fn what_the_first_replaces_is_what_the_second_sees_and_the_run_continues_with() {
     let place = Place::new();
     let plain = place.run(place.scribe("a", both_sides(), go_on), place.scribe("b", both_sides(), go_on)).unwrap();
     let zeros = |tensor: &Tensor| Tensor::new(tensor.dtype(), tensor.shape().to_vec(), vec![0; tensor.bytes().len()]);
     let blank_in = [zeros(&place.given("b", "before", 0)[0]).unwrap()];
     let blank_out = vec![zeros(&place.given("b", "after", 3)[0]).unwrap()];
-    // What is not replaced keeps its place.
+    // A value that is not replaced keeps its place.
     let inputs: Vec<Tensor> =
         blank_in.iter().cloned().chain(place.given("b", "before", 0).into_iter().skip(1)).collect();
     let changer =
@@ -173,7 +173,7 @@ fn what_the_first_replaces_is_what_the_second_sees_and_the_run_goes_on_with() {
 }
 
 #[test]
-fn a_stop_of_either_ends_the_run_and_both_are_told_of_the_end() {
+fn a_stop_of_either_ends_the_run_and_both_are_notified_of_the_end() {
     for (first_stops, seen_by_second) in [(true, 2), (false, 3)] {
         let place = Place::new();
         let stop = move |stops: bool| {

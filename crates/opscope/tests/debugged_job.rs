@@ -1,13 +1,15 @@
-//! A benchmark's job with a debugger beside what captures it.
+//! A job with a debugger beside a profiler or a dumper.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use opscope::benchmark::{DumpForm, InputWish, Instrumentation, Job, OutputFormat, Report, Surroundings};
+use opscope::benchmark::{CaptureSpec, DumpFormat, Job, JobHooks, OutputFormat, OutputSpec, Report};
 use opscope::debug::expression::{TensorRef, Tensors};
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventName, Moment, Queue, Resume};
 use opscope::dump::Request;
+use opscope::inputs::InputSpec;
+use opscope::model::Fidelity;
 use opscope::profile::{Format, ProfilerOptions};
 use opscope::tensor::{Tensor, npy};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,14 +22,14 @@ fn job(directory: &Path, debugger: &Debugger) -> Job {
     let mut job = Job::new(models().join("digits_cnn.onnx"));
     job.repetition.warmups = 0;
     job.repetition.concurrent = NonZeroUsize::MIN;
-    job.inputs = InputWish::Files { paths: vec![models().join("digits_cnn.input.image.npy")], join: false };
-    job.output = Some((directory.to_owned(), OutputFormat::Npy));
+    job.inputs = InputSpec::Files { paths: vec![models().join("digits_cnn.input.image.npy")], join: false };
+    job.output = Some(OutputSpec { directory: directory.to_owned(), format: OutputFormat::Npy });
     job.run_name = "run".into();
     job.debugger = Some(debugger.clone());
     job
 }
 
-/// Does a job while a client of its debugger puts zeros in the place of what the first operator gives.
+/// Runs a job while a client of its debugger replaces the outputs of the first operator by zeros.
 fn with_zeros_after_the_first_operator(job: &Job, debugger: &Debugger) -> Report {
     let client = debugger.attach(AttachOptions::default()).unwrap();
     thread::scope(|scope| {
@@ -42,7 +44,7 @@ fn with_zeros_after_the_first_operator(job: &Job, debugger: &Debugger) -> Report
             }
             told
         });
-        let report = job.run(&Surroundings::default()).unwrap();
+        let report = job.run(&JobHooks::default()).unwrap();
         let told = client.join().unwrap();
         assert!(told.contains(&EventName::Breakpoint), "{told:?}");
         report
@@ -74,10 +76,14 @@ fn a_dump_holds_what_the_debugger_replaced_and_the_report_counts_the_stop() {
     let debugger = Debugger::new().unwrap();
     let mut job = job(directory.path(), &debugger);
     let dump = directory.path().join("dump");
-    job.instrumentation =
-        Instrumentation::Dump { directory: dump.clone(), request: Box::new(Request::default()), form: DumpForm::Npy };
+    job.capture = CaptureSpec::Dump {
+        directory: dump.clone(),
+        request: Box::new(Request::default()),
+        format: DumpFormat::Npy,
+        histograms: false,
+    };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
-    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity.as_str()), (1, "exact"));
+    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Exact));
 
     let index = std::fs::read_to_string(dump.join("index.jsonl")).unwrap();
     let first: serde_json::Value = serde_json::from_str(index.lines().next().unwrap()).unwrap();
@@ -93,13 +99,13 @@ fn a_profiled_run_stays_optimised_and_is_complete() {
     let directory = tempfile::tempdir().unwrap();
     let debugger = Debugger::new().unwrap();
     let mut job = job(directory.path(), &debugger);
-    job.instrumentation = Instrumentation::Profiler {
+    job.capture = CaptureSpec::Profile {
         directory: directory.path().join("profile"),
         options: Box::new(ProfilerOptions::default()),
         exports: vec![Format::Csv],
     };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
-    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity.as_str()), (1, "optimised"));
+    assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Optimised));
     let account = report.profile.unwrap().account.unwrap();
     assert_eq!(account.runs.measured, 1);
     assert!(report.complete, "{:?}", report.incomplete_because);
@@ -109,10 +115,10 @@ fn a_profiled_run_stays_optimised_and_is_complete() {
 fn without_a_client_a_debugger_is_only_mentioned() {
     let directory = tempfile::tempdir().unwrap();
     let debugger = Debugger::new().unwrap();
-    let report = job(directory.path(), &debugger).run(&Surroundings::default()).unwrap();
+    let report = job(directory.path(), &debugger).run(&JobHooks::default()).unwrap();
     assert_eq!(report.debugger.unwrap().stopped_runs, 0);
     let plain = tempfile::tempdir().unwrap();
-    let alone = Job { debugger: None, ..job(plain.path(), &debugger) }.run(&Surroundings::default()).unwrap();
+    let alone = Job { debugger: None, ..job(plain.path(), &debugger) }.run(&JobHooks::default()).unwrap();
     assert!(alone.debugger.is_none());
     let output = |directory: &Path| npy::read_file(&directory.join("run/digits_cnn_0.npy")).unwrap();
     assert_eq!(output(directory.path()), output(plain.path()));

@@ -1,5 +1,5 @@
 //! Debuggers that are killed in the middle of what they do, while a program runs models in parallel: every run ends, with
-//! the right outputs, and nobody stays behind.
+//! the right outputs, and no thread is left.
 //!
 //! 40 debuggers are killed; `OPSCOPE_KILLS=500` asks for more. `OPSCOPE_SEED` repeats the choices of a run.
 
@@ -25,10 +25,10 @@ use opscope::tensor::{DifferenceAccumulator, Tensor, Tolerance, npy};
 const SOCKET: &str = "OPSCOPE_KILLED_SOCKET";
 const SEED: &str = "OPSCOPE_SEED";
 
-/// Far longer than the test: it must be the hang-up that lets runs go.
+/// Far longer than the test: runs must be released because the connection closed.
 const LEASE: Duration = Duration::from_secs(3600);
 
-/// How long a run may take that nobody holds up, on a machine that does much else.
+/// How long a run may take that is not stopped, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
@@ -71,7 +71,7 @@ fn runs_end_with_the_right_outputs_however_their_debuggers_die() {
     assert!(said.iter().any(named), "the log names what was not acknowledged: {said:?}");
 }
 
-/// Says how to repeat what failed.
+/// Prints how to repeat what failed.
 struct TellSeed(u64);
 
 impl Drop for TellSeed {
@@ -82,7 +82,7 @@ impl Drop for TellSeed {
     }
 }
 
-/// A plan with what comes out of it when nobody watches.
+/// A plan with its outputs when nothing observes it.
 struct Subject {
     session: Session,
     plan: Arc<dyn Plan>,
@@ -158,7 +158,7 @@ impl Program {
     fn every_thread_ends_a_run(&self) {
         let until = Instant::now() + PATIENCE;
         let mut ended = self.shared.ended.lock().unwrap();
-        // The first of the two may have been going on already.
+        // The first of the two may have begun before.
         let goal = ended.map(|runs| runs + 2);
         while ended.iter().zip(goal).any(|(runs, goal)| *runs < goal) {
             let left = until.saturating_duration_since(Instant::now());
@@ -197,16 +197,17 @@ impl Subject {
     }
 }
 
-/// With the last debugger gone nothing is wanted of any run.
+/// Without a debugger, no run has an interest.
 fn all_masks_go_off(debugger: &Debugger) {
     let until = Instant::now() + PATIENCE;
     for subject in subjects() {
         loop {
-            let Interest { before, after, keep_inputs, times } =
+            let Interest { before, after, keep_inputs, times, memory } =
                 debugger.observe(&subject.info(RunId(u64::MAX))).interest();
-            let is_on =
-                |which: &opscope::model::Which| subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id));
-            if !times && ![&before, &after, &keep_inputs].into_iter().any(is_on) {
+            let is_on = |which: &opscope::model::KernelSet| {
+                subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id))
+            };
+            if !times && !memory && ![&before, &after, &keep_inputs].into_iter().any(is_on) {
                 break;
             }
             assert!(Instant::now() < until, "kernels are still wanted: {before:?}, {after:?}, {keep_inputs:?}");
@@ -238,10 +239,10 @@ impl Deeds {
     }
 }
 
-/// A debugger that is going to be killed.
+/// A debugger that the test kills.
 struct Victim {
     child: Child,
-    told: Arc<(Mutex<Vec<String>>, Condvar)>,
+    printed: Arc<(Mutex<Vec<String>>, Condvar)>,
     reader: Option<JoinHandle<()>>,
 }
 
@@ -254,30 +255,30 @@ impl Victim {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let told = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
-        let (lines, theirs) = (BufReader::new(child.stdout.take().unwrap()).lines(), Arc::clone(&told));
+        let printed = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+        let (lines, theirs) = (BufReader::new(child.stdout.take().unwrap()).lines(), Arc::clone(&printed));
         let reader = thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 theirs.0.lock().unwrap().push(line);
                 theirs.1.notify_all();
             }
         });
-        Self { child, told, reader: Some(reader) }
+        Self { child, printed, reader: Some(reader) }
     }
 
     fn wait_until_attached(&self) {
-        let lines = self.told.0.lock().unwrap();
+        let lines = self.printed.0.lock().unwrap();
         let not_yet = |lines: &mut Vec<String>| !lines.iter().any(|line| line == "::attached");
-        let (lines, waited) = self.told.1.wait_timeout_while(lines, PATIENCE, not_yet).unwrap();
+        let (lines, waited) = self.printed.1.wait_timeout_while(lines, PATIENCE, not_yet).unwrap();
         assert!(!waited.timed_out(), "the debugger does not attach; it said {} lines", lines.len());
     }
 
-    /// Kills it, and gives what it had said.
+    /// Kills it, and returns what it had printed.
     fn kill(mut self) -> Vec<String> {
         let early = self.child.try_wait().unwrap();
         assert!(early.is_none(), "it died by itself, which it explains above");
         self.end();
-        std::mem::take(&mut *self.told.0.lock().unwrap())
+        std::mem::take(&mut *self.printed.0.lock().unwrap())
     }
 
     fn end(&mut self) {
@@ -305,7 +306,7 @@ fn the_debugger_that_is_killed() {
         let client = Client::connect(&socket).unwrap();
         match client.attach(attach_options(&mut random)) {
             Ok(()) => break client,
-            // The one before it may still be on its way out.
+            // The one before it may still be detaching.
             Err(error) if error.code() == ErrorCode::AlreadyAttached => thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
@@ -322,7 +323,7 @@ fn attach_options(random: &mut Rng) -> AttachOptions {
     AttachOptions { lease: LEASE, events, statistics: random.bool(), async_capacity: 64, ..AttachOptions::default() }
 }
 
-/// Sets breakpoints, reads, looks, and answers some of what it read, until it is killed.
+/// Sets breakpoints, reads events, reads tensors, and answers some of the events, until it is killed.
 fn debug(client: &Client, random: &mut Rng) -> Result<(), DebugError> {
     const TARGETS: [&str; 5] = ["*", "Conv", "MatMul", "type:Add", "#3"];
     const CONDITIONS: [Option<&str>; 5] =

@@ -1,22 +1,21 @@
-//! A job with a dump that ends before its last run: what it leaves says so, in every form.
+//! A job with a dump that ends before its last run: the dump says so, in every format.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opscope::benchmark::{DumpForm, Instrumentation, Job, JobError, Report, Stage, Surroundings};
+use opscope::benchmark::{CaptureSpec, DumpFormat, Job, JobError, JobHooks, Report, Stage};
 use opscope::dump::{Manifest, Request, StoredDump};
 
-const FORMS: [DumpForm; 3] = [DumpForm::Npy, DumpForm::Statistics, DumpForm::Ascend];
 const RUNS: u64 = 5;
 
-fn job(directory: PathBuf, form: DumpForm) -> Job {
+fn job(directory: PathBuf, format: DumpFormat) -> Job {
     let mut job = Job::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/digits_cnn.onnx"));
     (job.repetition.warmups, job.repetition.loops) = (0, RUNS);
-    job.instrumentation = Instrumentation::Dump { directory, request: Box::new(Request::default()), form };
+    job.capture = CaptureSpec::Dump { directory, request: Box::new(Request::default()), format, histograms: false };
     job
 }
 
-/// Runs the job; it is cancelled when `when` says so of what the job does.
+/// Runs the job, and cancels it when `when` returns true for its stage or its number of runs.
 fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Result<Report, JobError> {
     let cancel = AtomicBool::new(false);
     let cancel_if = |stage, runs| {
@@ -24,7 +23,7 @@ fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Res
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    job.run(&Surroundings {
+    job.run(&JobHooks {
         cancel: &cancel,
         stage: &|stage| cancel_if(Some(stage), 0),
         advanced: &|done, _| cancel_if(None, done),
@@ -37,43 +36,43 @@ fn manifest(root: &Path) -> Manifest {
 
 #[test]
 fn a_dump_that_is_interrupted_between_two_runs_says_that_runs_are_missing() {
-    for form in FORMS {
+    for format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
-        let report = cancelled(&job(root.clone(), form), |_, runs| runs == 3).unwrap();
+        let report = cancelled(&job(root.clone(), format), |_, runs| runs == 3).unwrap();
         assert!(!report.complete);
         let manifest = manifest(&root);
-        assert!(!manifest.complete, "{form:?}");
-        assert!(manifest.errors.iter().any(|error| error.contains("interrupted")), "{form:?}: {manifest:?}");
+        assert!(!manifest.complete, "{format:?}");
+        assert!(manifest.errors.iter().any(|error| error.contains("interrupted")), "{format:?}: {manifest:?}");
         assert_eq!(manifest.runs.len(), 3);
         assert!(manifest.runs.iter().all(|run| run.failure.is_none()), "every run that took place is whole");
         let stored = StoredDump::open(&root).unwrap();
-        assert!(!stored.is_complete() && stored.problems.is_empty(), "{form:?}: {:?}", stored.problems);
-        assert_eq!((manifest.tensors, stored.tensors.len()), (3 * 16, 3 * 16), "{form:?}");
+        assert!(!stored.is_complete() && stored.problems.is_empty(), "{format:?}: {:?}", stored.problems);
+        assert_eq!((manifest.tensors, stored.tensors.len()), (3 * 16, 3 * 16), "{format:?}");
     }
 }
 
 #[test]
 fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
-    for form in FORMS {
+    for format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
-        let ended = cancelled(&job(root.clone(), form), |stage, _| stage == Some(Stage::Running));
-        assert!(matches!(&ended, Err(JobError::Nothing { kept: Some(kept) }) if *kept == root), "{ended:?}");
+        let ended = cancelled(&job(root.clone(), format), |stage, _| stage == Some(Stage::Running));
+        assert!(matches!(&ended, Err(JobError::NoRuns { kept: Some(kept) }) if *kept == root), "{ended:?}");
         let manifest = manifest(&root);
-        assert!(!manifest.complete, "{form:?}");
+        assert!(!manifest.complete, "{format:?}");
         assert!(manifest.runs[0].failure.as_ref().unwrap().contains("interrupted"), "{manifest:?}");
-        // It ends before the first operator, of which the input is kept.
-        assert_eq!((manifest.tensors, manifest.missing_count), (1, 16), "{form:?}");
+        // It ends before the first operator, whose input is kept.
+        assert_eq!((manifest.tensors, manifest.missing_count), (1, 16), "{format:?}");
     }
 }
 
 #[test]
-fn a_dump_of_all_runs_is_complete_in_every_form() {
-    for form in FORMS {
+fn a_dump_of_all_runs_is_complete_in_every_format() {
+    for format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
-        assert!(cancelled(&job(root.clone(), form), |_, _| false).unwrap().complete);
+        assert!(cancelled(&job(root.clone(), format), |_, _| false).unwrap().complete);
         let manifest = manifest(&root);
         assert!(manifest.complete && manifest.errors.is_empty(), "{manifest:?}");
         assert_eq!((manifest.tensors, manifest.runs.len() as u64), (16 * RUNS, RUNS));

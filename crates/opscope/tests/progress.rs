@@ -1,24 +1,24 @@
-//! What a job says of its progress, for each thing that it may go on for.
+//! The progress that a job reports, for each goal.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use opscope::benchmark::{Goal, Job, Repetition, Report, Surroundings};
+use opscope::benchmark::{Goal, Job, JobHooks, Repetition, Report};
 
-/// Runs a small model, and gives the report with what was said after every run.
+/// Runs a small model, and returns the report with the progress after every run.
 fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/digits_cnn.onnx");
     let mut job = Job::new(model);
     repeat(&mut job.repetition);
     let said = Mutex::new(Vec::new());
-    let surroundings = Surroundings {
+    let hooks = JobHooks {
         cancel: &AtomicBool::new(false),
         stage: &|_| (),
         advanced: &|done, goal| said.lock().unwrap().push((done, goal)),
     };
-    let report = job.run(&surroundings).unwrap();
+    let report = job.run(&hooks).unwrap();
     (report, said.into_inner().unwrap())
 }
 
@@ -42,7 +42,7 @@ fn a_duration_is_counted_after_the_runs_that_were_asked_for() {
 }
 
 #[test]
-fn what_is_to_become_stable_tells_how_stable_it_is_and_when_it_gives_up() {
+fn until_stable_reports_how_stable_the_median_is_and_when_it_ends() {
     let most = Duration::from_millis(200);
     let (report, said) = run(|repetition| (repetition.until_stable, repetition.duration) = (Some(1e-7), Some(most)));
     assert!(!report.complete);

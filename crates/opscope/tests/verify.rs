@@ -1,4 +1,4 @@
-//! The fastest plan that is right, with an engine whose forms are made wrong.
+//! The search for the fastest right plan, with an engine that has faults in some of its forms.
 
 use std::any::Any;
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope::Session;
 use opscope::model::{
-    Capabilities, Engine, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, PlanForm, Resident, RunId,
+    Capabilities, DeviceTensors, Engine, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, PlanForm, RunId,
     RunObserver,
 };
 use opscope::onnx::{Graph, ValueId};
@@ -17,12 +17,12 @@ use opscope::tensor::{Tensor, TensorView};
 use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify};
 use opscope_clock::Ticks;
 
-/// Where a form of the plan goes wrong.
+/// How a form of the plan is wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     /// In every run.
     Always,
-    /// From the second run on, as one that takes what the first left.
+    /// From the second run on, like a plan that reuses data of the first.
     Later,
     /// It cannot be planned.
     Refused,
@@ -115,16 +115,16 @@ impl Plan for FaultyPlan {
         self.inner.constants(visit)
     }
 
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         self.inner.upload(inputs)
     }
 
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let outputs = self.inner.run(run, inputs, observer)?;
         let is_first = self.runs.fetch_add(1, Ordering::Relaxed) == 0;
         if self.fault.is_none() || (is_first && self.fault == Some(Fault::Later)) {
@@ -140,7 +140,7 @@ impl Plan for FaultyPlan {
     }
 }
 
-impl Resident for Doubled {
+impl DeviceTensors for Doubled {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -167,12 +167,12 @@ fn faulty(faults: &[(&'static str, Fault)]) -> (Session, Arc<Faulty>, Vec<Tensor
 
 fn verified(faults: &[(&'static str, Fault)], when: Verify) -> (Verification, Session, Vec<Tensor>) {
     let (session, _, inputs) = faulty(faults);
-    let options = VerifyOptions { when, kept_in: None };
+    let options = VerifyOptions { when, cache_directory: None };
     let (verification, other) = verify(&session, &inputs, 10, &options).expect("the model runs");
     (verification, other.unwrap_or(session), inputs)
 }
 
-/// The sum of the probabilities that a session gives in its second run: 1 where it is right.
+/// The sum of the probabilities of a session's second run: 1 if it is right.
 fn sum(session: &Session, inputs: &[Tensor]) -> f32 {
     session.run(inputs, &[]).unwrap();
     let outputs = session.run(inputs, &[]).unwrap();
@@ -233,7 +233,7 @@ fn where_no_form_is_right_the_exact_plan_runs() {
 #[test]
 fn off_means_that_the_engines_own_plan_runs_whatever_it_gives() {
     let (session, _, inputs) = faulty(&[("every rewrite", Fault::Always)]);
-    let options = VerifyOptions { when: Verify::Off, kept_in: None };
+    let options = VerifyOptions { when: Verify::Off, cache_directory: None };
     assert!(verify(&session, &inputs, 1, &options).is_none());
 }
 
@@ -242,7 +242,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     let kept = tempfile::tempdir().unwrap();
     let (session, engine, inputs) = faulty(&[("every rewrite", Fault::Always)]);
     let loaded = || engine.loaded.load(Ordering::Relaxed);
-    let options = |when| VerifyOptions { when, kept_in: Some(kept.path().join("opscope")) };
+    let options = |when| VerifyOptions { when, cache_directory: Some(kept.path().join("opscope")) };
     let (found, _) = verify(&session, &inputs, 1, &options(Verify::On)).unwrap();
     let before = loaded();
     let (again, other) = verify(&session, &inputs, 1, &options(Verify::Auto)).unwrap();
@@ -254,7 +254,7 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
     assert!(verify(&session, &larger, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
     assert!(verify(&session, &inputs, 1, &options(Verify::On)).unwrap().0.kept_since.is_none());
 
-    // A file that somebody cut short counts as none.
+    // A file that was cut short counts as none.
     for file in std::fs::read_dir(kept.path().join("opscope")).unwrap() {
         std::fs::write(file.unwrap().path(), "{").unwrap();
     }

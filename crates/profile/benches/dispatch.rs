@@ -15,7 +15,7 @@ use std::sync::Arc;
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_model::{Attribution, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, Operator, OperatorId, Source};
-use opscope_profile::{Profiler, ProfilerOptions, Subject};
+use opscope_profile::{Profiler, ProfilerOptions, RecordingInfo};
 use opscope_trace::{intern, range_named};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ const GOAL_NS: f64 = 80.0;
 fn main() {
     let directory = tempfile::tempdir().expect("a directory");
     let (graph, kernels) = model();
-    let subject = Subject {
+    let info = RecordingInfo {
         graph: Arc::clone(&graph),
         engine: "loop".to_owned(),
         engine_version: "1".to_owned(),
@@ -40,7 +40,7 @@ fn main() {
     };
     let start = ClockPair::now();
     let recording = directory.path().join("recording");
-    let profiler = Profiler::create(&recording, &subject, &ProfilerOptions::default()).expect("a new directory");
+    let profiler = Profiler::create(&recording, &info, &ProfilerOptions::default()).expect("a new directory");
     let mut run = 0;
     let (mut with, mut without, mut ranges, mut clock) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let name = intern("a range");
@@ -124,7 +124,8 @@ fn compute(kernel: &Kernel) {
     );
 }
 
-/// The upper end of the 95 % confidence interval of the median: about two deviations of a binomial distribution above it.
+/// Returns the upper end of the 95 % confidence interval of the median: about two deviations of a binomial distribution
+/// above it.
 fn upper_end(mut nanos: Vec<f64>) -> f64 {
     nanos.sort_by(f64::total_cmp);
     let count = nanos.len() as f64;

@@ -25,10 +25,10 @@ pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunT
 pub use error::ProfileError;
 pub use export::{Exported, Format};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
-pub use profiler::{Profiler, Subject};
+pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
-    Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact, EngineInfo, Fact, Facts,
-    FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
-    RunFact, SampleFact, Span, TensorKind,
+    AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
+    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
+    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind,
 };
 pub use whole_file::write_whole;

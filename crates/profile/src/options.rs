@@ -28,6 +28,8 @@ pub struct Switches {
     pub runs: bool,
     /// `task-time`: dispatches.
     pub dispatches: bool,
+    /// `task-memory`: the memory that the engine holds for tensors.
+    pub tensor_memory: bool,
     /// `runtime-api`: calls of the engine (load, plan, upload, run, download) and the copies of inputs and outputs.
     pub calls: bool,
     /// `sys-hardware-mem`: memory of the machine.
@@ -61,6 +63,7 @@ const SWITCHES: &[(&str, Option<Field>)] = &[
     ("dvpp-profiling", None),
     ("runtime-api", Some(|switches| &mut switches.calls)),
     ("task-time", Some(|switches| &mut switches.dispatches)),
+    ("task-memory", Some(|switches| &mut switches.tensor_memory)),
     ("aicpu", None),
 ];
 
@@ -82,6 +85,7 @@ impl Default for Switches {
         Self {
             runs: true,
             dispatches: true,
+            tensor_memory: false,
             calls: true,
             machine_memory: true,
             processors: false,
@@ -92,7 +96,7 @@ impl Default for Switches {
 }
 
 impl Switches {
-    /// The names of all switches.
+    /// Returns the names of all switches.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SWITCHES.iter().map(|(name, _)| *name)
     }
@@ -100,7 +104,7 @@ impl Switches {
     /// Applies `KEY=on` or `KEY=off`. Underscores in the key count as hyphens.
     ///
     /// # Errors
-    /// When the key is no switch or the value is neither on nor off.
+    /// Returns an error if the key is no switch or the value is neither on nor off.
     pub fn apply(&mut self, setting: &str) -> Result<SwitchEffect, ProfileError> {
         let (name, value) = setting.split_once('=').ok_or_else(|| ProfileError::SwitchSyntax(setting.to_owned()))?;
         let name = name.trim().replace('_', "-");
@@ -121,12 +125,12 @@ impl Switches {
         }
     }
 
-    /// Every switch that has an effect, with its state.
+    /// Returns every switch that has an effect, with its state.
     pub fn states(mut self) -> Vec<(&'static str, bool)> {
         SWITCHES.iter().filter_map(|(name, field)| field.map(|field| (*name, *field(&mut self)))).collect()
     }
 
-    /// Whether any counter is sampled.
+    /// Returns whether any counter is sampled.
     pub fn any_counter(&self) -> bool {
         self.machine_memory || self.processors || self.machine || self.process
     }
@@ -141,7 +145,7 @@ mod tests {
         let states = Switches::default().states();
         let on: Vec<_> = states.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
         assert_eq!(on, ["model-execution", "sys-hardware-mem", "runtime-api", "task-time"]);
-        assert_eq!(Switches::names().count(), 9);
+        assert_eq!(Switches::names().count(), 10);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn write_whole<E: From<io::Error>>(path: &Path, write: impl FnOnce(&mut File
     Ok(())
 }
 
-/// The same for a file that may exist and is replaced in one step: a reader sees the old one or the new one.
+/// Returns the same for a file that may exist and is replaced in one step: a reader sees the old one or the new one.
 pub(crate) fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = part_of(path)?;
     io::Write::write_all(part.as_file_mut(), content)?;
@@ -34,7 +34,7 @@ pub(crate) fn replace_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A new file beside `path`, which is removed unless it gets its name.
+/// Returns a new file beside `path`, which is removed unless it gets its name.
 fn part_of(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut prefix: OsString = path.file_name().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The type of a tensor's elements: those of ONNX (`TensorProto.DataType`), with the codes of that format.
+/// The element type of a tensor: the types of ONNX's `TensorProto.DataType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -13,43 +13,43 @@ pub enum DType {
     I16,
     I32,
     I64,
-    /// Text. It has no fixed size and no bytes.
+    /// Text. It has no fixed size and no byte form.
     String,
-    /// One byte an element, 0 or 1.
+    /// One byte per element, 0 or 1.
     Bool,
     F16,
     F64,
     U32,
     U64,
-    /// Two `f32`: real and imaginary part.
+    /// Two `f32`: the real and the imaginary part.
     Complex64,
-    /// Two `f64`: real and imaginary part.
+    /// Two `f64`: the real and the imaginary part.
     Complex128,
     Bf16,
     F8E4M3Fn,
     F8E4M3FnUz,
     F8E5M2,
     F8E5M2FnUz,
-    /// Two elements a byte, the first in the low half.
+    /// Two elements per byte, the first in the low half.
     U4,
-    /// Two elements a byte, the first in the low half.
+    /// Two elements per byte, the first in the low half.
     I4,
-    /// Two elements a byte, the first in the low half.
+    /// Two elements per byte, the first in the low half.
     F4E2M1,
 }
 
 use DType::*;
 
-/// What is known of a type.
+/// The properties of a type.
 struct Row {
     dtype: DType,
     /// The code of ONNX's `TensorProto.DataType`.
     onnx: i32,
-    /// As numpy and ONNX write it.
+    /// The name that numpy and ONNX use.
     name: &'static str,
-    /// The bits of one element.
+    /// The bits of one element, or `None` for strings.
     bits: Option<usize>,
-    /// How an npy header names it.
+    /// The name in an npy header, or `None` if the npy format does not have the type.
     npy: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ const fn row(dtype: DType, onnx: i32, name: &'static str, bits: Option<usize>, n
     Row { dtype, onnx, name, bits, npy }
 }
 
-/// Every type, in the order of the enumeration.
+/// Every type, in the order of the enum.
 const TABLE: &[Row] = &[
     row(F32, 1, "float32", Some(32), Some("<f4")),
     row(U8, 2, "uint8", Some(8), Some("|u1")),
@@ -85,62 +85,58 @@ const TABLE: &[Row] = &[
 ];
 
 impl DType {
-    /// Every type, in the order of the ONNX codes.
+    /// Returns every type, in the order of the ONNX codes.
     pub fn all() -> impl Iterator<Item = DType> {
         TABLE.iter().map(|row| row.dtype)
     }
 
     fn row(self) -> &'static Row {
-        // The table is in the order of the enumeration; a test holds that.
+        // The table is in the order of the enum, which a test checks.
         &TABLE[self as usize]
     }
 
-    /// The type with this code of ONNX's `TensorProto.DataType`; none for 0 (undefined) and for codes that are unknown.
+    /// Returns the type with this code of ONNX's `TensorProto.DataType`. Returns `None` for 0 (undefined) and for
+    /// unknown codes.
     pub fn from_onnx(code: i32) -> Option<Self> {
         TABLE.iter().find(|row| row.onnx == code).map(|row| row.dtype)
     }
 
-    /// The code of ONNX's `TensorProto.DataType`.
-    pub fn onnx_code(self) -> i32 {
-        self.row().onnx
-    }
-
-    /// The name, as in `float32`, `int64`, `bool`.
+    /// Returns the name, such as `float32`, `int64` or `bool`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The bytes of `elements` elements (two to a byte for the 4-bit types); none for strings.
+    /// Returns the number of bytes of `elements` elements (two per byte for the 4-bit types), or `None` for strings.
     pub fn bytes_of(self, elements: usize) -> Option<usize> {
         self.row().bits.and_then(|bits| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8))
     }
 
-    /// The bytes of one element; none for strings and for types smaller than a byte.
+    /// Returns the number of bytes of one element, or `None` for strings and for types smaller than a byte.
     pub fn size(self) -> Option<usize> {
         self.row().bits.filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
     }
 
-    /// The elements in so many bytes; none for strings.
+    /// Returns the number of elements in this many bytes, or `None` for strings.
     pub fn elements_in(self, bytes: usize) -> Option<usize> {
         self.row().bits.map(|bits| bytes.saturating_mul(8) / bits)
     }
 
-    /// How an npy header names this type; none for what the npy format cannot hold.
+    /// Returns the name of this type in an npy header, or `None` if the npy format does not have it.
     pub fn npy_descr(self) -> Option<&'static str> {
         self.row().npy
     }
 
-    /// Whether elements are complex numbers.
+    /// Returns whether the elements are complex numbers.
     pub fn is_complex(self) -> bool {
         matches!(self, Complex64 | Complex128)
     }
 
-    /// Whether elements are floats of a byte or less.
+    /// Returns whether the elements are floats of at most one byte.
     pub(crate) fn is_small_float(self) -> bool {
         matches!(self, F8E4M3Fn | F8E4M3FnUz | F8E5M2 | F8E5M2FnUz | F4E2M1)
     }
 
-    /// Whether elements are real numbers with a fraction.
+    /// Returns whether the elements are real floating-point numbers.
     pub fn is_float(self) -> bool {
         matches!(self, F32 | F64 | F16 | Bf16)
     }

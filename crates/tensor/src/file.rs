@@ -5,14 +5,14 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a file to read it. A pipe, a device or a directory is refused at once: it has no length, and a pipe that nobody
-/// writes to would be waited for without end.
+/// Opens a file for reading. Refuses a pipe, a device or a directory at once, because they have no length and because
+/// reading a pipe without a writer would block.
 ///
 /// # Errors
-/// When it is no file, or cannot be opened.
+/// Returns an error if it is not a regular file, or cannot be opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     is_regular(&fs::metadata(path)?)?;
-    // It may have become a pipe since.
+    // The path may have been replaced by a pipe since the check.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     is_regular(&file.metadata()?)?;
@@ -22,6 +22,6 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 fn is_regular(metadata: &fs::Metadata) -> io::Result<()> {
     match metadata.is_file() {
         true => Ok(()),
-        false => Err(io::Error::other("it is no regular file but a directory, a pipe or a device")),
+        false => Err(io::Error::other("it is not a regular file but a directory, a pipe or a device")),
     }
 }

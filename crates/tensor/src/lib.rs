@@ -1,6 +1,6 @@
-//! Tensors as opscope sees them: an element type, a shape and bytes.
+//! Tensors: an element type, a shape and bytes.
 //!
-//! All bytes are little-endian and row-major. Nothing here knows of a model or an engine.
+//! All bytes are little-endian and row-major. This crate does not know about models or engines.
 
 #![forbid(unsafe_code)]
 

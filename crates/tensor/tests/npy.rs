@@ -64,8 +64,8 @@ fn keys_may_come_in_any_order_and_numbers_with_the_suffix_of_python_2() {
 #[test]
 fn what_is_wrong_with_a_file_is_said() {
     let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}";
-    assert!(reason(b"PK\x03\x04 and more").contains("no npy file"));
-    assert!(reason(&[]).contains("no npy file"));
+    assert!(reason(b"PK\x03\x04 and more").contains("not an npy file"));
+    assert!(reason(&[]).contains("not an npy file"));
     assert!(reason(&file((1, 0), good, &[0; 3])).contains("asks for 4 bytes"));
     assert!(reason(&file((1, 0), good, &[0; 5])).contains("the file has 5"));
     assert!(reason(&file((1, 0), &good.replace("<f4", "|O"), &[])).contains("'|O'"));

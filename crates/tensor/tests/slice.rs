@@ -101,7 +101,7 @@ impl RemoteTensor for Device {
     }
 }
 
-/// The places that a range chooses, one after the other.
+/// Returns the places that a range chooses, one after the other.
 fn naive_places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<usize> {
     let size = size as i64;
     let from_end = |number: i64| if number < 0 { number + size } else { number };
@@ -120,7 +120,7 @@ fn naive_places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -
     places
 }
 
-/// Shape and flat indices of what a slice chooses; none if an index is outside.
+/// Shape and flat indices of what a slice chooses; `None` if an index is outside.
 fn naive(shape: &[usize], axes: &[Axis]) -> Option<(Vec<usize>, Vec<usize>)> {
     let whole = Axis::Range { start: None, stop: None, step: 1 };
     let mut entries: Vec<Axis> = axes.to_vec();

@@ -39,7 +39,7 @@ fn main() {
                 let first = number;
                 number += BATCH;
                 let cost = nanos_each(BATCH, |index| emit(&record(0, first + index)).expect("there is room"));
-                subject.buffer.flush().expect("it is there");
+                subject.buffer.flush().expect("it is not destroyed");
                 cost
             }),
             Contender::new("rtrb push", || {
@@ -71,8 +71,8 @@ fn main() {
                 cost
             }),
             Contender::new("Mutex<Vec> push", || {
-                let cost = nanos_each(BATCH, |number| vector.lock().expect("nobody panics").push(record(0, number)));
-                black_box(&vector).lock().expect("nobody panics").clear();
+                let cost = nanos_each(BATCH, |number| vector.lock().expect("no thread panics").push(record(0, number)));
+                black_box(&vector).lock().expect("no thread panics").clear();
                 cost
             }),
             Contender::new("tracing span, a layer that does nothing", || {
@@ -82,7 +82,7 @@ fn main() {
             }),
         ],
     );
-    // Last: its collector thread runs from here on.
+    // The last one, because its collector thread runs from here on.
     fastrace::set_reporter(fastrace::collector::ConsoleReporter, fastrace::collector::Config::default());
     measured(
         31,

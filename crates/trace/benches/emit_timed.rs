@@ -31,8 +31,8 @@ fn main() {
 
     let start = &Barrier::new(2);
     let (go, asked) = std::sync::mpsc::channel::<()>();
-    let (tell, told) = std::sync::mpsc::channel::<f64>();
-    // Of the buffer's size: what is emitted goes to memory that no cache near the processor holds.
+    let (send_cost, cost_of_other) = std::sync::mpsc::channel::<f64>();
+    // As large as the buffer: records go to memory that no cache near the processor holds.
     let mut region = vec![0u64; (8 << 20) / 8];
     let mut at = 0;
     let [single, floor, clock, double, ..] = std::thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn main() {
             run_on(1);
             for () in asked {
                 start.wait();
-                tell.send(nanos_each(BATCH, |_| timed(1, other))).expect("it is waited for");
+                send_cost.send(nanos_each(BATCH, |_| timed(1, other))).expect("it is waited for");
             }
         });
         title("ns per 64-byte record with its timestamp");
@@ -50,7 +50,7 @@ fn main() {
             [
                 Contender::new("opscope emit, 1 thread", || {
                     let cost = nanos_each(BATCH, |_| timed(0, alone));
-                    subject.buffer.flush().expect("it is there");
+                    subject.buffer.flush().expect("it is not destroyed");
                     cost
                 }),
                 Contender::new("floor: rdtsc and 64 bytes into an 8 MiB ring", || {
@@ -65,11 +65,11 @@ fn main() {
                     })
                 }),
                 Contender::new("opscope emit, 2 threads, each", || {
-                    go.send(()).expect("the thread listens");
+                    go.send(()).expect("the thread receives");
                     start.wait();
                     let cost = nanos_each(BATCH, |_| timed(2, beside));
-                    let others = told.recv().expect("it was asked");
-                    subject.buffer.flush().expect("it is there");
+                    let others = cost_of_other.recv().expect("it was started");
+                    subject.buffer.flush().expect("it is not destroyed");
                     (cost + others) / 2.0
                 }),
                 Contender::new("rdtsc and a hot 64-byte store", || {
@@ -82,7 +82,7 @@ fn main() {
                         emit(&record(3, *plain)).expect("there is room");
                         *plain += 1;
                     });
-                    subject.buffer.flush().expect("it is there");
+                    subject.buffer.flush().expect("it is not destroyed");
                     cost
                 }),
             ],

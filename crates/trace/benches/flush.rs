@@ -15,7 +15,7 @@ use subject::{Subject, record};
 const PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
 fn main() {
-    // The same placement for both: who asks on one processor, who answers on another.
+    // The same placement for both: the caller on one processor, the other thread on another.
     run_on(0);
     let buffers = [64 << 10, 8 << 20, 256 << 20].map(|size| {
         let options = BufferOptions { size: Bytes::new(size), watermark: Bytes::new(size), ..BufferOptions::default() };
@@ -73,11 +73,11 @@ fn flush_one((subject, number): &mut (Subject, u64)) -> f64 {
     *number += 1;
     std::thread::sleep(PAUSE);
     let start = Instant::now();
-    subject.buffer.flush().expect("it is there");
+    subject.buffer.flush().expect("it is not destroyed");
     start.elapsed().as_nanos() as f64 / 1e3
 }
 
-/// Two threads that wake each other by a mutex and a condition variable, which are a futex each.
+/// Measures two threads that wake each other by a mutex and a condition variable, which are a futex each.
 struct RoundTrip(Arc<(Mutex<u64>, Condvar)>);
 
 impl RoundTrip {
@@ -87,10 +87,10 @@ impl RoundTrip {
         std::thread::spawn(move || {
             run_on(1);
             let (turn, changed) = &*theirs;
-            let mut turn = turn.lock().expect("nobody panics");
+            let mut turn = turn.lock().expect("no thread panics");
             loop {
                 while *turn % 2 == 0 {
-                    turn = changed.wait(turn).expect("nobody panics");
+                    turn = changed.wait(turn).expect("no thread panics");
                 }
                 *turn += 1;
                 changed.notify_all();
@@ -103,11 +103,11 @@ impl RoundTrip {
         std::thread::sleep(PAUSE);
         let (turn, changed) = &*self.0;
         let start = Instant::now();
-        let mut turn = turn.lock().expect("nobody panics");
+        let mut turn = turn.lock().expect("no thread panics");
         *turn += 1;
         changed.notify_all();
         while *turn % 2 == 1 {
-            turn = changed.wait(turn).expect("nobody panics");
+            turn = changed.wait(turn).expect("no thread panics");
         }
         start.elapsed().as_nanos() as f64 / 1e3
     }

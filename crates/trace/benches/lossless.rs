@@ -40,7 +40,7 @@ fn main() {
         .report();
     }
     let stall = longest_stall();
-    // What a consumer of that speed needs for a buffer that is full.
+    // The time that a consumer of that speed needs for a full buffer.
     let options = BufferOptions::default();
     let drained = options.size.get() as f64 / size_of::<DispatchRecord>() as f64 / GOAL;
     Case {
@@ -70,7 +70,7 @@ fn produce(producers: u64, subject: &Subject) {
             });
         }
     });
-    subject.buffer.flush().expect("it is there");
+    subject.buffer.flush().expect("it is not destroyed");
     assert_eq!(subject.checked.load(Ordering::Relaxed), RECORDS, "all of them");
     assert_eq!(subject.buffer.statistics().panics, 0, "all of them right");
 }

@@ -1,4 +1,4 @@
-//! How much memory does a buffer take when all of it is in use, whatever the records?
+//! How much memory does a full buffer take, for records of different lengths and kinds?
 
 mod measure;
 
@@ -10,14 +10,14 @@ const MIB: f64 = (1 << 20) as f64;
 fn main() {
     let start = resident();
     title("resident MiB of a buffer after it was filled four times");
-    // Each with the length of its records, and how many of a kind come one after the other.
+    // Each with the length of its records, and the number of equal kinds in a row.
     for (case, size, length, run) in [
         ("resident memory, 64 MiB, 64-byte records", 64 << 20, 64, 64),
         ("resident memory, 64 MiB, 8-byte records", 64 << 20, 8, 64),
         ("resident memory, 64 MiB, 104-byte records", 64 << 20, 104, 64),
         ("resident memory, 8 MiB, 64 bytes, kinds alternate", 8 << 20, 64, 1),
     ] {
-        // The last case's buffer goes when its callback thread lets go of it.
+        // The last case's buffer is freed when its callback thread releases it.
         while resident() > start + 4.0 * MIB {
             std::thread::yield_now();
         }
@@ -28,7 +28,7 @@ fn main() {
             policy: Policy::Overwrite,
             ..BufferOptions::default()
         };
-        let buffer = Buffer::create(options, |_| ()).expect("the options make sense");
+        let buffer = Buffer::create(options, |_| ()).expect("the options are valid");
         let mut emitted = 0;
         let mut turn = 0;
         while emitted < 4 * size {
@@ -56,7 +56,7 @@ fn main() {
 /// Resident bytes of this process, as the kernel counts them.
 fn resident() -> f64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("a Linux has it");
-    let line = text.lines().find(|line| line.starts_with("Rss:")).expect("it says so");
+    let line = text.lines().find(|line| line.starts_with("Rss:")).expect("it has this line");
     let kib: f64 = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
     kib * 1024.0
 }

@@ -1,4 +1,4 @@
-//! What does a record cost that nobody wants?
+//! What does a record cost whose kind is not traced?
 
 mod measure;
 #[path = "measure/subject.rs"]
@@ -13,15 +13,16 @@ use subject::Subject;
 const BATCH: u64 = 100_000;
 
 fn main() {
-    // Other kinds are wanted: this is not a program in which everything is off.
+    // Other kinds are traced: this is not a program in which everything is off.
     let subject = Subject::start(BufferOptions::default());
-    title("ns per record of a kind that nobody wants");
+    title("ns per record of a kind that is not traced");
     let [ours, _, _, floor] = measured(
         101,
         [
             Contender::new("opscope emit", || {
                 nanos_each(BATCH, |number| {
-                    emit(&CounterRecord { value: number as f64, ..CounterRecord::default() }).expect("nobody wants it");
+                    emit(&CounterRecord { value: number as f64, ..CounterRecord::default() })
+                        .expect("its kind is not traced");
                 })
             }),
             Contender::new("opscope wanted", || {
@@ -29,10 +30,10 @@ fn main() {
                     black_box(wanted(Kind::Counter));
                 })
             }),
-            Contender::new("opscope range, with markers wanted by nobody", || {
+            Contender::new("opscope range, markers not traced", || {
                 subject.context.stop().expect("it is started");
                 let cost = nanos_each(BATCH, |_| drop(black_box(range("decode"))));
-                subject.context.start().expect("it is there");
+                subject.context.start().expect("it is not destroyed");
                 cost
             }),
             Contender::new("floor: an empty loop", || {
@@ -43,7 +44,7 @@ fn main() {
         ],
     );
     Case {
-        case: "a kind nobody wants",
+        case: "a kind that is not traced",
         value: ours.median(),
         unit: "ns",
         peer: "an empty loop",

@@ -24,6 +24,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ..DispatchRecord::default()
         })?;
     }
-    // Not the end of the process: what that costs does not depend on the records.
+    // Without destroying the buffer: the cost of that does not depend on the records.
     std::process::exit(0);
 }

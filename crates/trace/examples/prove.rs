@@ -1,9 +1,9 @@
 //! Emits very many records in random circumstances and accounts for each of them: `prove RECORDS [SEED]`.
 //!
-//! Every scenario draws a policy, a size, a watermark, threads, lengths and kinds; other threads flush, ask for statistics,
-//! move the buffer to another callback thread, and threads end and are followed by others, all at random. The callback checks
-//! that every record is whole and that each thread's records come in order, without a gap where nothing may be lost. In the
-//! end the counts of the emitting side, of the buffer and of the callback must agree, per kind.
+//! Every scenario draws a policy, a size, a watermark, threads, lengths and kinds. Meanwhile, at random, other threads flush,
+//! read statistics and move the buffer to another callback thread, and emitting threads end and are replaced. The callback
+//! checks that every record is whole and that each thread's records come in order, without a gap where nothing may be lost.
+//! In the end the counts of the emitting threads, of the buffer and of the callback must agree, per kind.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use opscope_trace::{Batch, Buffer, BufferOptions, Bytes, CallbackThread, Categor
 const OURS: Category = Category(3);
 const KINDS: usize = 4;
 
-/// A small generator of random numbers (xorshift64*), so that a seed tells all.
+/// A generator of random numbers (xorshift64*), so that a scenario can be repeated from its seed.
 #[derive(Clone)]
 struct Random(u64);
 
@@ -44,16 +44,16 @@ struct Scenario {
     watermark: u64,
     threads: u64,
     records_each: u64,
-    /// Lengths are 8 to this.
+    /// The largest length; the smallest is 8.
     longest: u64,
     kinds: u64,
     interval: Option<Duration>,
     own_thread: bool,
-    restless: bool,
+    disturbed: bool,
     in_a_file: bool,
 }
 
-/// What the callback has seen.
+/// What the callback received.
 #[derive(Default)]
 struct Seen {
     /// The next number of each thread.
@@ -71,7 +71,7 @@ fn main() {
     while emitted < wanted {
         let at = random.0;
         let scenario = draw(&mut random, wanted - emitted);
-        // What hangs shows where: the last line names the scenario.
+        // If it hangs, the last line names the scenario.
         if std::env::var_os("PROVE_VERBOSE").is_some() {
             eprintln!("{at}: {scenario:?}");
         }
@@ -93,7 +93,7 @@ fn draw(random: &mut Random, left: u64) -> Scenario {
     };
     let most = if random.one_in(4) { 16 } else { 3 };
     let threads = 1 + random.below(most);
-    // A callback for every few bytes, or a wait for every record, takes its time.
+    // A callback for every few bytes, or a wait for every record, is slow.
     let slow = watermark < 512 || (policy == Policy::Lossless && size < 4096);
     let longest = if random.one_in(2) { share.min(64) } else { share };
     let records = if slow { 4_000 } else { (1 << 26) / longest.max(32) };
@@ -107,12 +107,12 @@ fn draw(random: &mut Random, left: u64) -> Scenario {
         kinds: 1 + random.below(KINDS as u64),
         interval: random.one_in(4).then(|| Duration::from_micros(100 + random.below(2000))),
         own_thread: random.one_in(2),
-        restless: random.one_in(2),
+        disturbed: random.one_in(2),
         in_a_file: random.one_in(5),
     }
 }
 
-/// Runs a scenario; gives how many records it emitted.
+/// Runs a scenario. Returns the number of records that it emitted.
 fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     let seen = Arc::new(Mutex::new(Seen { next: vec![0; scenario.threads as usize], ..Seen::default() }));
     let sees = Arc::clone(&seen);
@@ -129,7 +129,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     };
     let buffer =
         Buffer::create(options, move |batch| check(batch, &mut sees.lock().expect("no check fails"), lossless))
-            .expect("the options make sense");
+            .expect("the options are valid");
     let emitted: [AtomicU64; KINDS] = Default::default();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -139,7 +139,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
                 scope.spawn(move || produce(buffer, scenario, number, random, emitted))
             })
             .collect();
-        if scenario.restless {
+        if scenario.disturbed {
             let (buffer, done, random) = (&buffer, &done, Random(random.next() | 1));
             scope.spawn(move || disturb(buffer, random, done));
         }
@@ -148,7 +148,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     });
     let before = buffer.statistics().total();
     assert_eq!(before.emitted, before.delivered + before.dropped + before.waiting, "{seed}: {scenario:?}");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let statistics = buffer.statistics();
     let seen = seen.lock().expect("no check fails");
     for kind in 0..KINDS {
@@ -161,7 +161,7 @@ fn run(scenario: &Scenario, random: &mut Random, seed: u64) -> u64 {
     }
     assert_eq!((statistics.panics, seen.gaps), (0, 0), "{seed}: {scenario:?}");
     if let Some(file) = file {
-        let recovery = recover(&file).expect("it is a buffer").recovery;
+        let recovery = recover(&file).expect("it is the file of a buffer").recovery;
         let total = statistics.total();
         assert_eq!((recovery.records, recovery.damage), (0, Vec::new()), "{seed}: {scenario:?}");
         assert_eq!((recovery.delivered, recovery.dropped), (total.delivered, total.dropped), "{seed}: {scenario:?}");
@@ -188,13 +188,13 @@ fn check(batch: &Batch<'_>, seen: &mut Seen, lossless: bool) {
     assert_eq!(records, batch.len());
 }
 
-/// The thread and the number that a record was given.
+/// Returns the thread and the number of a record.
 fn of(record: &RecordRef<'_>) -> (usize, u64) {
     let word = u64::from_le_bytes(record.payload()[..8].try_into().expect("8 bytes"));
     ((word >> 48) as usize, word & 0xffff_ffff_ffff)
 }
 
-/// Emits a thread's records, in one thread or several that follow each other.
+/// Emits the records of one thread number, on one thread or on several that follow each other.
 fn produce(buffer: &Buffer, scenario: &Scenario, thread: u64, mut random: Random, emitted: &[AtomicU64; KINDS]) {
     let mut number = 0;
     while number < scenario.records_each {
@@ -203,7 +203,7 @@ fn produce(buffer: &Buffer, scenario: &Scenario, thread: u64, mut random: Random
         let end = end.min(scenario.records_each);
         let numbers = number..end;
         let random = Random(random.next() | 1);
-        // A thread of its own, which ends. What it emitted comes before what is emitted after it was joined.
+        // On a thread that ends. What it emitted comes before what is emitted after it was joined.
         thread::scope(|scope| {
             let run = scope.spawn(move || produce_on_this_thread(buffer, scenario, thread, numbers, random, emitted));
             run.join().expect("it emits");
@@ -242,7 +242,7 @@ fn produce_on_this_thread(
             drop(buffer.reserve(OURS, kind as u16, length).expect("it fits"));
         }
         if random.one_in(20_000) {
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
         }
     }
     for (all, these) in emitted.iter().zip(counts) {
@@ -250,18 +250,18 @@ fn produce_on_this_thread(
     }
 }
 
-/// Does what others may do to a buffer meanwhile.
+/// Does what other threads may do to a buffer meanwhile.
 fn disturb(buffer: &Buffer, mut random: Random, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         match random.below(16) {
-            0..8 => buffer.flush().expect("it is there"),
-            // However short the time is, what was asked for goes on.
+            0..8 => buffer.flush().expect("it is not destroyed"),
+            // However short the time is, the delivery continues.
             8..10 => drop(buffer.flush_within(Duration::from_micros(random.below(100)))),
             10..15 => {
                 let total = buffer.statistics().total();
                 assert_eq!(total.emitted, total.delivered + total.dropped + total.waiting);
             }
-            _ => buffer.assign(&CallbackThread::create("another")).expect("it is there"),
+            _ => buffer.assign(&CallbackThread::create("another")).expect("it is not destroyed"),
         }
     }
 }

@@ -1,12 +1,30 @@
 //! Records, and the buffers that they wait in.
 //!
-//! *In a library* that has something to tell: ask [`wanted`], and [`emit`] a record. Where nobody listens that costs one
-//! relaxed load and one branch.
+//! *In a library* that records what it does: check [`wanted`], and [`emit`] a record. If no context is started for its kind,
+//! that costs one relaxed load and one branch.
 //!
-//! *In an application* that wants to know: create a [`Buffer`] with a callback and a [`Context`], configure the kinds that
-//! are of interest, start it.
+//! *In an application* that reads the records: create a [`Buffer`] with a callback and a [`Context`], configure the kinds
+//! that it is to trace, and start it.
 //!
-//! What is in a buffer is delivered when its process exits, and survives in a file when it is killed ([`recover`]).
+//! Records in a buffer are delivered when the process exits. In a buffer with a file they survive if the process is killed:
+//! [`recover`] reads them back.
+//!
+//! # Rooms
+//!
+//! Each folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `context` | which kinds are traced into which buffers; emitting through contexts; correlation ids, markers, ranges and counters |
+//! | `buffer` | the public handle, emitting, delivery, callback threads; in `state`, where the records of a buffer are |
+//! | `process` | when the process forks and exits |
+//! | `file` | a buffer's memory in a file, and recovery |
+//! | `chunk` | a buffer's memory, and how records lie in it |
+//! | `sync` | atomics and the memory barrier, real or loom's |
+//! | `error` | what can be wrong |
+//! | `record` | headers, kinds, names, and one struct per kind of record |
+//!
+//! # Example
 //!
 //! ```
 //! use opscope_trace::{Buffer, BufferOptions, Context, Kind, Operations};
@@ -33,60 +51,36 @@
 
 #![deny(unsafe_code)]
 
-mod barrier;
-#[allow(unsafe_code)]
-mod batch;
 mod buffer;
-mod bytes;
-mod callback_thread;
 #[allow(unsafe_code)]
 mod chunk;
 mod context;
 mod error;
 mod file;
-mod header;
-mod kind;
-#[allow(unsafe_code)]
-mod ledger;
-#[allow(unsafe_code)]
-mod life;
-#[allow(unsafe_code)]
-mod local;
 #[cfg(all(test, loom))]
 #[allow(unsafe_code)]
-mod models;
-mod name;
-mod range;
-pub mod records;
-#[cfg(not(loom))]
+mod loom_tests;
 #[allow(unsafe_code)]
-mod reservation;
+mod process;
+mod record;
 mod sync;
-mod thread;
-mod thread_hooks;
-mod waits;
-#[allow(unsafe_code)]
-mod writer;
 
-pub use batch::{Batch, RecordRef, Records};
-pub use buffer::{Buffer, BufferId, BufferOptions, KindStatistics, Policy, Statistics};
-pub use bytes::Bytes;
-pub use callback_thread::CallbackThread;
-pub use context::{Context, ContextId, emit, wanted};
+#[cfg(not(loom))]
+pub use buffer::Reservation;
+pub use buffer::{
+    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, on_callback_thread_creation,
+};
+pub use chunk::Policy;
+pub use context::{
+    Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, mark, mark_named, open_ranges, range,
+    range_named, shutdown, wanted,
+};
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
-pub use header::{Category, Header};
-pub use kind::{Kind, Operation, Operations};
-pub use life::shutdown;
-pub use name::{NameId, all_names, intern, name_text};
-pub use range::{Range, counter, mark, mark_named, range, range_named};
-pub use records::{
-    AllocationRecord, CopyRecord, Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
-    ExternalId, KernelIndex, MarkerRecord, MemoryId, ModelId, Record, RetirementRecord, RunId, RunRecord, ThreadId,
+pub use record::{
+    AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
+    Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,
+    Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PlanId, Record,
+    RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, current_correlation, current_thread, intern, name_text,
+    pop_external, push_external,
 };
-#[cfg(not(loom))]
-pub use reservation::Reservation;
-pub use thread::{
-    CorrelationGuard, correlate, current_correlation, current_thread, new_correlation, pop_external, push_external,
-};
-pub use thread_hooks::on_callback_thread_creation;

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::{Ticks, Timestamp};
-use opscope_trace::records::{EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, Category, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId,
     KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter,
     current_correlation, current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
 };
+use opscope_trace::{EngineCallOperation, MarkerOperation};
 
 /// Contexts are the whole process's: these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
@@ -25,11 +25,11 @@ fn keeper<R: Record + Copy + Send + 'static>() -> (Buffer, Arc<Mutex<Vec<R>>>) {
         let mut kept = keep.lock().expect("no test panics while it holds this");
         kept.extend(batch.records().filter_map(|record| record.get::<R>().copied()));
     });
-    (buffer.expect("the options make sense"), kept)
+    (buffer.expect("the options are valid"), kept)
 }
 
 fn taken<R>(buffer: &Buffer, kept: &Mutex<Vec<R>>) -> Vec<R> {
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     std::mem::take(&mut kept.lock().expect("no test panics while it holds this"))
 }
 
@@ -44,19 +44,19 @@ fn a_kind_is_wanted_while_a_context_with_it_is_started() {
     let context = Context::create();
     context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
     assert!(!wanted(Kind::OperatorDispatch));
-    emit(&dispatch(1)).expect("nobody wants it");
-    context.start().expect("it is there");
+    emit(&dispatch(1)).expect("its kind is not traced");
+    context.start().expect("it is not destroyed");
     context.start().expect("starting twice is starting once");
     assert!(wanted(Kind::OperatorDispatch) && !wanted(Kind::Marker) && context.is_active());
     emit(&dispatch(2)).expect("there is room");
-    emit(&CounterRecord::default()).expect("nobody wants it");
+    emit(&CounterRecord::default()).expect("its kind is not traced");
     context.stop().expect("it is started");
     assert!(!wanted(Kind::OperatorDispatch) && !context.is_active());
-    emit(&dispatch(3)).expect("nobody wants it");
-    context.start().expect("it is there");
+    emit(&dispatch(3)).expect("its kind is not traced");
+    context.start().expect("it is not destroyed");
     emit(&dispatch(4)).expect("there is room");
     drop(context);
-    emit(&dispatch(5)).expect("nobody wants it");
+    emit(&dispatch(5)).expect("its kind is not traced");
     let runs: Vec<u64> = taken(&buffer, &kept).iter().map(|record| record.run.0).collect();
     assert_eq!(runs, [2, 4]);
 }
@@ -70,10 +70,10 @@ fn contexts_get_the_kinds_and_operations_that_they_asked_for_into_their_own_buff
     first.configure(Kind::EngineCall, Operations::All, &all).expect("it is free");
     let only = [Operation(EngineCallOperation::Run as u32), Operation(EngineCallOperation::Load as u32)];
     second.configure(Kind::EngineCall, Operations::Only(&only), &some).expect("it is free");
-    first.start().expect("it is there");
+    first.start().expect("it is not destroyed");
     let call = |operation| EngineCallRecord { operation, ..EngineCallRecord::default() };
     (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
-    second.start().expect("it is there");
+    second.start().expect("it is not destroyed");
     (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
     first.stop().expect("it is started");
     (0..5).for_each(|operation| emit(&call(operation)).expect("there is room"));
@@ -91,27 +91,27 @@ fn misuse_is_refused_with_its_reason_and_changes_nothing() {
     let (context, stranger) = (Context::create(), Context::create());
     let unknown = context.configure(Kind::Marker, Operations::Only(&[Operation(0), Operation(2)]), &buffer);
     assert!(matches!(unknown, Err(TraceError::UnknownOperation { kind: Kind::Marker, operation: Operation(2) })));
-    assert_eq!(unknown.expect_err("it is one").to_string(), "marker has no operation 2; it has 0 to 1");
+    assert_eq!(unknown.expect_err("it is one").to_string(), "marker has no operation 2; its operations are 0 to 1");
     context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
     let twice = context.configure(Kind::OperatorDispatch, Operations::All, &other);
     assert!(matches!(twice, Err(TraceError::KindConfigured { kind: Kind::OperatorDispatch, .. })));
     let foreign = stranger.configure(Kind::OperatorDispatch, Operations::All, &buffer);
     assert!(matches!(foreign, Err(TraceError::BufferOfAnotherContext { .. })));
     assert!(matches!(context.stop(), Err(TraceError::ContextNotStarted(_))));
-    context.start().expect("it is there");
+    context.start().expect("it is not destroyed");
     emit(&dispatch(1)).expect("there is room");
-    emit(&MarkerRecord::default()).expect("nobody wants it");
+    emit(&MarkerRecord::default()).expect("its kind is not traced");
     assert_eq!(taken(&buffer, &kept).len(), 1);
-    buffer.destroy().expect("it is there");
-    assert!(!wanted(Kind::OperatorDispatch), "a kind without a buffer is wanted by nobody");
-    emit(&dispatch(2)).expect("nobody wants it");
-    other.destroy().expect("it is there");
+    buffer.destroy().expect("it is not destroyed");
+    assert!(!wanted(Kind::OperatorDispatch), "a kind without a buffer is not traced");
+    emit(&dispatch(2)).expect("its kind is not traced");
+    other.destroy().expect("it is not destroyed");
     assert!(matches!(other.destroy(), Err(TraceError::BufferDestroyed(_))));
     assert!(matches!(other.flush(), Err(TraceError::BufferDestroyed(_))));
     let gone = stranger.configure(Kind::Run, Operations::All, &other);
     assert!(matches!(gone, Err(TraceError::BufferDestroyed(_))));
     assert!(stranger.is_valid());
-    stranger.destroy().expect("it is there");
+    stranger.destroy().expect("it is not destroyed");
     assert!(!stranger.is_valid() && !stranger.is_active());
     assert!(matches!(stranger.start(), Err(TraceError::ContextDestroyed(_))));
     assert!(matches!(stranger.destroy(), Err(TraceError::ContextDestroyed(_))));
@@ -139,7 +139,7 @@ fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
             });
         }
         for _ in 0..20 {
-            context.start().expect("it is there");
+            context.start().expect("it is not destroyed");
             let before: Vec<u64> = emitted.iter().map(|emitted| emitted.load(Ordering::SeqCst)).collect();
             // Some records come for sure while it is started.
             while emitted.iter().zip(&before).any(|(now, before)| now.load(Ordering::SeqCst) < before + 20) {
@@ -172,7 +172,7 @@ fn ranges_marks_and_counters_carry_their_names_and_nest() {
     let context = Context::create();
     context.configure(Kind::Marker, Operations::All, &markers).expect("it is free");
     context.configure(Kind::Counter, Operations::All, &counters).expect("it is free");
-    context.start().expect("it is there");
+    context.start().expect("it is not destroyed");
     {
         let _outer = range("outer");
         mark("between");
@@ -181,12 +181,12 @@ fn ranges_marks_and_counters_carry_their_names_and_nest() {
     counter(intern("tokens/s"), 12.5);
     context.stop().expect("it is started");
     let kept = taken(&markers, &kept);
-    let told: Vec<_> = kept
+    let marked: Vec<_> = kept
         .iter()
         .map(|marker| (name_text(marker.name).expect("it has a text").to_string(), marker.operation, marker.depth))
         .collect();
     let (mark, range) = (MarkerOperation::Mark as u32, MarkerOperation::Range as u32);
-    assert_eq!(told, [("between".into(), mark, 1), ("inner".into(), range, 1), ("outer".into(), range, 0)]);
+    assert_eq!(marked, [("between".into(), mark, 1), ("inner".into(), range, 1), ("outer".into(), range, 0)]);
     assert!(kept[2].start <= kept[0].start && kept[0].start <= kept[1].start && kept[1].end <= kept[2].end);
     let counted = taken(&counters, &counted);
     assert_eq!((counted[0].value, counted[0].thread), (12.5, current_thread()));
@@ -213,15 +213,15 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
                 (Kind::Marker, record.get::<MarkerRecord>().is_some()),
             ];
             assert!(casts.iter().all(|(kind, is_one)| *is_one == (record.kind() == Some(*kind))), "{header:?}");
-            sender.send((header.category, header.kind, header.length, payload)).expect("the test listens");
+            sender.send((header.category, header.kind, header.length, payload)).expect("the test receives");
         }
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let context = Context::create();
     for kind in [Kind::OperatorDispatch, Kind::Counter, Kind::Marker] {
         context.configure(kind, Operations::All, &buffer).expect("it is free");
     }
-    context.start().expect("it is there");
+    context.start().expect("it is not destroyed");
     let foreign = Category(200);
     let mut expected = Vec::new();
     for turn in 0..50 {
@@ -243,7 +243,7 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
         expect(Category::TRACING, 999, 8, None);
     }
     context.stop().expect("it is started");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(receiver.try_iter().collect::<Vec<_>>(), expected);
     assert_eq!(buffer.statistics().panics, 0);
 }
@@ -251,7 +251,7 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
 #[test]
 fn correlation_ids_of_a_thread_nest_and_end() {
     assert_eq!(current_correlation().external, ExternalId(0));
-    assert!(matches!(pop_external(), Err(TraceError::NoExternalId)));
+    assert_eq!(pop_external(), None);
     push_external(ExternalId(5));
     push_external(ExternalId(6));
     {
@@ -266,20 +266,20 @@ fn correlation_ids_of_a_thread_nest_and_end() {
         let elsewhere = std::thread::spawn(current_correlation).join().expect("it looks");
         assert_eq!(elsewhere.external, ExternalId(0), "the stack is this thread's");
     }
-    assert_eq!(pop_external().expect("there are two"), ExternalId(6));
-    assert_eq!(pop_external().expect("there is one"), ExternalId(5));
+    assert_eq!(pop_external(), Some(ExternalId(6)));
+    assert_eq!(pop_external(), Some(ExternalId(5)));
     assert_eq!(current_correlation().external, ExternalId(0));
 }
 
 #[test]
-fn a_full_buffer_of_a_context_that_stops_holds_nobody_back() {
+fn a_full_buffer_of_a_context_that_stops_blocks_no_thread() {
     let _turn = turn();
     let (release, held) = std::sync::mpsc::channel::<()>();
     let options = BufferOptions { size: Bytes::new(512), watermark: Bytes::new(64), ..BufferOptions::default() };
-    let buffer = Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options make sense");
+    let buffer = Buffer::create(options, move |_| assert!(held.recv().is_err())).expect("the options are valid");
     let context = Context::create();
     context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
-    context.start().expect("it is there");
+    context.start().expect("it is not destroyed");
     std::thread::scope(|scope| {
         scope.spawn(|| (0..100).for_each(|run| emit(&dispatch(run)).expect("it waits for room, or the end")));
         while buffer.statistics().stalls == 0 {
@@ -288,7 +288,7 @@ fn a_full_buffer_of_a_context_that_stops_holds_nobody_back() {
         context.stop().expect("it is started");
     });
     drop(release);
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let total = buffer.statistics().total();
     assert_eq!((total.emitted, total.delivered, total.dropped), (9, 8, 1), "the one that waited is counted");
 }
@@ -299,13 +299,13 @@ fn the_ticks_of_a_batch_become_the_time_at_which_they_were_read() {
     let buffer = Buffer::create(BufferOptions::default(), move |batch| {
         let calibration = batch.calibration();
         let markers = batch.records().filter_map(|record| record.get::<MarkerRecord>().copied());
-        markers.for_each(|marker| sender.send(calibration.timestamp(marker.start)).expect("the test listens"));
+        markers.for_each(|marker| sender.send(calibration.timestamp(marker.start)).expect("the test receives"));
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let before = Timestamp::now();
     buffer.emit(&MarkerRecord { start: Ticks::now(), ..MarkerRecord::default() }).expect("there is room");
     let after = Timestamp::now();
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let time = receiver.recv().expect("a callback came").as_nanos();
     // A millisecond for the two clocks' reading; a wrong unit would be off by far more.
     assert!(time + 1_000_000 >= before.as_nanos() && time <= after.as_nanos() + 1_000_000);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 /// The file of a buffer that still holds 200 records.
 fn file() -> Vec<u8> {
-    let folder = tempfile::tempdir().expect("there is a place for files");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("records");
     let options = BufferOptions {
         size: Bytes::kib(8),
@@ -24,7 +24,7 @@ fn file() -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_no_buffer_is_refused_with_its_reason() {
+fn a_file_that_is_not_a_buffers_is_refused_with_its_reason() {
     assert!(matches!(recover(Path::new("/nonexistent")), Err(RecoverError::Read { .. })));
     assert!(matches!(recover_bytes(b""), Err(RecoverError::NotABuffer)));
     assert!(matches!(recover_bytes(&[7; 5000]), Err(RecoverError::NotABuffer)));
@@ -38,20 +38,20 @@ fn a_file_that_is_no_buffer_is_refused_with_its_reason() {
 }
 
 #[test]
-fn what_damage_took_is_said_and_what_it_left_is_given() {
+fn a_damaged_file_gives_its_whole_records_and_says_what_is_lost() {
     let mut bytes = file();
-    let whole = recover_bytes(&bytes).expect("it is a buffer");
+    let whole = recover_bytes(&bytes).expect("it is the file of a buffer");
     assert_eq!((whole.recovery.records, whole.recovery.damage.len()), (200, 0));
     assert!(whole.recovery.names.values().any(|name| name == "a name of this test"));
     // The header of the second segment of the first chunk: it begins after five records.
     let second = 4096 + 64 + 5 * 8;
     bytes[second..second + 8].fill(0);
-    let damaged = recover_bytes(&bytes).expect("it is a buffer");
+    let damaged = recover_bytes(&bytes).expect("it is the file of a buffer");
     let lost: u64 = damaged.recovery.damage.iter().map(|damage| damage.lost.get()).sum();
     assert_eq!(damaged.recovery.damage.len(), 1);
     assert!(damaged.recovery.records < 200 && lost >= (200 - damaged.recovery.records) * 8);
     assert_eq!(damaged.records().count() as u64, damaged.recovery.records);
-    let cut = recover_bytes(&bytes[..5000]).expect("it is a buffer");
+    let cut = recover_bytes(&bytes[..5000]).expect("it is the file of a buffer");
     assert!(!cut.recovery.damage.is_empty());
 }
 

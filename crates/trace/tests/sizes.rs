@@ -13,10 +13,10 @@ fn buffer(size: u64, watermark: u64, policy: Policy) -> (Buffer, Receiver<Vec<Ve
     let options =
         BufferOptions { size: Bytes::new(size), watermark: Bytes::new(watermark), policy, ..BufferOptions::default() };
     let buffer = Buffer::create(options, move |batch| {
-        // A test that has ended does not listen any more.
+        // A test that has ended receives no more.
         let _ = sender.send(batch.records().map(|record| record.payload().to_vec()).collect());
     });
-    (buffer.expect("the options make sense"), receiver)
+    (buffer.expect("the options are valid"), receiver)
 }
 
 fn emit(buffer: &Buffer, kind: u16, number: u64, length: usize) {
@@ -87,7 +87,7 @@ fn a_full_buffer_of_4096_bytes_holds_512_records_of_8_bytes_or_64_of_64_in_any_m
             }
             let total = buffer.statistics().total();
             assert_eq!((total.emitted, total.dropped), (expected + 10, 10), "records of {length} bytes, {kinds} kinds");
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
             assert_eq!(batches.try_iter().flatten().count() as u64, expected);
             assert_eq!(buffer.statistics().total().delivered, expected);
         }
@@ -101,7 +101,7 @@ fn capacity_is_exact_again_after_a_flush_at_any_fill() {
         for index in 0..fill {
             emit(&buffer, (index % 2) as u16, index, 8);
         }
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
         assert_eq!(batches.try_iter().flatten().count() as u64, fill);
         let before = buffer.statistics().total();
         for index in 0..520 {
@@ -109,7 +109,7 @@ fn capacity_is_exact_again_after_a_flush_at_any_fill() {
         }
         let after = buffer.statistics().total();
         assert_eq!(after.dropped - before.dropped, 8, "after a flush of {fill} records");
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
         assert_eq!(batches.try_iter().flatten().count(), 512);
     }
 }
@@ -123,7 +123,7 @@ fn a_record_that_finds_8_of_4000_bytes_free_starts_the_next_generation() {
     emit(&buffer, 2, 499, 16);
     let first = next(&batches);
     assert_eq!(first.len(), 499, "the first generation ends where the record did not fit");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let second = next(&batches);
     assert_eq!(second.iter().map(|payload| number(payload)).collect::<Vec<_>>(), [499]);
     assert_eq!(buffer.statistics().total().dropped, 0);
@@ -143,11 +143,11 @@ fn records_that_come_to_3998_of_4000_bytes_leave_no_2_bytes_because_each_is_roun
     };
     let (discarding, batches) = fill(Policy::Discard);
     assert_eq!(discarding.statistics().total().dropped, 1);
-    discarding.flush().expect("it is there");
+    discarding.flush().expect("it is not destroyed");
     assert_eq!(batches.try_iter().count(), 0);
 
     let (lossless, batches) = fill(Policy::Lossless);
-    lossless.flush().expect("it is there");
+    lossless.flush().expect("it is not destroyed");
     assert_eq!(next(&batches), [vec![8; 2]]);
     assert_eq!((lossless.statistics().total().dropped, lossless.statistics().bytes), (0, Bytes::new(4008)));
 }
@@ -158,12 +158,12 @@ fn a_flush_hands_over_all_records_that_wait_at_once() {
     for records in [1, 2, 100] {
         (0..records).for_each(|index| emit(&buffer, (index % 2) as u16, index, 8));
         assert_eq!(batches.try_iter().count(), 0, "nothing is due before");
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
         let batch: Vec<u64> = next(&batches).iter().map(|payload| number(payload)).collect();
         assert_eq!(batch, (0..records).collect::<Vec<_>>());
         assert_eq!(batches.try_iter().count(), 0, "one callback");
     }
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(batches.try_iter().count(), 0, "and none for nothing");
 }
 
@@ -182,9 +182,9 @@ fn a_discarding_buffer_drops_what_is_larger_than_its_room_until_it_is_flushed_ex
     assert_eq!(next(&batches).len(), 500, "the watermark was reached");
     emit(&buffer, 1, 0, 8);
     assert_eq!(buffer.statistics().total().dropped, 4, "a callback alone does not open it");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     emit(&buffer, 2, 500, 16);
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(next(&batches).len(), 1, "an explicit flush does");
     let total = buffer.statistics().total();
     assert_eq!((total.emitted, total.delivered, total.dropped, total.waiting), (505, 501, 4, 0));
@@ -200,7 +200,7 @@ fn an_overwriting_buffer_keeps_exactly_the_newest() {
         assert_eq!(buffer.statistics().callbacks, 0, "a flight recorder delivers when it is asked to");
         let total = buffer.statistics().total();
         assert_eq!((total.emitted, total.dropped, total.waiting), (5000, 5000 - kept, kept));
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
         let numbers: Vec<u64> = batches.try_iter().flatten().map(|payload| number(&payload)).collect();
         assert_eq!(numbers, (5000 - kept..5000).collect::<Vec<_>>());
     }
@@ -213,7 +213,7 @@ fn an_overwriting_buffer_keeps_as_much_of_the_newest_as_fits_whatever_the_length
     for (index, length) in lengths.iter().enumerate() {
         emit(&buffer, (index % 2) as u16, index as u64, *length);
     }
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let numbers: Vec<u64> = batches.try_iter().flatten().map(|payload| number(&payload)).collect();
     let newest = (1..).take_while(|count| lengths[3000 - count..].iter().sum::<usize>() <= 4096).count() as u64;
     assert_eq!(numbers, (3000 - newest..3000).collect::<Vec<_>>());
@@ -225,13 +225,13 @@ fn a_lossless_buffer_gives_every_record_once_and_in_order_whatever_the_lengths()
     for index in 0..20_000 {
         emit(&buffer, (index % 3) as u16, index, 8 + (index as usize * 7) % 500);
     }
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let numbers: Vec<u64> = batches.try_iter().flatten().map(|payload| number(&payload)).collect();
     assert_eq!(numbers, (0..20_000).collect::<Vec<_>>());
 }
 
 #[test]
-fn senseless_sizes_and_records_are_refused() {
+fn invalid_sizes_and_records_are_refused() {
     let options = |size, watermark| BufferOptions {
         size: Bytes::new(size),
         watermark: Bytes::new(watermark),
@@ -251,7 +251,7 @@ fn senseless_sizes_and_records_are_refused() {
     assert!(matches!(buffer.emit_bytes(OURS, 1, &vec![0; 70_000]), Err(TraceError::RecordTooLarge { .. })));
     buffer.emit_bytes(OURS, 1, &[5]).expect("one byte is a record");
     buffer.emit_bytes(OURS, 1, &[6; 512]).expect("a chunk's share is a record");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(next(&batches), [vec![5], vec![6; 512]]);
     assert_eq!(buffer.statistics().bytes, Bytes::new(520));
 }

@@ -22,7 +22,7 @@ fn emit(buffer: &Buffer, thread: u64, number: u64) -> Result<(), TraceError> {
     buffer.emit_bytes(OURS, (number % 3) as u16, &(thread << 32 | number).to_le_bytes())
 }
 
-/// Counts what comes and checks that each thread's numbers come in order, without a gap.
+/// Checks that each thread's numbers come in order and without a gap.
 fn check_order(batch: &Batch<'_>, next: &mut BTreeMap<u64, u64>) {
     for record in batch.records() {
         let word = u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
@@ -33,14 +33,14 @@ fn check_order(batch: &Batch<'_>, next: &mut BTreeMap<u64, u64>) {
 }
 
 #[test]
-fn crowds_of_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
+fn many_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
     for (threads, size, watermark) in [(64, 4096, 48), (64, 4096, 4096), (64, 8, 8), (7, 512, 0), (64, 65_536, 1000)] {
         let next = Arc::new(Mutex::new(BTreeMap::new()));
         let check = Arc::clone(&next);
         let buffer = Buffer::create(options(size, watermark), move |batch| {
             check_order(batch, &mut check.lock().expect("no check fails"));
         })
-        .expect("the options make sense");
+        .expect("the options are valid");
         thread::scope(|scope| {
             for thread in 0..threads {
                 let buffer = &buffer;
@@ -49,7 +49,7 @@ fn crowds_of_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
                 });
             }
         });
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
         let statistics = buffer.statistics();
         assert_eq!((statistics.total().delivered, statistics.total().dropped), (threads * 500, 0));
         assert_eq!(statistics.panics, 0, "every record in order");
@@ -60,16 +60,16 @@ fn crowds_of_threads_over_one_small_buffer_lose_nothing_and_keep_their_order() {
 #[test]
 fn two_hundred_idle_threads_hold_no_room() {
     let buffer = Buffer::create(BufferOptions { policy: Policy::Discard, ..options(4096, 4096) }, |_| ());
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let (emitted, wait) = channel();
     let hold = Arc::new(Mutex::new(()));
-    let held = hold.lock().expect("nobody else has it");
+    let held = hold.lock().expect("no other test has it");
     let threads: Vec<_> = (0..200)
         .map(|thread| {
             let (buffer, emitted, hold) = (buffer.clone(), emitted.clone(), Arc::clone(&hold));
             thread::spawn(move || {
                 emit(&buffer, thread, 0).expect("there is room");
-                emitted.send(()).expect("the test waits");
+                emitted.send(()).expect("the test receives");
                 drop(hold.lock());
             })
         })
@@ -89,7 +89,7 @@ fn a_flush_delivers_what_any_thread_emitted_before() {
     let buffer = Buffer::create(options(1 << 20, 1 << 20), move |batch| {
         count.fetch_add(batch.len(), Ordering::SeqCst);
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let emitted = AtomicU64::new(0);
     thread::scope(|scope| {
         for thread in 0..3 {
@@ -103,22 +103,22 @@ fn a_flush_delivers_what_any_thread_emitted_before() {
         }
         for _ in 0..200 {
             let before = emitted.load(Ordering::SeqCst);
-            buffer.flush().expect("it is there");
+            buffer.flush().expect("it is not destroyed");
             assert!(delivered.load(Ordering::SeqCst) >= before);
         }
     });
     // The buffer is never full, so nothing but a flush delivers.
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(delivered.load(Ordering::SeqCst), 60_000);
 }
 
 #[test]
-fn a_flush_with_a_timeout_says_when_it_is_over_and_goes_on() {
+fn a_flush_with_a_timeout_ends_with_it_and_the_delivery_continues() {
     let (release, held) = channel::<()>();
     let buffer = Buffer::create(BufferOptions { thread: CallbackThread::create("slow"), ..options(4096, 4096) }, {
-        move |_| held.recv().expect("the test lets go")
+        move |_| held.recv().expect("the test releases it")
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     emit(&buffer, 0, 0).expect("there is room");
     assert!(matches!(buffer.flush_within(Duration::from_millis(20)), Err(TraceError::TimedOut(_))));
     release.send(()).expect("the callback waits");
@@ -134,7 +134,7 @@ fn an_interval_delivers_what_stays_below_the_watermark() {
         // The test may have ended.
         let _ = sender.send(batch.len());
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     for _ in 0..3 {
         emit(&buffer, 0, 0).expect("there is room");
         assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
@@ -146,17 +146,17 @@ fn a_slow_callback_delays_only_its_own_thread() {
     let (release, held) = channel::<()>();
     let slow = CallbackThread::create("slow");
     let stuck = Buffer::create(BufferOptions { thread: slow.clone(), ..options(4096, 0) }, move |_| {
-        held.recv().expect("the test lets go");
+        held.recv().expect("the test releases it");
     });
-    let stuck = stuck.expect("the options make sense");
+    let stuck = stuck.expect("the options are valid");
     emit(&stuck, 0, 0).expect("there is room");
-    let other = Buffer::create(options(4096, 4096), |_| ()).expect("the options make sense");
+    let other = Buffer::create(options(4096, 4096), |_| ()).expect("the options are valid");
     emit(&other, 0, 0).expect("there is room");
     other.flush().expect("its thread is free");
-    other.assign(&slow).expect("it is there");
+    other.assign(&slow).expect("it is not destroyed");
     emit(&other, 0, 1).expect("there is room");
     assert!(matches!(other.flush_within(Duration::from_millis(20)), Err(TraceError::TimedOut(_))));
-    other.assign(&CallbackThread::create("free")).expect("it is there");
+    other.assign(&CallbackThread::create("free")).expect("it is not destroyed");
     other.flush_within(Duration::from_secs(60)).expect("its thread is free again");
     release.send(()).expect("the callback waits");
     stuck.flush().expect("nothing holds it");
@@ -168,12 +168,12 @@ fn a_callback_that_panics_is_counted_and_the_next_one_comes() {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options(4096, 8), move |batch| {
         let first = batch.records().next().expect("a batch is never empty");
-        sender.send(first.payload()[0]).expect("the test listens");
+        sender.send(first.payload()[0]).expect("the test receives");
         assert!(first.payload()[0] != 1, "this panic is part of the test");
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     (0..3).for_each(|number| emit(&buffer, 0, number).expect("there is room"));
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
     let statistics = buffer.statistics();
     assert_eq!((statistics.callbacks, statistics.panics, statistics.total().delivered), (3, 1, 3));
@@ -187,25 +187,27 @@ fn a_callback_may_do_anything_to_its_own_buffer_and_never_hangs() {
     let buffer = Buffer::create(options(512, 8), move |batch| {
         let buffer = inside.get().expect("it is set before the first record");
         let first = batch.records().next().expect("a batch is never empty").payload()[0];
-        let told = match first {
+        let error = match first {
             0 => buffer.flush().err().map(|error| error.to_string()),
             1 => (0..1000).find_map(|number| emit(buffer, 1, 100 + number).err()).map(|error| error.to_string()),
             2 => buffer.destroy().err().map(|error| error.to_string()),
             _ => return,
         };
-        sender.send((first, told)).expect("the test listens");
+        sender.send((first, error)).expect("the test receives");
     });
-    let buffer = this.get_or_init(|| buffer.expect("the options make sense"));
+    let buffer = this.get_or_init(|| buffer.expect("the options are valid"));
     let id = buffer.id();
     emit(buffer, 0, 0).expect("there is room");
-    let told = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
+    let received = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
     let busy = format!("{id} is delivering on this very thread; flush and wait outside of its callback");
-    assert_eq!(told, (0, Some(busy)));
+    assert_eq!(received, (0, Some(busy)));
     emit(buffer, 0, 1).expect("there is room");
-    let told = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
-    let full = format!("{id} is full, and only the callback that emits this record could make room");
-    assert_eq!(told, (1, Some(full)));
-    buffer.flush().expect("it is there");
+    let received = receiver.recv_timeout(Duration::from_secs(60)).expect("it does not hang");
+    let full = format!(
+        "{id} is full, and only the callback that emits this record could free room; emit into another buffer, or make this one larger"
+    );
+    assert_eq!(received, (1, Some(full)));
+    buffer.flush().expect("it is not destroyed");
     let total = buffer.statistics().total();
     assert_eq!(total.emitted, total.delivered + total.dropped);
     assert_eq!(total.dropped, 1, "the record that did not fit");
@@ -223,14 +225,14 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
             let thread = CallbackThread::create("mutual");
             Buffer::create(BufferOptions { thread, ..options(512, 8) }, move |_| {
                 let other = &buffers.get().expect("it is set before the first record")[1 - index];
-                // One of the two may be told that it would wait for ever; none does.
+                // One of the two may get an error because it would wait forever. Neither waits forever.
                 let _ = other.flush();
                 for number in 0..200 {
                     // The other one may be full.
                     let _ = emit(other, 9, number).map_err(|_| other.destroy());
                 }
             })
-            .expect("the options make sense")
+            .expect("the options are valid")
         };
         let pair = [make(0), make(1)];
         let [first, second] = buffers.get_or_init(|| pair);
@@ -243,28 +245,28 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
     }
 }
 
-/// The name and the id of a callback's thread, and the numbers of the records that it got there.
+/// The name and the id of a callback's thread, and the numbers of the records that the callback received.
 type Delivered = (Option<String>, thread::ThreadId, Vec<u64>);
 
-/// A buffer that tells on which thread it delivers what.
-fn telling(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
+/// A buffer that reports what it delivers on which thread.
+fn reporting(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options, move |batch| {
         let word = |record: RecordRef<'_>| u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
         let this = thread::current();
         let delivered = (this.name().map(str::to_owned), this.id(), batch.records().map(word).collect());
-        sender.send(delivered).expect("the test listens");
+        sender.send(delivered).expect("the test receives");
     });
-    (buffer.expect("the options make sense"), receiver)
+    (buffer.expect("the options are valid"), receiver)
 }
 
 #[test]
 fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one() {
-    let [(first, of_first), (second, of_second)] = [(); 2].map(|()| telling(options(4096, 24)));
+    let [(first, of_first), (second, of_second)] = [(); 2].map(|()| reporting(options(4096, 24)));
     for (number, buffer) in [(0, &first), (10, &second), (20, &first), (30, &second)] {
         (number..number + 3).for_each(|number| emit(buffer, 0, number).expect("there is room"));
         // One batch is delivered before the next one is begun, so that each has the three records of its watermark.
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
     }
     let all: Vec<Delivered> = of_first.try_iter().chain(of_second.try_iter()).collect();
     let numbers: Vec<_> = all.iter().map(|(.., numbers)| numbers.as_slice()).collect();
@@ -276,12 +278,12 @@ fn buffers_that_name_no_thread_are_delivered_by_one_that_is_not_the_emitting_one
 #[test]
 fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_it() {
     let created = CallbackThread::create("created");
-    let with = || telling(BufferOptions { thread: created.clone(), ..options(4096, 16) });
+    let with = || reporting(BufferOptions { thread: created.clone(), ..options(4096, 16) });
     let [(first, of_first), (second, of_second)] = [with(), with()];
-    let (other, of_other) = telling(options(4096, 16));
+    let (other, of_other) = reporting(options(4096, 16));
     for buffer in [&first, &second, &other] {
         (0..100).for_each(|number| emit(buffer, 0, number).expect("it waits for room"));
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
     }
     let mut threads = Vec::new();
     for delivered in [of_first, of_second, of_other] {
@@ -298,44 +300,44 @@ fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_
 
 #[test]
 fn several_buffers_that_are_assigned_to_one_thread_are_delivered_by_it_from_then_on() {
-    let buffers = [(); 3].map(|()| telling(options(4096, 4096)));
+    let buffers = [(); 3].map(|()| reporting(options(4096, 4096)));
     for (buffer, _) in &buffers {
         emit(buffer, 0, 0).expect("there is room");
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
     }
     let thread = CallbackThread::create("assigned");
     for (buffer, _) in &buffers {
-        buffer.assign(&thread).expect("it is there");
+        buffer.assign(&thread).expect("it is not destroyed");
         emit(buffer, 0, 1).expect("there is room");
-        buffer.flush().expect("it is there");
+        buffer.flush().expect("it is not destroyed");
     }
-    let told: Vec<[Delivered; 2]> = buffers
+    let delivered: Vec<[Delivered; 2]> = buffers
         .iter()
         .map(|(_, delivered)| [(); 2].map(|()| delivered.try_recv().expect("each flush delivered a record")))
         .collect();
-    let [before, after] = told[0].each_ref().map(|(_, thread, _)| *thread);
+    let [before, after] = delivered[0].each_ref().map(|(_, thread, _)| *thread);
     assert_ne!(before, after);
-    for [first, second] in &told {
+    for [first, second] in &delivered {
         assert_eq!((first.1, &first.2[..], second.1, &second.2[..]), (before, &[0][..], after, &[1][..]));
         assert_eq!(second.0.as_deref(), Some("assigned"));
     }
 }
 
 #[test]
-fn the_creation_of_callback_threads_is_told() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let (before, after) = (Arc::clone(&told), Arc::clone(&told));
+fn hooks_run_around_the_creation_of_callback_threads() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let (before, after) = (Arc::clone(&calls), Arc::clone(&calls));
     on_callback_thread_creation(
-        move || before.lock().expect("nobody panics").push((thread::current().id(), "before")),
-        move || after.lock().expect("nobody panics").push((thread::current().id(), "after")),
+        move || before.lock().expect("no thread panics").push((thread::current().id(), "before")),
+        move || after.lock().expect("no thread panics").push((thread::current().id(), "after")),
     );
-    let thread = CallbackThread::create("told");
+    let thread = CallbackThread::create("hooked");
     let buffer = Buffer::create(BufferOptions { thread: thread.clone(), ..options(4096, 0) }, |_| ());
     let again = Buffer::create(BufferOptions { thread, ..options(4096, 0) }, |_| ());
     let here = thread::current().id();
-    let told = told.lock().expect("nobody panics").clone();
-    let told: Vec<_> = told.into_iter().filter(|(thread, _)| *thread == here).map(|(_, what)| what).collect();
-    assert_eq!(told, ["before", "after"], "the second buffer needs no new thread");
+    let calls = calls.lock().expect("no thread panics").clone();
+    let calls: Vec<_> = calls.into_iter().filter(|(thread, _)| *thread == here).map(|(_, what)| what).collect();
+    assert_eq!(calls, ["before", "after"], "the second buffer needs no new thread");
     drop((buffer, again));
 }
 
@@ -344,10 +346,10 @@ fn a_reservation_is_built_in_place_and_leaves_no_trace_when_it_is_dropped() {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options(4096, 4096), move |batch| {
         for record in batch.records() {
-            sender.send((record.header().kind, record.payload().to_vec())).expect("the test listens");
+            sender.send((record.header().kind, record.payload().to_vec())).expect("the test receives");
         }
     });
-    let buffer = buffer.expect("the options make sense");
+    let buffer = buffer.expect("the options are valid");
     let payload = |number: u64| number.to_le_bytes().to_vec();
     emit(&buffer, 0, 0).expect("there is room");
     drop(buffer.reserve(OURS, 7, 40).expect("there is room"));
@@ -361,20 +363,20 @@ fn a_reservation_is_built_in_place_and_leaves_no_trace_when_it_is_dropped() {
     reserved[10] = 10;
     reserved.commit().expect("its room was kept");
     emit(&buffer, 0, 9).expect("there is room");
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     let mut built = vec![0; 11];
     built[10] = 10;
     let expected = [(0, payload(0)), (0, payload(3)), (0, payload(6)), (9, vec![1, 2, 3]), (7, built), (0, payload(9))];
     assert_eq!(receiver.try_iter().collect::<Vec<_>>(), expected);
     let late = buffer.reserve(OURS, 1, 8).expect("there is room");
-    buffer.destroy().expect("it is there");
+    buffer.destroy().expect("it is not destroyed");
     assert!(matches!(late.commit(), Err(TraceError::BufferDestroyed(_))));
     assert!(matches!(buffer.reserve(OURS, 1, 8), Err(TraceError::BufferDestroyed(_))));
 }
 
 #[test]
 fn a_reservation_in_a_full_buffer_keeps_others_waiting_only_until_it_is_over() {
-    let buffer = Buffer::create(options(64, 64), |_| ()).expect("the options make sense");
+    let buffer = Buffer::create(options(64, 64), |_| ()).expect("the options are valid");
     let reserved = buffer.reserve(OURS, 1, 64).expect("there is room");
     thread::scope(|scope| {
         let other = scope.spawn(|| emit(&buffer, 1, 0));
@@ -384,6 +386,6 @@ fn a_reservation_in_a_full_buffer_keeps_others_waiting_only_until_it_is_over() {
         reserved.commit().expect("its room was kept");
         other.join().expect("it emits").expect("there is room again");
     });
-    buffer.flush().expect("it is there");
+    buffer.flush().expect("it is not destroyed");
     assert_eq!(buffer.statistics().total().delivered, 2);
 }

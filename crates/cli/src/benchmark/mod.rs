@@ -1,34 +1,35 @@
 //! `opscope benchmark`.
 
-mod attachable;
-mod dump;
-mod job;
+mod debug_server;
+mod interrupt;
 mod text;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{
-    AclError, Instrumentation, Job, JobError, MeasureError, Report, Stage, Surroundings, apply_acl_json,
-};
+use opscope::benchmark::{AclError, CaptureSpec, Job, JobError, JobHooks, MeasureError, Report, Stage, apply_acl_json};
+use opscope::dump::Estimate;
 use opscope::model::EngineError;
 use opscope::onnx::{Graph, shown_text};
+use opscope::profile::ProfilerOptions;
 use opscope::{Session, SessionError};
+use serde_json::json;
 
-use self::attachable::Attachable;
+use self::debug_server::DebugServer;
+use self::interrupt::Interrupt;
 use crate::exit::{Exit, Failure};
-use crate::options::{
-    self, BenchmarkArguments, BenchmarkRequest, Environment, InstrumentChoice, NoteKind, RecordMemory,
-};
-use crate::terminal::{Interrupt, Messages, Progress, print, print_json};
+use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting};
+use crate::terminal::{Messages, Progress, print, print_json};
 
-/// Benchmarks.
+/// Runs the command.
 pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
-    let request = resolved.request;
-    let messages = Messages { quiet: request.reporting.quiet, debug: request.reporting.debug };
+    let BenchmarkRequest { mut job, action, debug_server, reporting } = resolved.request;
+    job.arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
     for note in &resolved.notes {
         match note.kind {
             NoteKind::Note => messages.note(note),
@@ -36,8 +37,8 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         }
     }
     let interrupt = Interrupt::listen()?;
-    let progress = Progress::new(request.reporting.quiet);
-    let surroundings = Surroundings {
+    let progress = Progress::new(reporting.quiet);
+    let hooks = JobHooks {
         cancel: interrupt.flag(),
         stage: &|stage| {
             interrupt.enter(stage);
@@ -46,56 +47,45 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         },
         advanced: &|done, goal| progress.ran(done, goal),
     };
-    let mut job = job::from_request(&request)?;
     messages.debug(format!("{job:?}"));
-    if let InstrumentChoice::Dump(dumped) = &request.instrument
-        && dumped.dump_estimate == Some(true)
-    {
-        let estimates = job.estimate().map_err(failure)?;
-        progress.finish();
-        let printed = if request.reporting.json {
-            print_json(text::estimates_json(&estimates))
-        } else {
-            print(text::estimates(&estimates))
-        };
-        return printed.map(|()| Exit::Done);
-    }
-    let _server = match &request.debug_server {
+    let _server = match &debug_server {
         None => None,
-        Some(wish) => {
-            let (debugger, server) = Attachable::start(wish, messages)?;
+        Some(at) => {
+            let (debugger, server) = DebugServer::start(at, messages)?;
             job.debugger = Some(debugger);
             Some(server)
         }
     };
-    let outcome = match &request.instrument {
-        InstrumentChoice::AclJson { path, check_only, memory } => {
+    let outcome = match &action {
+        Action::Run => job.run(&hooks),
+        Action::EstimateDump => {
+            let estimates = job.estimate().map_err(failure)?;
+            progress.finish();
+            return show_estimates(&estimates, reporting).map(|()| Exit::Done);
+        }
+        Action::AclJson { path, check_only, profiler } => {
             let config = read_acl_json(path, messages)?;
             interrupt.enter(Stage::Loading);
-            let graph = Graph::load(&request.model).map_err(Failure::wrong_use)?;
-            let graph = by_acl_json(&mut job, graph, (path, &config), memory, messages)?;
+            let graph = Graph::load(&job.model).map_err(Failure::wrong_use)?;
+            capture_by_acl_json(&mut job, &graph, (path, &config), profiler, messages)?;
             if *check_only {
                 progress.finish();
-                let fits = format!("{} fits {}", path.display(), request.model.display());
-                let json = serde_json::json!({ "schema": "opscope.check/1", "fits": true, "acl_json": path, "model": request.model });
-                let printed = if request.reporting.json { print_json(json) } else { print(shown_text(&fits)) };
-                return printed.map(|()| Exit::Done);
+                return show_fit(path, &job.model, reporting).map(|()| Exit::Done);
             }
             Session::with_graph(Arc::new(graph), &job.load_options())
                 .map_err(JobError::from)
-                .and_then(|session| job.run_in(&session, &surroundings))
+                .and_then(|session| job.run_in(&session, &hooks))
         }
-        _ => job.run(&surroundings),
     };
     progress.finish();
     let report = outcome.map_err(failure)?;
     if report.run != job.run_name.to_string_lossy() {
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
-    show(&report, &job, &request)?;
+    show(&report, &job, reporting)?;
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
-        messages.warning(format!("a debugger stopped {stopped} of the runs: the times hold its pauses, too"));
+        messages.warning(format!("a debugger stopped {stopped} of the runs: the times include its pauses"));
     }
     for reason in &report.incomplete_because {
         messages.warning(format!("incomplete: {reason}"));
@@ -103,41 +93,52 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     Ok(if report.complete { Exit::Done } else { Exit::Incomplete })
 }
 
-fn show(report: &Report, job: &Job, request: &BenchmarkRequest) -> Result<(), Failure> {
-    if request.reporting.json {
+fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure> {
+    if reporting.json {
         return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
-    print(text::render(report, job, request.reporting.rows).trim_end())
+    print(text::render(report, job, reporting.rows).trim_end())
 }
 
-fn read_acl_json(path: &std::path::Path, messages: Messages) -> Result<AclConfig, Failure> {
+fn show_estimates(estimates: &[Estimate], reporting: Reporting) -> Result<(), Failure> {
+    if reporting.json { print_json(text::estimates_json(estimates)) } else { print(text::estimates(estimates)) }
+}
+
+/// Says that an `acl.json` fits the model.
+fn show_fit(acl_json: &Path, model: &Path, reporting: Reporting) -> Result<(), Failure> {
+    if !reporting.json {
+        return print(shown_text(&format!("{} fits {}", acl_json.display(), model.display())));
+    }
+    print_json(json!({ "schema": "opscope.check/1", "fits": true, "acl_json": acl_json, "model": model }))
+}
+
+fn read_acl_json(path: &Path, messages: Messages) -> Result<AclConfig, Failure> {
     let here = std::env::current_dir().map_err(|error| Failure::failed(format!("the working directory: {error}")))?;
     let config = AclConfig::read(path, &here).map_err(|problems| all(path, &problems))?;
-    tell(&config.notes, messages);
+    show_notes(&config.notes, messages);
     Ok(config)
 }
 
-/// Makes the job what the file asks for.
-fn by_acl_json(
+/// Lets the job capture what the file asks for.
+fn capture_by_acl_json(
     job: &mut Job,
-    graph: Graph,
-    (path, config): (&std::path::Path, &AclConfig),
-    memory: &RecordMemory,
+    graph: &Graph,
+    (path, config): (&Path, &AclConfig),
+    defaults: &ProfilerOptions,
     messages: Messages,
-) -> Result<Graph, Failure> {
-    let defaults = job::profiler_options(None, memory);
-    let applied = apply_acl_json(config, &graph, &job.run_name, &defaults);
-    let (instrumentation, notes) = applied.map_err(|AclError(problems)| all(path, &problems))?;
-    tell(&notes, messages);
-    job::watch(job, instrumentation);
-    if let Instrumentation::Profiler { .. } = &job.instrumentation {
+) -> Result<(), Failure> {
+    let applied = apply_acl_json(config, graph, &job.run_name, defaults);
+    let (capture, notes) = applied.map_err(|AclError(problems)| all(path, &problems))?;
+    show_notes(&notes, messages);
+    if let CaptureSpec::Profile { .. } = capture {
         messages
             .note("only the raw recording is written; `opscope export DIR` makes the timeline and the tables of it");
     }
-    Ok(graph)
+    job.set_capture(capture);
+    Ok(())
 }
 
-fn tell(notes: &[acl_json::Note], messages: Messages) {
+fn show_notes(notes: &[acl_json::Note], messages: Messages) {
     for note in notes {
         match note.kind {
             acl_json::NoteKind::NoEffect => messages.note(note),
@@ -146,12 +147,12 @@ fn tell(notes: &[acl_json::Note], messages: Messages) {
     }
 }
 
-fn all(path: &std::path::Path, problems: &[acl_json::Problem]) -> Failure {
+fn all(path: &Path, problems: &[acl_json::Problem]) -> Failure {
     Failure::wrong_use(format!("{} cannot be used:", path.display())).with_problems(problems)
 }
 
 fn failure(error: JobError) -> Failure {
-    if let JobError::Nothing { kept: Some(_) } = &error {
+    if let JobError::NoRuns { kept: Some(_) } = &error {
         return Failure::incomplete(error);
     }
     if let JobError::Selection(problems) = &error {
@@ -161,7 +162,7 @@ fn failure(error: JobError) -> Failure {
         };
     }
     let wrong_use = match &error {
-        JobError::Session(SessionError::File(_)) | JobError::Input(_) | JobError::Place(_) => true,
+        JobError::Session(SessionError::File(_)) | JobError::Input(_) | JobError::OutputPath(_) => true,
         JobError::Measure { source: MeasureError::Input(_), .. } => true,
         JobError::Measure { source: MeasureError::Engine(error), .. } => matches!(
             error,
@@ -172,7 +173,7 @@ fn failure(error: JobError) -> Failure {
     if wrong_use { Failure::wrong_use(error) } else { Failure::failed(error) }
 }
 
-/// Milliseconds, as a duration for people.
+/// A time with its unit.
 fn millis(millis: f64) -> String {
     let duration = Duration::from_secs_f64((millis / 1e3).max(0.0));
     match duration.as_secs_f64() {

@@ -1,18 +1,19 @@
 //! A report as text.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
-use opscope::onnx::shown_text;
+use opscope::model::Fidelity;
+use opscope::onnx::{shown_size, shown_text};
 use opscope::profile::Column::{Beginnings, Numbers, Words};
 use opscope::profile::TextTable;
 use opscope::verify::Verification;
 
 use super::millis;
+use crate::terminal::shown_path;
 
-/// The report as a person reads it, with so many rows in each of the profile's tables.
+/// The report as text, with at most `rows` rows in each of the profile's tables.
 pub fn render(report: &Report, job: &Job, rows: usize) -> String {
     let mut text = String::new();
     head(&mut text, report);
@@ -34,23 +35,23 @@ pub fn render(report: &Report, job: &Job, rows: usize) -> String {
         }
     }
     if let Some(dump) = &report.dump {
-        let mebibytes = dump.bytes as f64 / f64::from(1 << 20);
+        let size = shown_size(dump.bytes);
         let _ = writeln!(text, "\ndump      {}", shown_path(&dump.directory));
-        let _ = writeln!(text, "          {} tensors, {mebibytes:.1} MiB, {} missing", dump.tensors, dump.missing);
+        let _ = writeln!(text, "          {} tensors, {size}, {} missing", dump.tensors, dump.missing);
     }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
-        let _ = writeln!(text, "\ndebugger  stopped {runs}; their waiting is a part of the times above");
+        let _ = writeln!(text, "\ndebugger  stopped {runs}; the times above include their waiting");
     }
-    if let Some((directory, _)) = &job.output {
-        let run = shown_path(&directory.join(&report.run));
+    if let Some(output) = &job.output {
+        let run = shown_path(&output.directory.join(&report.run));
         let _ = writeln!(text, "outputs   {run}");
         let _ = writeln!(text, "summary   {run}_summary.json");
     }
     text
 }
 
-/// What dumps would be, one for every set of shapes, for machines.
+/// The estimated dumps, one for each set of shapes, as JSON.
 pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     let all = estimates.iter().map(|estimate| {
         serde_json::json!({
@@ -61,17 +62,16 @@ pub fn estimates_json(estimates: &[Estimate]) -> serde_json::Value {
     serde_json::json!({ "schema": "opscope.dump-estimate/1", "dumps": all.collect::<Vec<_>>() })
 }
 
-/// The same for people.
+/// The estimated dumps as text.
 pub fn estimates(estimates: &[Estimate]) -> String {
     let line = |estimate: &Estimate| {
-        let mebibytes = estimate.bytes as f64 / f64::from(1 << 20);
         let at_most = if estimate.at_most { "at most " } else { "" };
-        let mut line = format!("{at_most}{} tensors, {mebibytes:.1} MiB", estimate.tensors);
+        let mut line = format!("{at_most}{} tensors, {}", estimate.tensors, shown_size(estimate.bytes));
         if estimate.unknown > 0 {
             let _ = write!(line, "; the sizes of {} more are not known before they are computed", estimate.unknown);
         }
         if estimate.missing > 0 {
-            let _ = write!(line, "; {} cannot be had", estimate.missing);
+            let _ = write!(line, "; {} cannot be captured", estimate.missing);
         }
         line
     };
@@ -88,12 +88,12 @@ fn head(text: &mut String, report: &Report) {
     } else {
         format!(", {} runs at a time", engine.concurrent_runs)
     };
-    let exact = if engine.fidelity == "exact" { " (these are not the model's times)" } else { "" };
+    let exact = if engine.fidelity == Fidelity::Exact { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
     let _ = writeln!(text, "machine   {}, {} processors", shown_text(&report.machine.cpu), report.machine.processors);
-    let peak = report.peak_memory_bytes as f64 / f64::from(1 << 20);
+    let peak = shown_size(report.peak_memory_bytes);
     let plan: f64 = report.measurements.iter().map(|measured| measured.plan_ms).sum();
-    let _ = writeln!(text, "load      {}, plan {}, peak memory {peak:.1} MiB", millis(report.load_ms), millis(plan));
+    let _ = writeln!(text, "load      {}, plan {}, peak memory {peak}", millis(report.load_ms), millis(plan));
 }
 
 /// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
@@ -102,15 +102,9 @@ fn inputs(inputs: &[InputSummary]) -> String {
     inputs.collect::<Vec<_>>().join("; ")
 }
 
-/// What a run needs: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
+/// The memory of a run: `208.0 KiB of tensors at once in a run, at /conv1/Conv`.
 fn memory(memory: &MemorySummary) -> String {
-    let bytes = memory.bytes as f64;
-    let size = match memory.bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..0x10_0000 => format!("{:.1} KiB", bytes / 1024.0),
-        _ => format!("{:.1} MiB", bytes / f64::from(1 << 20)),
-    };
-    let mut line = format!("{size} of tensors at once in a run");
+    let mut line = format!("{} of tensors at once in a run", shown_size(memory.bytes));
     if let Some(operator) = &memory.operator {
         let _ = write!(line, ", at {}", shown_text(operator));
     }
@@ -180,7 +174,7 @@ fn verified(measured: &Measured) -> Vec<String> {
     measured.verification.as_ref().map(Verification::sentences).unwrap_or_default()
 }
 
-/// One line for every set of shapes, the highest throughput first, then those that failed.
+/// One line for each set of shapes: by throughput, the highest first, then those that failed.
 fn shapes(text: &mut String, report: &Report) {
     let mut sorted: Vec<&Measured> = report.measurements.iter().collect();
     sorted.sort_by(|a, b| b.throughput.total_cmp(&a.throughput));
@@ -207,7 +201,7 @@ fn table_of_shapes<'a>(rows: impl Iterator<Item = (&'a Vec<InputSummary>, &'a La
     table
 }
 
-/// A number in six characters, as far as it fits into them.
+/// A number in six characters, if it fits.
 fn six(number: f64) -> String {
     let decimals = match number.abs() {
         number if number < 9.99995 => 4,
@@ -217,10 +211,6 @@ fn six(number: f64) -> String {
         _ => 0,
     };
     format!("{number:.decimals$}")
-}
-
-fn shown_path(path: &Path) -> String {
-    shown_text(&path.to_string_lossy()).into_owned()
 }
 
 #[cfg(test)]

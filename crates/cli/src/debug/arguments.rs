@@ -2,10 +2,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
-use opscope::model::LoadBudget;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use opscope::model::{Fidelity, LoadBudget};
 
-use crate::options::{FeedArguments, truth};
+use crate::options::{FeedArguments, one_of, truth};
 
 /// The arguments of `opscope debug`.
 #[derive(Debug, Args)]
@@ -19,9 +19,10 @@ pub struct DebugArguments {
     /// Debug a program that runs with --debug-server, by its process number or the path of its socket
     #[arg(long, value_name = "PID|PATH", conflicts_with = "model")]
     pub attach: Option<String>,
-    /// How faithfully the file is followed
-    #[arg(long, value_enum, default_value_t = FidelityName::Exact)]
-    pub fidelity: FidelityName,
+    /// How faithfully the file is followed: exact, every operator as it stands there; or optimised, fused and fast, where an
+    /// operator may be a part of a step of the engine, or none at all
+    #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    pub fidelity: Fidelity,
     /// Threads within one operator; 1 if not given
     #[arg(long, value_name = "N")]
     pub engine_threads: Option<NonZeroUsize>,
@@ -44,15 +45,6 @@ pub struct DebugArguments {
 /// The inputs of the model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fed(pub FeedArguments);
-
-/// How faithfully the engine follows the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FidelityName {
-    /// Every operator as it stands in the file
-    Exact,
-    /// Fused and fast; an operator may be a part of a step of the engine, or none at all
-    Optimised,
-}
 
 /// The commands that run before the prompt, in the order of the command line.
 #[derive(Debug, Clone, Default)]

@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use opscope::Session;
-use opscope::benchmark::InputWish;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
-use opscope::inputs::{Inputs, ShapeWish};
+use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
 use opscope::model::{EngineError, Instrument, LoadOptions, RunId, RunInfo};
 
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
@@ -43,7 +42,7 @@ impl Debuggee {
     ///
     /// # Errors
     /// When the model or its inputs cannot be used, or the system lacks a resource for the debugger.
-    pub fn load(path: &Path, inputs: &InputWish, shapes: &ShapeWish, options: &LoadOptions) -> Result<Self, Failure> {
+    pub fn load(path: &Path, inputs: &InputSpec, shapes: &ShapeSpec, options: &LoadOptions) -> Result<Self, Failure> {
         let fidelity = options.fidelity;
         let session = Session::open(path, options).map_err(Failure::wrong_use)?;
         let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, DebugError, EventName, EventSet};
-use opscope::model::{Fidelity, LoadOptions};
+use opscope::model::LoadOptions;
 use opscope::onnx::shown_text;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
@@ -32,7 +32,7 @@ use signal_hook::iterator::Signals;
 use crate::exit::{Exit, Failure};
 use crate::options::{FeedArguments, threads};
 pub use arguments::DebugArguments;
-use arguments::{FidelityName, Part};
+use arguments::Part;
 use console::Console;
 use debuggee::Debuggee;
 use events::{ConsoleEvent, EventReader, Inbox};
@@ -104,21 +104,16 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
         return Ok((client.map_err(failure)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
-    let (inputs, choice) = (arguments.fed.0.inputs(), arguments.fed.0.shapes());
-    let (inputs, choice) = (inputs.map_err(Failure::wrong_use)?, choice.map_err(Failure::wrong_use)?);
-    let shapes = match &choice.wishes()[..] {
+    let inputs = arguments.fed.0.inputs().map_err(Failure::wrong_use)?;
+    let shapes = match &arguments.fed.0.shapes().map_err(Failure::wrong_use)?[..] {
         [one] => one.clone(),
         _ => return Err(Failure::wrong_use("--dym-shape-range asks for many shapes; choose one with --dym-shape")),
-    };
-    let fidelity = match arguments.fidelity {
-        FidelityName::Exact => Fidelity::Exact,
-        FidelityName::Optimised => Fidelity::Optimised,
     };
     let threads = threads("--engine-threads", arguments.engine_threads).map_err(Failure::wrong_use)?;
     let threads = threads.unwrap_or(std::num::NonZeroUsize::MIN);
     let budget = arguments.load_budget.unwrap_or_default();
-    let options = LoadOptions { budget, ..LoadOptions::new(fidelity, threads) };
-    let debuggee = Debuggee::load(model, &inputs.wish(&choice), &shapes, &options)?;
+    let options = LoadOptions { budget, ..LoadOptions::new(arguments.fidelity, threads) };
+    let debuggee = Debuggee::load(model, &inputs, &shapes, &options)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }

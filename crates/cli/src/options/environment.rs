@@ -1,7 +1,8 @@
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
-/// The environment variables that the options look at.
+/// The environment variables that options read.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(HashMap<OsString, OsString>);
 
@@ -10,9 +11,16 @@ impl Environment {
     const RAW_ONLY: [&str; 4] =
         ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
 
+    /// The directory of results that the next command can use again: `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
+    pub(super) fn cache_directory(&self) -> Option<PathBuf> {
+        let directory = |name: &str| self.0.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
+        let caches = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")))?;
+        Some(caches.join("opscope"))
+    }
+
     /// The first variable that asks for a raw recording without exports: one of four names, with the value `1`.
     pub(super) fn raw_recording_only(&self) -> Option<&'static str> {
-        let is_on = |name: &&str| self.0.get(&OsString::from(name)).is_some_and(|value| value == "1");
+        let is_on = |name: &&str| self.0.get(OsStr::new(name)).is_some_and(|value| value == "1");
         Environment::RAW_ONLY.into_iter().find(is_on)
     }
 }

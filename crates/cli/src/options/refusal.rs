@@ -1,10 +1,11 @@
+use std::fmt::Display;
 use std::path::PathBuf;
 
-/// Why a command line is refused. The caller ends with exit code 2.
+/// Why a command line is refused. The command ends with exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There is no model.
+    /// No model was given.
     #[error("no model was given; write `opscope benchmark MODEL.onnx` or `--model MODEL.onnx`")]
     NoModel,
     /// The model was given twice.
@@ -49,7 +50,7 @@ pub enum Refusal {
         /// Why.
         reason: &'static str,
     },
-    /// An option that asks for something that is not here.
+    /// An option that asks for something that does not exist here.
     #[error("{option}: {reason}")]
     NotHere {
         /// The option, with its value where that matters.
@@ -57,7 +58,15 @@ pub enum Refusal {
         /// Why, and what to do instead.
         reason: &'static str,
     },
-    /// A value that cannot be understood.
+    /// A value that the library cannot read.
+    #[error("{option}: {reason}")]
+    Unreadable {
+        /// The option.
+        option: &'static str,
+        /// The library's error: what is wrong, and what would be right.
+        reason: String,
+    },
+    /// A value that cannot be read.
     #[error("{option}: {what}; {right}")]
     Value {
         /// The option.
@@ -67,4 +76,11 @@ pub enum Refusal {
         /// What would be right.
         right: &'static str,
     },
+}
+
+impl Refusal {
+    /// Refuses a value for the reason that the library gives.
+    pub(super) fn unreadable(option: &'static str, error: impl Display) -> Self {
+        Self::Unreadable { option, reason: error.to_string() }
+    }
 }

@@ -1,45 +1,54 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Component, Path, PathBuf};
 
-use super::arguments::{BenchmarkArguments, RunMode};
-use super::environment::Environment;
-use super::profiler::{ProfilerSwitches, RecordMemory};
-use super::refusal::Refusal;
-use super::request::{
-    BenchmarkRequest, DebugServer, InstrumentChoice, Note, NoteKind, Output, Profiler, Repetition, Reporting, Resolved,
-};
+use opscope::benchmark::{CaptureSpec, Job, OutputSpec, Repetition};
+use opscope::profile::Format;
+use opscope::verify::VerifyOptions;
 
-/// Checks the rules between the options and says what they mean together.
+use super::arguments::BenchmarkArguments;
+use super::environment::Environment;
+use super::notes::Notes;
+use super::refusal::Refusal;
+use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved};
+use super::values::threads;
+
+/// Checks the rules between the options, and returns what they mean together.
 ///
 /// # Errors
 /// The first rule that is broken.
 pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Result<Resolved, Refusal> {
-    let mut notes = Notes(Vec::new());
+    let mut notes = Notes::default();
     refuse_what_is_not_here(&arguments)?;
     note_what_has_no_effect(&arguments, &mut notes)?;
     let model = model(&arguments)?;
-    let instrument = instrument(&arguments, environment, &mut notes)?;
-    let output = output(&arguments)?;
-    let inputs = arguments.fed.inputs()?;
-    let shapes = arguments.fed.shapes()?;
-    let request = BenchmarkRequest {
-        model,
-        inputs,
-        shapes,
-        batch_size: arguments.batch_size.and_then(NonZeroU64::new),
-        output_batch_axis: arguments.output_batchsize_axis.unwrap_or(0),
+    let mut job = Job {
         repetition: Repetition {
-            loops: arguments.loops.unwrap_or(NonZeroU64::MIN),
+            loops: arguments.loops.map_or(1, NonZeroU64::get),
             warmups: arguments.warmup_count.unwrap_or(1),
             until_stable: arguments.until_stable,
             duration: arguments.duration,
-            concurrent_runs: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
-            engine_threads: threads("--engine-threads", arguments.engine_threads)?,
+            concurrent: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
         },
+        engine_threads: threads("--engine-threads", arguments.engine_threads)?.unwrap_or(NonZeroUsize::MIN),
+        inputs: arguments.fed.inputs()?,
+        shapes: arguments.fed.shapes()?,
         load_budget: arguments.load_budget.unwrap_or_default(),
-        verify: arguments.verify.unwrap_or_default(),
-        output,
-        instrument,
+        batch_size: arguments.batch_size.filter(|batch| *batch > 0),
+        output: output(&arguments)?,
+        output_batch_axis: arguments.output_batchsize_axis.unwrap_or(0),
+        verify: VerifyOptions {
+            when: arguments.verify.unwrap_or_default(),
+            cache_directory: environment.cache_directory(),
+        },
+        ..Job::new(model)
+    };
+    if let Some(name) = &arguments.output_dirname {
+        job.run_name = name.clone();
+    }
+    let action = action(&arguments, environment, &mut job, &mut notes)?;
+    let request = BenchmarkRequest {
+        job,
+        action,
         debug_server: debug_server(&arguments)?,
         reporting: Reporting {
             rows: arguments.rows.unwrap_or(10),
@@ -49,18 +58,6 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         },
     };
     Ok(Resolved { request, notes: notes.0 })
-}
-
-struct Notes(Vec<Note>);
-
-impl Notes {
-    fn note(&mut self, option: impl Into<String>, text: &'static str) {
-        self.0.push(Note { kind: NoteKind::Note, option: option.into(), text });
-    }
-
-    fn warning(&mut self, option: impl Into<String>, text: &'static str) {
-        self.0.push(Note { kind: NoteKind::Warning, option: option.into(), text });
-    }
 }
 
 fn is(flag: Option<bool>) -> bool {
@@ -89,8 +86,8 @@ fn note_what_has_no_effect(arguments: &BenchmarkArguments, notes: &mut Notes) ->
         device(devices)?;
         notes.note(format!("--device {devices}"), "there is one device here, the CPU");
     }
-    if let Some(mode) = arguments.run_mode.filter(|mode| *mode != RunMode::Array) {
-        let option = format!("--run-mode {}", format!("{mode:?}").to_lowercase());
+    if let Some(mode) = arguments.run_mode.as_ref().filter(|mode| !mode.eq_ignore_ascii_case("array")) {
+        let option = format!("--run-mode {}", mode.to_ascii_lowercase());
         notes.note(option, "host and device share one memory here, so all modes run the same way");
     }
     if let Some(sizes) = &arguments.output_size {
@@ -152,22 +149,16 @@ fn model(arguments: &BenchmarkArguments) -> Result<PathBuf, Refusal> {
     Ok(model)
 }
 
-fn instrument(
+/// Decides what to do with the job, and sets what captures its runs.
+fn action(
     arguments: &BenchmarkArguments,
     environment: &Environment,
+    job: &mut Job,
     notes: &mut Notes,
-) -> Result<InstrumentChoice, Refusal> {
+) -> Result<Action, Refusal> {
     let (profiler, dump) = (is(arguments.profiler), is(arguments.dump));
     if let Some(path) = &arguments.acl_json_path {
-        let check_only = is(arguments.check);
-        for option in [profiler.then_some("--profiler"), dump.then_some("--dump")].into_iter().flatten() {
-            notes.warning(option, "ignored, because --acl-json-path outranks it");
-        }
-        if !arguments.profiler_option.is_empty() {
-            notes.warning("--profiler-option", "ignored, because the file of --acl-json-path says what is recorded");
-        }
-        note_dump_npy(arguments, notes);
-        return Ok(InstrumentChoice::AclJson { path: path.clone(), check_only, memory: record_memory(arguments)? });
+        return acl_json(arguments, path, notes);
     }
     if is(arguments.check) {
         return Err(Refusal::Needs { option: "--check", needed: "--acl-json-path, the file to check" });
@@ -181,43 +172,46 @@ fn instrument(
     if let Some(option) = arguments.dumped.first_given().filter(|_| !dump) {
         return Err(Refusal::Needs { option, needed: "--dump" });
     }
-    if !profiler {
-        let useless = [
-            ("--profiler-option", !arguments.profiler_option.is_empty()),
-            ("--profiler-size", arguments.profiler_size.is_some()),
-            ("--profiler-watermark", arguments.profiler_watermark.is_some()),
-            ("--profiler-policy", arguments.profiler_policy.is_some()),
-        ];
-        if let Some((option, _)) = useless.into_iter().find(|(_, given)| *given) {
-            return Err(Refusal::Needs { option, needed: "--profiler" });
-        }
+    if let Some(option) = arguments.profiled.first_given().filter(|_| !profiler) {
+        return Err(Refusal::Needs { option, needed: "--profiler" });
     }
-    let without_output = arguments.output.is_none();
+    let estimate = is(arguments.dumped.dump_estimate);
+    let directory = |name: &str| arguments.output.as_ref().map(|output| output.join(name).join(&job.run_name));
     if profiler {
-        if without_output {
-            return Err(Refusal::Needs { option: "--profiler", needed: "--output, the directory for the recording" });
-        }
-        return profile(arguments, environment, notes).map(InstrumentChoice::Profiler);
-    }
-    if dump {
-        if without_output && !is(arguments.dumped.dump_estimate) {
-            return Err(Refusal::Needs { option: "--dump", needed: "--output, the directory for the dump" });
-        }
+        let needed = "--output, the directory for the recording";
+        let directory = directory("profiler").ok_or(Refusal::Needs { option: "--profiler", needed })?;
+        job.set_capture(profile(arguments, environment, directory, notes)?);
+    } else if dump {
+        let needed = "--output, the directory for the dump";
+        let directory = directory("dump").or_else(|| estimate.then(PathBuf::new));
+        let directory = directory.ok_or(Refusal::Needs { option: "--dump", needed })?;
         note_dump_npy(arguments, notes);
-        arguments.dumped.check()?;
-        return Ok(InstrumentChoice::Dump(Box::new(arguments.dumped.clone())));
+        job.set_capture(arguments.dumped.capture(directory)?);
     }
-    Ok(InstrumentChoice::None)
+    Ok(if estimate { Action::EstimateDump } else { Action::Run })
 }
 
-fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServer>, Refusal> {
+fn acl_json(arguments: &BenchmarkArguments, path: &Path, notes: &mut Notes) -> Result<Action, Refusal> {
+    let ignored = [("--profiler", is(arguments.profiler)), ("--dump", is(arguments.dump))];
+    for (option, _) in ignored.into_iter().filter(|(_, given)| *given) {
+        notes.warning(option, "ignored, because --acl-json-path outranks it");
+    }
+    if !arguments.profiled.profiler_option.is_empty() {
+        notes.warning("--profiler-option", "ignored, because the file of --acl-json-path says what is recorded");
+    }
+    note_dump_npy(arguments, notes);
+    let profiler = Box::new(arguments.profiled.memory()?);
+    Ok(Action::AclJson { path: path.to_owned(), check_only: is(arguments.check), profiler })
+}
+
+fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServerSpec>, Refusal> {
     let Some(path) = &arguments.debug_server else { return Ok(None) };
     let without_runs = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
     if let Some((second, _)) = without_runs.into_iter().find(|(_, given)| is(*given)) {
         let reason = "nothing runs then to which a debugger could attach";
         return Err(Refusal::Excludes { first: "--debug-server", second, reason });
     }
-    Ok(Some(DebugServer { path: path.clone() }))
+    Ok(Some(DebugServerSpec { path: path.clone() }))
 }
 
 fn note_dump_npy(arguments: &BenchmarkArguments, notes: &mut Notes) {
@@ -226,9 +220,13 @@ fn note_dump_npy(arguments: &BenchmarkArguments, notes: &mut Notes) {
     }
 }
 
-fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mut Notes) -> Result<Profiler, Refusal> {
-    let switches = ProfilerSwitches::with_options(&arguments.profiler_option, &mut notes.0)?;
-    let memory = record_memory(arguments)?;
+fn profile(
+    arguments: &BenchmarkArguments,
+    environment: &Environment,
+    directory: PathBuf,
+    notes: &mut Notes,
+) -> Result<CaptureSpec, Refusal> {
+    let options = Box::new(arguments.profiled.options(notes)?);
     // The original runs the model without warm-up here, to keep those runs out of its recording.
     if arguments.fed.input.is_some() && arguments.warmup_count != Some(0) {
         notes.note(
@@ -236,25 +234,17 @@ fn profile(arguments: &BenchmarkArguments, environment: &Environment, notes: &mu
             "the model is warmed up as always; warm-up runs are marked in the recording, and its account leaves them out",
         );
     }
-    let raw_only = environment.raw_recording_only();
-    if let Some(variable) = raw_only {
+    let mut exports = Format::ALL.to_vec();
+    if let Some(variable) = environment.raw_recording_only() {
         let text =
             "only the raw recording will be written; `opscope export DIR` makes the timeline and the tables of it";
         notes.note(variable, text);
+        exports.clear();
     }
-    Ok(Profiler { switches, memory, raw_only: raw_only.is_some() })
+    Ok(CaptureSpec::Profile { directory, options, exports })
 }
 
-fn record_memory(arguments: &BenchmarkArguments) -> Result<RecordMemory, Refusal> {
-    let (size, watermark) = (arguments.profiler_size, arguments.profiler_watermark);
-    if let Some((size, watermark)) = size.zip(watermark).filter(|(size, watermark)| watermark > size) {
-        let what = format!("{} bytes are more than the {} bytes of --profiler-size", watermark.0, size.0);
-        return Err(Refusal::Value { option: "--profiler-watermark", what, right: "write a smaller size" });
-    }
-    Ok(RecordMemory { size, watermark, policy: arguments.profiler_policy })
-}
-
-fn output(arguments: &BenchmarkArguments) -> Result<Option<Output>, Refusal> {
+fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal> {
     let Some(directory) = arguments.output.clone() else {
         return match &arguments.output_dirname {
             Some(_) => {
@@ -264,16 +254,12 @@ fn output(arguments: &BenchmarkArguments) -> Result<Option<Output>, Refusal> {
         };
     };
     if let Some(name) = &arguments.output_dirname {
-        run_name(name)?;
+        check_run_name(name)?;
     }
-    Ok(Some(Output {
-        directory,
-        run_name: arguments.output_dirname.clone(),
-        format: arguments.outfmt.unwrap_or_default(),
-    }))
+    Ok(Some(OutputSpec { directory, format: arguments.outfmt.unwrap_or_default() }))
 }
 
-fn run_name(name: &Path) -> Result<(), Refusal> {
+fn check_run_name(name: &Path) -> Result<(), Refusal> {
     let inside = |component: Component<'_>| matches!(component, Component::Normal(_));
     if name.as_os_str().is_empty() || !name.components().all(inside) {
         let what = format!("'{}' would not lie in the directory of --output", name.display());
@@ -281,14 +267,4 @@ fn run_name(name: &Path) -> Result<(), Refusal> {
         return Err(Refusal::Value { option: "--output-dirname", what, right });
     }
     Ok(())
-}
-
-/// A system that is asked for very many threads grinds to a halt before it refuses one.
-/// A number of threads that a machine can be asked for.
-pub fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
-    const MOST: usize = 256;
-    match threads.filter(|threads| threads.get() > MOST) {
-        Some(many) => Err(Refusal::Value { option, what: format!("{many} are too many"), right: "write 1 to 256" }),
-        None => Ok(threads),
-    }
 }

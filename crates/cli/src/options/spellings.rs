@@ -1,10 +1,10 @@
-//! Every spelling of an option that scripts for `ait benchmark`, `msit benchmark` and `ais_bench` use, brought into the
-//! one that clap knows: `-pf`, `--dym_batch`, `--dymBatch`, `--dump 1`.
+//! Replaces every spelling of an option that scripts for `ait benchmark`, `msit benchmark` and `ais_bench` use, such as
+//! `-pf`, `--dym_batch`, `--dymBatch`, `--dump 1`, by the one that clap knows.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// An option with more than one spelling, or one that may stand alone.
+/// An option with more than one spelling, or one whose value is optional.
 pub(super) struct Spelling {
     /// Its long name, without the dashes.
     pub(super) long: &'static str,
@@ -49,6 +49,7 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("divide-input", &[]),
     boolean("dump", &[]),
     boolean("dump-estimate", &[]),
+    boolean("dump-histograms", &[]),
     boolean("dump-non-finite", &[]),
     boolean("dump-npy", &[]),
     boolean("energy-consumption", &["-ec"]),
@@ -60,11 +61,10 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("quiet", &[]),
 ];
 
-/// Brings the words of a command line, program name included, into the form that clap reads. Only what follows the words
-/// `benchmark` and `debug` changes, up to a `--`; what `-ex` and `-x` of `debug` take stays as it is.
+/// Returns the words of a command line, with the program's name, in the form that clap reads. Only words after `benchmark` or
+/// `debug` and before `--` change; the values of `-ex` and `-x` of `debug` stay as they are.
 ///
-/// A boolean takes the next word only if it is one of `1 0 true false yes no y n t f`, in any case; otherwise it stands
-/// alone and is true.
+/// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is true.
 pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     let mut expanded: Vec<OsString> = words.next().into_iter().collect();
@@ -113,8 +113,8 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     expanded
 }
 
-/// The option that a word is, its row in the table, and the value behind `=`. `None` for words that are no options, and
-/// for short names that are not in the table: clap has its own, and refuses the others.
+/// Splits a word into the option's name, its row in the table, and the value behind `=`. Returns `None` for words that are
+/// not options, and for short names that are not in the table: clap has some of its own, and refuses the others.
 fn split(word: &OsStr) -> Option<(OsString, Option<&'static Spelling>, Option<OsString>)> {
     let bytes = word.as_bytes();
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());

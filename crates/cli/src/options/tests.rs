@@ -1,14 +1,18 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
+use opscope::benchmark::{CaptureSpec, DumpFormat, OutputFormat, Repetition};
+use opscope::dump::{Delivery, IoSelection, Pattern, Policy, Request, Runs};
+use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
+use opscope::profile::{ProfilerOptions, Switches};
+use opscope::trace::{self, Bytes};
 use opscope::verify::Verify;
 use proptest::prelude::*;
 
-use super::profiler::Bytes;
-use super::request::{Percent, Profiler, Repetition, Reporting, Resolved};
+use super::request::Resolved;
 use super::spellings::SPELLINGS;
 use super::*;
 
@@ -58,76 +62,130 @@ enum Fate {
 }
 use Fate::*;
 
-fn dumped(request: &BenchmarkRequest) -> &DumpArguments {
-    match &request.instrument {
-        InstrumentChoice::Dump(dumped) => dumped,
-        other => panic!("{other:?} is no dump"),
+fn dumped(request: &BenchmarkRequest) -> &Request {
+    match &request.job.capture {
+        CaptureSpec::Dump { request, .. } => request,
+        other => panic!("{other:?} is not a dump"),
     }
+}
+
+fn policy(request: &BenchmarkRequest) -> (usize, &Policy) {
+    match &dumped(request).delivery {
+        Some(Delivery::Queued(flow)) => (flow.cap, &flow.policy),
+        other => panic!("{other:?} is not a queue"),
+    }
+}
+
+fn profiler(request: &BenchmarkRequest) -> &ProfilerOptions {
+    match &request.job.capture {
+        CaptureSpec::Profile { options, .. } => options,
+        other => panic!("{other:?} is not a profile"),
+    }
+}
+
+fn is_only(shapes: &[ShapeSpec], name: &str, dims: &[usize]) -> bool {
+    shapes == [ShapeSpec::Fixed(vec![NamedShape { name: name.to_owned(), dims: dims.to_vec() }])]
 }
 
 /// Every option: its name, an example of its value, what else the line must hold, and what becomes of it.
 const OPTIONS: &[(&str, &str, &str, Fate)] = &[
-    ("model", "m.onnx", "", Works(|r| r.model.as_os_str() == "m.onnx")),
-    ("input", "a.npy,dir", "m.onnx", Works(|r| r.inputs == Inputs::Files(vec!["a.npy".into(), "dir".into()]))),
+    ("model", "m.onnx", "", Works(|r| r.job.model.as_os_str() == "m.onnx")),
     (
-        "pure-data-type",
-        "random",
+        "input",
+        "a.npy,dir",
         "m.onnx",
-        Works(|r| r.inputs == Inputs::Generated { data: PureData::Random, seed: 0 }),
+        Works(|r| r.job.inputs == InputSpec::Files { paths: vec!["a.npy".into(), "dir".into()], join: true }),
     ),
-    ("seed", "7", "m.onnx", Works(|r| r.inputs == Inputs::Generated { data: PureData::Zero, seed: 7 })),
-    ("output", "out", "m.onnx", Works(|r| r.output.as_ref().is_some_and(|o| o.directory.as_os_str() == "out"))),
-    ("output-dirname", "r1", "m.onnx -o o", Works(|r| r.output.as_ref().unwrap().run_name == Some("r1".into()))),
-    ("outfmt", "npy", "m.onnx -o o", Works(|r| r.output.as_ref().unwrap().format == OutputFormat::Npy)),
-    ("loop", "5", "m.onnx", Works(|r| r.repetition.loops.get() == 5)),
-    ("warmup-count", "0", "m.onnx", Works(|r| r.repetition.warmups == 0)),
-    ("until-stable", "2.5%", "m.onnx", Works(|r| r.repetition.until_stable == Some(Percent(2.5)))),
-    ("duration", "2.5", "m.onnx", Works(|r| r.repetition.duration == Some(Duration::from_millis(2500)))),
-    ("verify", "off", "m.onnx", Works(|r| r.verify == Verify::Off)),
-    ("load-budget", "4", "m.onnx", Works(|r| r.load_budget.factor() == 4)),
-    ("threads", "4", "m.onnx", Works(|r| r.repetition.concurrent_runs.get() == 4)),
-    ("engine-threads", "2", "m.onnx", Works(|r| r.repetition.engine_threads == NonZeroUsize::new(2))),
-    ("batch-size", "8", "m.onnx", Works(|r| r.batch_size == NonZeroU64::new(8))),
-    ("output-batchsize-axis", "1", "m.onnx", Works(|r| r.output_batch_axis == 1)),
-    ("dym-batch", "8", "m.onnx", Works(|r| matches!(r.shapes, ShapeChoice::Batch(n) if n.get() == 8))),
-    ("dym-hw", "3,4", "m.onnx", Works(|r| matches!(r.shapes, ShapeChoice::HeightWidth { .. }))),
-    ("dym-dims", "a:1,2", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Fixed(s) if s.to_string() == "a:1,2"))),
-    ("dym-shape", "a:1,2", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Fixed(s) if s.to_string() == "a:1,2"))),
-    ("dym-shape-range", "a:1~3", "m.onnx", Works(|r| matches!(&r.shapes, ShapeChoice::Table(t) if t.len() == 3))),
-    ("auto-set-dymshape-mode", "1", "m.onnx -i a", Works(|r| r.shapes == ShapeChoice::FromEachFile)),
-    ("auto-set-dymdims-mode", "1", "m.onnx -i a", Works(|r| r.shapes == ShapeChoice::FromEachFile)),
-    ("profiler", "1", "m.onnx -o o", Works(|r| matches!(r.instrument, InstrumentChoice::Profiler(_)))),
-    ("profiler-option", "task-time=off", "m.onnx -o o -pf", Works(|r| !profiler(r).switches.dispatches)),
-    ("profiler-size", "8M", "m.onnx -o o -pf", Works(|r| profiler(r).memory.size == Some(Bytes(8 << 20)))),
-    ("profiler-watermark", "64K", "m.onnx -o o -pf", Works(|r| profiler(r).memory.watermark == Some(Bytes(65536)))),
+    ("pure-data-type", "random", "m.onnx", Works(|r| r.job.inputs == InputSpec::Generated(Data::Random(0)))),
+    ("seed", "7", "m.onnx -pdt random", Works(|r| r.job.inputs == InputSpec::Generated(Data::Random(7)))),
+    ("output", "out", "m.onnx", Works(|r| r.job.output.as_ref().is_some_and(|o| o.directory.as_os_str() == "out"))),
+    ("output-dirname", "r1", "m.onnx -o o", Works(|r| r.job.run_name.as_os_str() == "r1")),
+    ("outfmt", "npy", "m.onnx -o o", Works(|r| r.job.output.as_ref().unwrap().format == OutputFormat::Npy)),
+    ("loop", "5", "m.onnx", Works(|r| r.job.repetition.loops == 5)),
+    ("warmup-count", "0", "m.onnx", Works(|r| r.job.repetition.warmups == 0)),
+    ("until-stable", "2.5%", "m.onnx", Works(|r| r.job.repetition.until_stable == Some(2.5))),
+    ("duration", "2.5", "m.onnx", Works(|r| r.job.repetition.duration == Some(Duration::from_millis(2500)))),
+    ("verify", "Off", "m.onnx", Works(|r| r.job.verify.when == Verify::Off)),
+    ("load-budget", "4", "m.onnx", Works(|r| r.job.load_budget.factor() == 4)),
+    ("threads", "4", "m.onnx", Works(|r| r.job.repetition.concurrent.get() == 4)),
+    ("engine-threads", "2", "m.onnx", Works(|r| r.job.engine_threads.get() == 2)),
+    ("batch-size", "8", "m.onnx", Works(|r| r.job.batch_size == Some(8))),
+    ("output-batchsize-axis", "1", "m.onnx", Works(|r| r.job.output_batch_axis == 1)),
+    ("dym-batch", "8", "m.onnx", Works(|r| r.job.shapes == [ShapeSpec::Batch(8)])),
+    ("dym-hw", "3,4", "m.onnx", Works(|r| r.job.shapes == [ShapeSpec::HeightWidth(3, 4)])),
+    ("dym-dims", "a:1,2", "m.onnx", Works(|r| is_only(&r.job.shapes, "a", &[1, 2]))),
+    ("dym-shape", "a:1,2", "m.onnx", Works(|r| is_only(&r.job.shapes, "a", &[1, 2]))),
     (
-        "profiler-policy",
-        "discard",
-        "m.onnx -o o -pf",
-        Works(|r| profiler(r).memory.policy == Some(RecordPolicy::Discard)),
+        "dym-shape-range",
+        "a:1~3",
+        "m.onnx",
+        Works(|r| r.job.shapes.len() == 3 && is_only(&r.job.shapes[1..2], "a", &[2])),
     ),
-    ("dump", "1", "m.onnx -o o", Works(|r| r.instrument == InstrumentChoice::Dump(Box::default()))),
-    ("dump-operator", "/conv*", "m.onnx -o o --dump", Works(|r| dumped(r).dump_operator == ["/conv*"])),
-    ("dump-type", "Conv", "m.onnx -o o --dump", Works(|r| dumped(r).dump_type == ["Conv"])),
-    ("dump-range", "a..b", "m.onnx -o o --dump", Works(|r| dumped(r).dump_range == ["a..b"])),
-    ("dump-io", "all", "m.onnx -o o --dump", Works(|r| dumped(r).dump_io == Some(DumpSide::All))),
-    ("dump-slot", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_slot == [1])),
-    ("dump-run", "0|5-10", "m.onnx -o o --dump", Works(|r| dumped(r).dump_run.as_deref() == Some("0|5-10"))),
-    ("dump-first", "3", "m.onnx -o o --dump", Works(|r| dumped(r).dump_first == Some(3))),
-    ("dump-non-finite", "1", "m.onnx -o o --dump", Works(|r| dumped(r).dump_non_finite == Some(true))),
-    ("dump-budget", "1M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_budget == Some(Bytes(1 << 20)))),
-    ("dump-format", "ascend", "m.onnx -o o --dump", Works(|r| dumped(r).dump_format == Some(DumpFormat::Ascend))),
-    ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| dumped(r).dump_cap == Some(Bytes(64 << 20)))),
-    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| dumped(r).dump_policy == Some(DumpPolicy::Spill))),
-    ("dump-estimate", "1", "m.onnx --dump", Works(|r| dumped(r).dump_estimate == Some(true))),
-    ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { .. }))),
     (
-        "check",
+        "auto-set-dymshape-mode",
         "1",
-        "m.onnx -acl a",
-        Works(|r| matches!(r.instrument, InstrumentChoice::AclJson { check_only: true, .. })),
+        "m.onnx -i a",
+        Works(|r| matches!(r.job.inputs, InputSpec::Files { join: false, .. })),
     ),
-    ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServer { path: None }))),
+    (
+        "auto-set-dymdims-mode",
+        "1",
+        "m.onnx -i a",
+        Works(|r| matches!(r.job.inputs, InputSpec::Files { join: false, .. })),
+    ),
+    ("profiler", "1", "m.onnx -o o", Works(|r| matches!(r.job.capture, CaptureSpec::Profile { .. }))),
+    ("profiler-option", "task-time=off", "m.onnx -o o -pf", Works(|r| !profiler(r).switches.dispatches)),
+    ("profiler-size", "9M", "m.onnx -o o -pf", Works(|r| profiler(r).buffer_size == Bytes::mib(9))),
+    ("profiler-watermark", "64K", "m.onnx -o o -pf", Works(|r| profiler(r).watermark == Bytes::kib(64))),
+    ("profiler-policy", "Discard", "m.onnx -o o -pf", Works(|r| profiler(r).when_full == trace::Policy::Discard)),
+    (
+        "dump",
+        "1",
+        "m.onnx -o o",
+        Works(|r| dumped(r).selection.io == IoSelection::Outputs && dumped(r).delivery.is_none()),
+    ),
+    (
+        "dump-operator",
+        "/conv1",
+        "m.onnx -o o --dump",
+        Works(|r| matches!(&dumped(r).selection.operators[..], [Pattern::Exact(name)] if name == "/conv1")),
+    ),
+    (
+        "dump-type",
+        "Conv",
+        "m.onnx -o o --dump",
+        Works(|r| matches!(&dumped(r).selection.op_types[..], [Pattern::Exact(name)] if name == "Conv")),
+    ),
+    ("dump-range", "a..b", "m.onnx -o o --dump", Works(|r| dumped(r).selection.ranges[0].end == "b")),
+    ("dump-io", "all", "m.onnx -o o --dump", Works(|r| dumped(r).selection.io == IoSelection::All)),
+    ("dump-slot", "1", "m.onnx -o o --dump", Works(|r| dumped(r).selection.slots == Some(vec![1]))),
+    (
+        "dump-run",
+        "0|5-10",
+        "m.onnx -o o --dump",
+        Works(|r| dumped(r).selection.runs == "0|5-10".parse::<Runs>().unwrap()),
+    ),
+    ("dump-first", "3", "m.onnx -o o --dump", Works(|r| dumped(r).selection.first == Some(3))),
+    ("dump-non-finite", "1", "m.onnx -o o --dump", Works(|r| dumped(r).selection.only_non_finite)),
+    ("dump-budget", "1M", "m.onnx -o o --dump", Works(|r| dumped(r).selection.byte_budget == Some(1 << 20))),
+    (
+        "dump-format",
+        "ascend",
+        "m.onnx -o o --dump",
+        Works(|r| matches!(r.job.capture, CaptureSpec::Dump { format: DumpFormat::Ascend, .. })),
+    ),
+    ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| policy(r).0 == 64 << 20 && policy(r).1.name() == "block")),
+    ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| policy(r) == (256 << 20, &Policy::all()[2]))),
+    (
+        "dump-histograms",
+        "1",
+        "m.onnx -o o --dump",
+        Works(|r| matches!(r.job.capture, CaptureSpec::Dump { histograms: true, .. })),
+    ),
+    ("dump-estimate", "1", "m.onnx --dump", Works(|r| matches!(r.action, Action::EstimateDump))),
+    ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.action, Action::AclJson { check_only: false, .. }))),
+    ("check", "1", "m.onnx -acl a", Works(|r| matches!(r.action, Action::AclJson { check_only: true, .. }))),
+    ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServerSpec { path: None }))),
     ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
@@ -146,13 +204,6 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("backend", "trtexec", "m.onnx", Refused("--backend trtexec: it would start another program")),
     ("perf", "1", "m.onnx", Refused("it belongs to --backend")),
 ];
-
-fn profiler(request: &BenchmarkRequest) -> &Profiler {
-    match &request.instrument {
-        InstrumentChoice::Profiler(profiler) => profiler,
-        other => panic!("{other:?}"),
-    }
-}
 
 #[test]
 fn every_option_in_every_spelling_works_or_is_noted_or_is_refused_with_a_reason() {
@@ -225,45 +276,35 @@ fn the_short_names_are_those_of_the_original() {
 fn the_seeds_three_command_lines_are_understood() {
     let request_of = |rest: &str| request(&format!("--om-model ./resnet50_v1.onnx {rest}"));
     let acl = request_of("--acl-json-path ./acl.json");
-    let expected = InstrumentChoice::AclJson {
-        path: "./acl.json".into(),
-        check_only: false,
-        memory: RecordMemory { size: None, watermark: None, policy: None },
-    };
-    assert_eq!((acl.instrument, acl.output), (expected, None));
+    let Action::AclJson { path, check_only: false, profiler: options } = acl.action else { panic!("{:?}", acl.action) };
+    assert_eq!((path.to_str(), acl.job.output), (Some("./acl.json"), None));
+    assert_eq!(format!("{options:?}"), format!("{:?}", ProfilerOptions::default()));
     let dump = request_of("--output ./ --dump 1");
-    assert_eq!(
-        (dump.instrument, dump.output.unwrap().directory),
-        (InstrumentChoice::Dump(Box::default()), "./".into())
-    );
+    let CaptureSpec::Dump { directory, format, .. } = &dump.job.capture else { panic!("{:?}", dump.job.capture) };
+    assert_eq!((directory, *format), (&Path::new("./dump").join(&dump.job.run_name), DumpFormat::Npy));
     let profile = request_of("--output ./ --profiler 1");
-    assert_eq!(profiler(&profile).switches, ProfilerSwitches::default());
-    assert!(!profiler(&profile).raw_only);
+    let CaptureSpec::Profile { directory, options, exports } = &profile.job.capture else { panic!("{profile:?}") };
+    assert_eq!(directory, &Path::new("./profiler").join(&profile.job.run_name));
+    assert_eq!((options.switches, exports.len()), (Switches::default(), 3));
 }
 
 #[test]
 fn what_is_not_given_has_the_originals_defaults() {
-    let request = request("m.onnx");
-    let repetition = Repetition {
-        loops: NonZeroU64::MIN,
-        warmups: 1,
-        until_stable: None,
-        duration: None,
-        concurrent_runs: NonZeroUsize::MIN,
-        engine_threads: None,
-    };
-    assert_eq!(request.repetition, repetition);
-    assert_eq!(request.inputs, Inputs::Generated { data: PureData::Zero, seed: 0 });
-    assert_eq!((request.shapes, request.output, request.batch_size), (ShapeChoice::FromInputs, None, None));
-    let reporting = Reporting { rows: 10, json: false, quiet: false, debug: false };
-    assert_eq!((request.instrument, request.reporting), (InstrumentChoice::None, reporting));
-    assert_eq!(self::request("m.onnx -o o").output.unwrap().format, OutputFormat::Bin);
+    let BenchmarkRequest { job, action, reporting, .. } = request("m.onnx");
+    let once = Repetition { loops: 1, warmups: 1, until_stable: None, duration: None, ..Repetition::default() };
+    assert_eq!((job.repetition.concurrent.get(), job.engine_threads.get()), (1, 1));
+    assert_eq!((job.repetition, job.inputs), (once, InputSpec::Generated(Data::Zero)));
+    assert_eq!((job.shapes, job.output, job.batch_size), (vec![ShapeSpec::Smallest], None, None));
+    assert_eq!(reporting, Reporting { rows: 10, json: false, quiet: false, debug: false });
+    assert!(matches!((action, job.capture), (Action::Run, CaptureSpec::Nothing)));
+    assert_eq!(request("m.onnx -o o").job.output.unwrap().format, OutputFormat::Bin);
 }
 
 #[test]
 fn acl_json_outranks_profiler_and_dump_and_needs_no_output() {
     let line = "m.onnx -acl a.json --profiler --dump --profiler-option task-time=off";
-    assert!(matches!(request(line).instrument, InstrumentChoice::AclJson { .. }));
+    let BenchmarkRequest { job, action, .. } = request(line);
+    assert!(matches!((action, job.capture), (Action::AclJson { .. }, CaptureSpec::Nothing)));
     let resolved = run(line).unwrap();
     let warned: Vec<_> = resolved.notes.iter().map(|note| (note.kind, note.option.as_str())).collect();
     let expected = ["--profiler", "--dump", "--profiler-option"].map(|option| (NoteKind::Warning, option));
@@ -288,9 +329,15 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("m.onnx --profiler-size 1M", "--profiler-size needs --profiler"),
         ("m.onnx --profiler-option aicpu=on", "--profiler-option needs --profiler"),
         ("m.onnx -o o -pf --profiler-size 1K --profiler-watermark 2K", "2048 bytes are more than the 1024 bytes"),
-        ("m.onnx -o o -pf --profiler-option speed=on", "there is no switch 'speed'"),
-        ("m.onnx -o o -pf --profiler-option task-time", "'task-time' has no value"),
-        ("m.onnx -o o -pf --profiler-option task-time=1", "'1' is neither on nor off"),
+        (
+            "m.onnx -o o -pf --profiler-option speed=on",
+            "there is no profiler switch 'speed'; there are model-execution, ",
+        ),
+        (
+            "m.onnx -o o -pf --profiler-option task-time",
+            "'task-time' is not a profiler switch: write KEY=on or KEY=off",
+        ),
+        ("m.onnx -o o -pf --profiler-option task-time=1", "profiler switch 'task-time' is on or off, not '1'"),
         ("m.onnx -d 0,1", "for several runs at a time use --threads"),
         ("m.onnx -d 256", "'256' is not a device"),
         ("m.onnx -outsize x", "'x' is not a list of sizes"),
@@ -303,6 +350,11 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("m.onnx --duration 0", "a number of seconds above 0"),
         ("m.onnx --duration nan", "a number of seconds above 0"),
         ("m.onnx --duration 1e300", "a number of seconds above 0"),
+        ("m.onnx -o o --dump --dump-io both", "[possible values: inputs, outputs, all]"),
+        ("m.onnx --verify maybe", "[possible values: auto, on, off]"),
+        ("m.onnx -o o --dump --dump-range a..", "'a..' is not a range; write two names"),
+        ("m.onnx -o o --dump --dump-run x", "--dump-run: "),
+        ("m.onnx -o o --dump --dump-format ascend --dump-histograms", "--dump-format ascend exclude each other"),
         ("m.onnx -o o --dump --dump-cap 63K", "--dump-cap: 64512 bytes are too few; write 64K or more"),
         ("m.onnx --dump=maybe -o o", "write one of 1, true"),
         ("m.onnx --outfmt CSV -o o", "[possible values: NPY, BIN, TXT]"),
@@ -319,34 +371,34 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
 fn what_is_switched_off_counts_as_not_given() {
     let line =
         "m.onnx --profiler 0 --dump=no --perf f -asdsm 0 --dym-batch 0 --batch-size 0 --check n --divide-input 0";
-    assert_eq!(request(line), request("m.onnx"));
+    let unnamed = |line| format!("{:?}", request(&format!("{line} -o o -od r")));
+    assert_eq!(unnamed(line), unnamed("m.onnx"));
     assert_eq!(notes(line), [""; 0]);
-    assert_eq!(request("m.onnx --loop 2 --loop 3").repetition.loops.get(), 3, "the last one counts");
+    assert_eq!(request("m.onnx --loop 2 --loop 3").job.repetition.loops, 3, "the last one counts");
 }
 
 #[test]
 fn profiler_options_are_the_seeds_and_may_be_repeated() {
     let switches = profiler(&request("m.onnx -o o -pf")).switches;
-    let defaults = ProfilerSwitches {
+    let defaults = Switches {
         runs: true,
         dispatches: true,
-        engine_calls: true,
-        hardware_memory: true,
-        cpu: false,
-        system: false,
+        tensor_memory: false,
+        calls: true,
+        machine_memory: true,
+        processors: false,
+        machine: false,
         process: false,
     };
     assert_eq!(switches, defaults);
-    let all =
-        "model-execution task-time runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
+    let all = "model-execution task-time task-memory runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
     let line = |value: &str| {
         let options = all.split(' ').map(|key| format!(" --profiler-option {key}={value}"));
         format!("m.onnx -o o -pf{}", options.collect::<String>())
     };
-    let off =
-        ProfilerSwitches { runs: false, dispatches: false, engine_calls: false, hardware_memory: false, ..defaults };
+    let off = Switches { runs: false, dispatches: false, calls: false, machine_memory: false, ..defaults };
     assert_eq!(profiler(&request(&line("off"))).switches, off);
-    let on = ProfilerSwitches { cpu: true, system: true, process: true, ..defaults };
+    let on = Switches { processors: true, machine: true, process: true, ..defaults };
     assert_eq!(profiler(&request(&line("on"))).switches, on);
     let noted = notes("m.onnx -o o -pf --profiler-option dvpp-profiling=on --profiler-option aicpu=off");
     assert_eq!(
@@ -358,21 +410,22 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
 #[test]
 fn a_profile_of_given_inputs_keeps_its_warm_up_and_says_so() {
     let line = "m.onnx -o o -pf -i a.npy -wcount 3";
-    assert_eq!(request(line).repetition.warmups, 3);
+    assert_eq!(request(line).job.repetition.warmups, 3);
     assert!(notes(line)[0].contains("its account leaves them out"));
 }
 
 #[test]
 fn the_switch_for_raw_recordings_is_known_by_all_its_names() {
     let words = || ["opscope", "benchmark", "m.onnx", "-o", "o", "-pf"].map(OsString::from).to_vec();
+    let is_exported = |request: &BenchmarkRequest| matches!(&request.job.capture, CaptureSpec::Profile { exports, .. } if !exports.is_empty());
     let variables = ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
     for variable in variables {
         let resolved = run_words(words(), &Environment::from_iter([(variable, "1")])).unwrap();
-        assert!(profiler(&resolved.request).raw_only, "{variable}");
+        assert!(!is_exported(&resolved.request), "{variable}");
         assert!(resolved.notes[0].to_string().starts_with(variable));
         assert!(resolved.notes[0].text.contains("opscope export DIR"));
         let off = run_words(words(), &Environment::from_iter([(variable, "0")])).unwrap();
-        assert!(!profiler(&off.request).raw_only && off.notes.is_empty());
+        assert!(is_exported(&off.request) && off.notes.is_empty());
     }
 }
 
@@ -402,7 +455,7 @@ fn the_debug_server_takes_a_path_only_behind_its_equals_sign_and_only_where_some
     let server = |line| request(line).debug_server;
     assert_eq!(server("m.onnx"), None);
     assert_eq!(server("--debug-server=/tmp/a.sock m.onnx").unwrap().path.unwrap().to_str(), Some("/tmp/a.sock"));
-    assert_eq!(server("--debug-server m.onnx"), Some(DebugServer { path: None }));
+    assert_eq!(server("--debug-server m.onnx"), Some(DebugServerSpec { path: None }));
     for line in ["m.onnx --debug-server -acl a --check", "m.onnx --debug-server --dump --dump-estimate"] {
         assert!(refusal(line).contains("nothing runs then"), "{}", refusal(line));
     }

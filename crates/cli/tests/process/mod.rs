@@ -68,12 +68,12 @@ impl Workplace {
         for name in RAW_ONLY {
             command.env_remove(name);
         }
-        // What is found of a plan is not kept, unless a test says where.
+        // Results of a verification are not kept, unless a test sets a directory.
         command.env("XDG_CACHE_HOME", "/dev/null");
         command
     }
 
-    /// Runs `opscope benchmark`, whatever comes of it.
+    /// Runs `opscope benchmark`, which may fail.
     pub fn benchmark(&self, arguments: &[&str]) -> Ended {
         end(&mut self.command(&[&["benchmark"], arguments].concat()))
     }
@@ -90,7 +90,7 @@ impl Workplace {
         end(&mut self.command(&[&["export"], arguments].concat()))
     }
 
-    /// Everything in a directory, as sorted paths relative to it; nothing where there is none.
+    /// Everything in a directory, as sorted paths relative to it; empty if it does not exist.
     pub fn tree(&self, name: &str) -> Vec<String> {
         let top = self.path(name);
         let mut found = Vec::new();
@@ -121,7 +121,7 @@ impl Workplace {
         self.text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The one thing in a directory.
+    /// The only entry of a directory.
     pub fn only(&self, name: &str) -> String {
         let mut entries = fs::read_dir(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let first = entries.next().unwrap().unwrap().file_name().into_string().unwrap();
@@ -131,7 +131,7 @@ impl Workplace {
 }
 
 impl Ended {
-    /// The command was refused: one error that says this, nothing else, and no result.
+    /// Checks that the command was refused: one error with these texts, and no result.
     pub fn refused(&self, code: i32, says: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
@@ -143,7 +143,7 @@ impl Ended {
         self.says(says);
     }
 
-    /// Standard error has each of these texts.
+    /// Checks that standard error has each of these texts.
     pub fn says(&self, texts: &[&str]) {
         for text in texts {
             assert!(self.stderr.contains(text), "{text:?} is not in {self:?}");

@@ -4,7 +4,7 @@
 pub const FLOAT32: u8 = 1;
 pub const FLOAT16: u8 = 10;
 
-/// A node: its name, its operator, its domain, what it takes and what it gives.
+/// A node: its name, its operator, its domain, its inputs and its outputs.
 pub struct Node<'a> {
     pub name: &'a str,
     pub op_type: &'a str,
@@ -16,7 +16,7 @@ pub struct Node<'a> {
 /// An input or output: its name, and its dimensions, which are numbers or names.
 pub type Port<'a> = (&'a str, &'a [&'a str]);
 
-/// A node without a domain that gives one value.
+/// A node without a domain and with one output.
 pub fn node<'a>(name: &'a str, op_type: &'a str, inputs: &[&'a str], outputs: &[&'a str]) -> Node<'a> {
     Node { name, op_type, domain: "", inputs: inputs.to_vec(), outputs: outputs.to_vec() }
 }
@@ -34,8 +34,8 @@ pub fn weighted(inputs: &[Port<'_>], nodes: &[Node<'_>], weights: &[Weight<'_>],
     Graph { name: "weighted", element_type: FLOAT32, inputs, nodes, weights, outputs }.file("a test")
 }
 
-/// The bytes of a file of so many operators of two inputs (`Add`, `Mul`), one after the other: each takes what the one before
-/// gave, twice. The values are `v0`, `v1`, ..., each of four elements.
+/// The bytes of a file of this many operators of two inputs (`Add`, `Mul`) in a chain: each takes the output of the one before
+/// twice. The values are `v0`, `v1`, ..., each of four elements.
 pub fn chain(operators: usize, op_type: &str, element_type: u8) -> Vec<u8> {
     let values: Vec<String> = (0..=operators).map(|index| format!("v{index}")).collect();
     let nodes: Vec<Node<'_>> =
@@ -111,7 +111,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// The same model, in which every one of these texts is another one of the same length.
+/// The same model, with each of these texts replaced by another one of the same length.
 pub fn renamed(model: &[u8], names: &[(&str, &str)]) -> Vec<u8> {
     let mut model = model.to_vec();
     for (old, new) in names {
@@ -128,7 +128,7 @@ pub fn renamed(model: &[u8], names: &[(&str, &str)]) -> Vec<u8> {
     model
 }
 
-/// The same model, in which one byte of an initializer's raw data is another one.
+/// The same model, with another byte in an initializer's raw data.
 pub fn with_changed_initializer(model: &[u8], name: &str) -> Vec<u8> {
     // The name is field 8 of the tensor, and field 9 behind it is the data: its tag, its length, its bytes.
     let named = [&[8 << 3 | 2, name.len() as u8], name.as_bytes(), &[9 << 3 | 2]].concat();

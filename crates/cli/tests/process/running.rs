@@ -1,4 +1,4 @@
-//! A benchmark that goes on until it is interrupted, and that a debugger can attach to.
+//! A benchmark that runs until it is interrupted, and that a debugger can attach to.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Stdio};
@@ -11,12 +11,12 @@ use super::{Ended, Workplace, model};
 pub struct Running {
     pub child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What it said first.
+    /// Its first line.
     pub said: String,
 }
 
 impl Running {
-    /// Starts it, and waits until it says how to attach.
+    /// Starts it, and waits until it prints how to attach.
     pub fn start(place: &Workplace, arguments: &[&str]) -> Self {
         let model = model("digits_cnn.onnx");
         let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
@@ -28,7 +28,7 @@ impl Running {
         Self { child, stderr, said }
     }
 
-    /// Sends it a signal. One that stops it has done so when this returns: its other threads go on until the first of them
+    /// Sends it a signal. One that stops it has done so when this returns: its other threads run until the first of them
     /// has seen the signal, which may be late on a busy machine.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
@@ -39,7 +39,7 @@ impl Running {
         }
     }
 
-    /// Interrupts it, and reads what it says to its end.
+    /// Interrupts it, and reads what it prints to its end.
     pub fn interrupt(mut self) -> Ended {
         self.signal(Signal::INT);
         let (mut stdout, mut stderr) = (String::new(), std::mem::take(&mut self.said));

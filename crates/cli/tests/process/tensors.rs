@@ -1,4 +1,4 @@
-//! Tensors in files, and whether two are the same for an engine that adds in another order.
+//! Tensors in files, and whether two are equal for an engine that adds in another order.
 
 use std::path::Path;
 
@@ -23,13 +23,13 @@ pub fn numbers(tensor: &Tensor) -> Vec<f64> {
     (0..tensor.elements()).map(number).collect()
 }
 
-/// Whether numbers are as near to each other as sums in another order leave them.
+/// Returns whether numbers differ by no more than sums in another order do.
 pub fn near(found: &[f64], expected: &[f64]) -> bool {
     let near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-5 + 1e-4 * expected.abs();
     found.len() == expected.len() && found.iter().zip(expected).all(near)
 }
 
-/// Whether tensors have the same type, the same shape and nearly the same elements.
+/// Returns whether tensors have the same type, the same shape and nearly the same elements.
 pub fn close(found: &Tensor, expected: &Tensor) -> bool {
     let same = found.dtype() == expected.dtype() && found.shape() == expected.shape();
     same && near(&numbers(found), &numbers(expected))

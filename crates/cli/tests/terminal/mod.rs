@@ -1,4 +1,4 @@
-//! The built command at a real terminal: a pseudo terminal, with someone who types and reads.
+//! The built command at a pseudo terminal, with a test that types and reads.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-/// Longer than anything takes; only a test that fails waits so long.
+/// Longer than every step takes; only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A command at a terminal.
@@ -18,7 +18,7 @@ pub struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    /// What was shown and not yet looked for.
+    /// What was shown and not yet searched.
     shown: String,
 }
 
@@ -82,7 +82,7 @@ impl Terminal {
     /// Types the same again and again, each time when the one before was shown as this, until the command ends.
     pub fn types_until_it_ends(mut self, keys: &str, shown: &str) -> ExitStatus {
         loop {
-            // The terminal of a command that has ended takes nothing.
+            // The terminal of a command that has ended takes no input.
             let _ = self.keyboard.write_all(keys.as_bytes());
             while !self.shown.contains(shown) {
                 match self.screen.recv_timeout(PATIENCE) {
@@ -95,7 +95,7 @@ impl Terminal {
         }
     }
 
-    /// Whether the terminal itself shows what is typed.
+    /// Returns whether the terminal itself shows what is typed.
     pub fn echoes(&self) -> bool {
         tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO)
     }

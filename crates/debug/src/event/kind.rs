@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use opscope_model::RunId;
+use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::exception::Exception;
@@ -61,8 +61,8 @@ event_kinds! {
         name: Arc<str>,
         /// The file.
         path: Arc<str>,
-        /// How faithfully the engine follows the file: `exact` or `optimised`.
-        fidelity: Arc<str>,
+        /// How faithfully the engine follows the file.
+        fidelity: Fidelity,
         /// How many operators it has.
         operators: u32,
     } => {

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope_model::{Interest, KernelId, RunId, Which};
+use opscope_model::{Interest, KernelId, KernelSet, RunId};
 
 use super::control::{RunControl, Step};
 use super::counts::SeenCounts;
@@ -39,10 +39,10 @@ impl ActiveRun {
 
     pub fn interest(&self) -> Interest {
         Interest {
-            before: Which::Live(Arc::clone(&self.masks.before)),
-            after: Which::Live(Arc::clone(&self.masks.after)),
-            keep_inputs: Which::Live(Arc::clone(&self.masks.keep)),
-            times: false,
+            before: KernelSet::Live(Arc::clone(&self.masks.before)),
+            after: KernelSet::Live(Arc::clone(&self.masks.after)),
+            keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
+            ..Interest::default()
         }
     }
 

@@ -61,7 +61,7 @@ impl Models {
             model: id,
             name: graph.name.as_str().into(),
             path: graph.source.path.to_string_lossy().into(),
-            fidelity: fidelity.to_string().into(),
+            fidelity,
             operators: graph.operators.len() as u32,
         };
         self.known.push(Model {
@@ -120,7 +120,7 @@ impl Models {
                 model: model.id,
                 name: graph.name.clone(),
                 path: graph.source.path.display().to_string(),
-                fidelity: model.fidelity.to_string(),
+                fidelity: model.fidelity,
                 operators: graph.operators.len() as u32,
             })
         });

@@ -1,4 +1,4 @@
-use opscope_model::RunId;
+use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{ModelId, Sequence, run_number};
@@ -31,8 +31,8 @@ pub struct LoadedModel {
     pub name: String,
     /// The file.
     pub path: String,
-    /// `exact` or `optimised`.
-    pub fidelity: String,
+    /// How faithfully the engine follows the file.
+    pub fidelity: Fidelity,
     /// How many operators it has.
     pub operators: u32,
 }

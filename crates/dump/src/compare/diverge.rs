@@ -4,50 +4,50 @@ use opscope_onnx::{Graph, Operator, Producer};
 
 use super::given::Given;
 use super::{CompareOptions, Comparison, Row, Verdict};
-use crate::{Io, Place};
+use crate::{Io, StoredOrigin};
 
-/// The first operator whose output is not what the reference says.
+/// The first operator whose output differs from the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     /// Its row in [`Comparison::rows`].
     pub row: usize,
-    /// What it takes, by slot.
+    /// Its inputs, by slot.
     pub inputs: Vec<InputRow>,
-    /// Whether it is this operator.
+    /// Where the error comes from.
     pub blame: Blame,
 }
 
-/// What an operator takes.
+/// An input of an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputRow {
     /// The slot.
     pub slot: usize,
     /// The value's name.
     pub value: String,
-    /// The row that compares it; none where it was not captured.
+    /// The row that compares it, or `None` if it was not captured.
     pub row: Option<usize>,
-    /// Whether both sides were given the same, where it is an input of the model and that is known.
+    /// For an input of the model: whether both sides had the same, if that is known.
     pub given: Verdict,
 }
 
 /// Where an error comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blame {
-    /// All that the operator takes is what the reference says, so it is this operator.
+    /// The operator itself: all its inputs agree with the reference.
     Operator,
-    /// What the operator takes was different already.
+    /// Earlier operators: an input already differs.
     Inputs,
-    /// All that is computed is what the reference says, but initializers that it takes are not the same.
+    /// Initializers of the operator, which differ although all its computed inputs agree.
     Initializers(Vec<String>),
-    /// What it takes was not captured, or only in part.
+    /// Not known, because its inputs were not captured, or not all.
     Unknown,
 }
 
-/// Puts the rows in order and looks for the first operator that diverges.
+/// Sorts the rows and finds the first operator that diverges.
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
     let graph = options.graph.as_deref();
     let order = graph.map(order);
-    let place = |place: &Place| {
+    let place = |place: &StoredOrigin| {
         let order = order.as_ref()?;
         place
             .operator
@@ -55,7 +55,7 @@ pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &
             .and_then(|name| order.operators.get(name))
             .or_else(|| order.values.get(place.value.as_deref()?))
     };
-    // A stable sort: what the graph does not know stays where it came.
+    // The sort is stable, so rows that the graph does not have keep their order.
     comparison.rows.sort_by_key(|row| (row.place.run, place(&row.place).copied()));
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
@@ -66,7 +66,7 @@ pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &
     comparison
 }
 
-/// The places of operators in the graph, by their names and by those of their outputs.
+/// The positions of operators in the graph, by their names and by those of their outputs.
 struct Order<'g> {
     operators: HashMap<&'g str, usize>,
     values: HashMap<&'g str, usize>,
@@ -104,15 +104,15 @@ fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOpti
     let blame = match verdicts.iter().max() {
         Some(Verdict::Different) => Blame::Inputs,
         Some(Verdict::Unknown) => Blame::Unknown,
-        // Without the graph it is not known whether the operator takes more than was captured.
+        // Without the graph, the operator may have inputs that were not captured.
         None if operator.is_none() => Blame::Unknown,
         Some(Verdict::Same) | None => changed().map_or(Blame::Operator, Blame::Initializers),
     };
     Divergence { row, inputs, blame }
 }
 
-/// The operator that gives a tensor, by its name or that of its value.
-fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
+/// Returns the operator that computes a tensor, by its own name or by that of its value.
+fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> {
     let by_name = place.operator.as_deref().and_then(|name| graph.operator_named(name));
     let gives = |operator: &&Operator| {
         operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
@@ -120,11 +120,11 @@ fn operator<'g>(place: &Place, graph: &'g Graph) -> Option<&'g Operator> {
     by_name.or_else(|| graph.operators.iter().find(gives))
 }
 
-fn same_run(one: &Place, other: &Place) -> bool {
+fn same_run(one: &StoredOrigin, other: &StoredOrigin) -> bool {
     other.run == one.run || other.run.is_none() || one.run.is_none()
 }
 
-/// What the operator of a row takes, as far as its inputs were captured.
+/// Returns the inputs of a row's operator that were captured.
 fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
     let place = &rows[row].place;
     let captured = |index: &usize| {
@@ -141,7 +141,7 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
     (0..rows.len()).filter(captured).map(of_row).collect()
 }
 
-/// What the operator of a row takes, as the graph says, without initializers.
+/// Returns the inputs of a row's operator from the graph, without initializers.
 fn computed_inputs(
     rows: &[Row],
     row: usize,

@@ -3,10 +3,10 @@ use std::collections::HashMap;
 use super::{CompareOptions, MatchBy, Row, Verdict};
 use crate::{InputEntry, StoredDump};
 
-/// What the runs of one side were given, by their numbers, as far as that is known.
+/// The inputs of the runs of one side, by the number of the run, if they are known.
 pub(super) type GivenTo<'d> = HashMap<u64, &'d [InputEntry]>;
 
-/// What the runs of both sides were given.
+/// The inputs of the runs of both sides.
 pub(super) struct Given<'d> {
     pub tensors: GivenTo<'d>,
     pub reference: GivenTo<'d>,
@@ -19,8 +19,8 @@ impl StoredDump {
 }
 
 impl Given<'_> {
-    /// Whether an input of the model was the same in the two runs that a row compares. Data of two types cannot be told
-    /// apart by its hash.
+    /// Returns whether an input of the model was the same in the two runs that a row compares. Hashes of data of two
+    /// types cannot be compared.
     pub fn verdict(&self, row: &Row, name: &str, options: &CompareOptions) -> Verdict {
         if options.same_inputs {
             return Verdict::Same;
@@ -34,7 +34,7 @@ impl Given<'_> {
         }
     }
 
-    /// The inputs of the model that were not the same in runs that were compared, by name.
+    /// Returns the names of the model's inputs that differed in runs that were compared.
     pub fn differing(&self, rows: &[Row], options: &CompareOptions) -> Vec<String> {
         let mut runs: Vec<&Row> = rows.iter().collect();
         runs.sort_by_key(|row| (row.place.run, row.reference.run));
@@ -51,7 +51,7 @@ impl Given<'_> {
         names
     }
 
-    /// What the two runs were given as an input that one of them calls so.
+    /// Returns the inputs of this name in the two runs.
     fn pair(&self, row: &Row, name: &str, options: &CompareOptions) -> Option<(&InputEntry, &InputEntry)> {
         let (tensors, reference) = (self.tensors.get(&row.place.run?)?, self.reference.get(&row.reference.run?)?);
         let slot = tensors.iter().position(|input| input.name == name)?;

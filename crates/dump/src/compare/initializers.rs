@@ -4,11 +4,11 @@ use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::{DType, Tensor, compared_in};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The names of the initializers that both models have and that are not the same in both, in the order of the first. Numbers
-/// of two floating-point types are compared in the coarser one.
+/// Returns the names of the initializers that both models have but that differ, in the order of the first. Numbers of
+/// two floating-point types are compared in the coarser one.
 ///
 /// # Errors
-/// When a model's data cannot be read.
+/// Returns an error if a model's data cannot be read.
 pub fn differing_initializers(tensors: &Graph, reference: &Graph) -> Result<Vec<String>, OnnxError> {
     let expected: HashMap<String, Content> =
         contents(reference, tensors, |theirs, ours| compared_in(ours, theirs))?.collect();
@@ -22,7 +22,8 @@ pub fn differing_initializers(tensors: &Graph, reference: &Graph) -> Result<Vec<
 /// Type, shape and hash.
 type Content = (DType, Vec<usize>, u64);
 
-/// What the initializers of a model hold, in the type that `common` makes of their own and the other model's.
+/// Returns the contents of a model's initializers, converted to the type that `common` returns for the types of both
+/// models.
 fn contents(
     graph: &Graph,
     other: &Graph,

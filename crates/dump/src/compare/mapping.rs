@@ -3,24 +3,25 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::{DumpError, table};
+use crate::DumpError;
+use crate::table::csv;
 
-/// Names of tensors that belong to each other although they are not the same.
+/// Pairs of tensors that belong together although their names differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
     pairs: HashMap<String, String>,
 }
 
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
 
 impl Mapping {
-    /// Reads a mapping file: a table of two comma-separated columns, the name of a value (or `operator:output0`) and
-    /// the name of it in the reference. Names with a comma or a quote stand in quotes. Empty lines, and lines that
-    /// begin with `#`, do not count.
+    /// Reads a mapping file. It is a table of two comma-separated columns: the name of a value (or `operator:output0`)
+    /// and its name in the reference. Names with a comma or a quote are written in quotes. Empty lines and lines that
+    /// begin with `#` are skipped.
     ///
     /// # Errors
-    /// When it cannot be read, a row does not have two columns, or a name is mapped twice.
+    /// Returns an error if the file cannot be read, a row does not have two columns, or a name is mapped twice.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let mut text = String::new();
@@ -31,13 +32,13 @@ impl Mapping {
         Self::parse(&text).map_err(|error| wrong(error.to_string()))
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of a mapping file.
     ///
     /// # Errors
-    /// When a row does not have two columns, or a name is mapped twice.
+    /// Returns an error if a row does not have two columns, or a name is mapped twice.
     pub fn parse(text: &str) -> Result<Self, DumpError> {
         let mut pairs = HashMap::new();
-        for (index, row) in table::read(text)?.into_iter().enumerate() {
+        for (index, row) in csv::read(text)?.into_iter().enumerate() {
             let wrong = |reason: String| DumpError::Table { row: index + 1, reason };
             let counts = row.len() > 1 || row.iter().any(|field| !field.is_empty());
             if !counts || row[0].starts_with('#') {
@@ -54,7 +55,7 @@ impl Mapping {
         Ok(Self { pairs })
     }
 
-    /// What a name is called in the reference.
+    /// Returns the name in the reference, or `None` if the name is not mapped.
     pub fn of(&self, name: &str) -> Option<&str> {
         self.pairs.get(name).map(String::as_str)
     }

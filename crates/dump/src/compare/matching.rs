@@ -1,25 +1,23 @@
 use std::collections::{HashMap, HashSet};
 
-use std::str::FromStr;
-
 use super::CompareOptions;
-use crate::{DumpError, Io, Mapping, Place};
+use crate::{Io, Mapping, StoredOrigin};
 
-/// How tensors are found to belong together.
+/// How tensors of the two sides are matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MatchBy {
     /// By the names of values and operators.
     #[default]
     Name,
-    /// By the operator's place in the graph, its type, and the slot: for a model whose values were renamed.
+    /// By the operator's position in the graph, its type, and the slot. This is for a model whose values were renamed.
     Position,
 }
 
 impl MatchBy {
-    /// All ways.
+    /// All ways to match.
     pub const ALL: [MatchBy; 2] = [MatchBy::Name, MatchBy::Position];
 
-    /// `name` or `position`.
+    /// Returns `name` or `position`.
     pub fn name(self) -> &'static str {
         match self {
             MatchBy::Name => "name",
@@ -28,34 +26,25 @@ impl MatchBy {
     }
 }
 
-impl FromStr for MatchBy {
-    type Err = DumpError;
-
-    fn from_str(text: &str) -> Result<Self, DumpError> {
-        let known = Self::ALL.into_iter().find(|way| way.name() == text);
-        known.ok_or_else(|| DumpError::MatchBy(text.into()))
-    }
-}
-
-/// How a tensor and its reference were found to belong together.
+/// How a tensor and its reference were matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchedBy {
-    /// The mapping says so.
+    /// By the mapping.
     Mapping,
-    /// They are the same value of the model.
+    /// By the name of the value.
     Value,
-    /// They are at the same slot of the same operator.
+    /// By the operator's name and the slot.
     Operator,
-    /// Their names are the same but for characters that a file's name cannot hold.
+    /// By names that are equal but for characters that a file's name cannot hold.
     Spelling,
-    /// Their operators are at the same place of the graph.
+    /// By the operator's position in the graph.
     Position,
     /// Each side is a single file.
     SingleFile,
 }
 
 impl MatchedBy {
-    /// The word for it in tables.
+    /// Returns the name for tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             MatchedBy::Mapping => "mapping",
@@ -68,9 +57,9 @@ impl MatchedBy {
     }
 }
 
-/// The tensors of a reference, to be found by their places.
+/// Finds the tensors of a reference by their places.
 pub(super) struct Matcher {
-    places: Vec<Place>,
+    places: Vec<StoredOrigin>,
     by_value: HashMap<String, Vec<usize>>,
     by_operator: HashMap<(String, Io, usize), Vec<usize>>,
     by_spelling: HashMap<String, Vec<usize>>,
@@ -80,8 +69,8 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    pub fn new<'p>(reference: impl Iterator<Item = &'p Place>, options: &CompareOptions) -> Self {
-        let places: Vec<Place> = reference.cloned().collect();
+    pub fn new<'p>(reference: impl Iterator<Item = &'p StoredOrigin>, options: &CompareOptions) -> Self {
+        let places: Vec<StoredOrigin> = reference.cloned().collect();
         let (mut by_value, mut by_operator, mut by_spelling) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut by_position = HashMap::new();
         for (index, place) in places.iter().enumerate() {
@@ -100,8 +89,8 @@ impl Matcher {
         Self { places, by_value, by_operator, by_spelling, by_position, mapping, match_by }
     }
 
-    /// What belongs to a tensor.
-    pub fn find(&self, place: &Place) -> Option<(usize, MatchedBy)> {
+    /// Returns the tensor of the reference that matches, and how it matched.
+    pub fn find(&self, place: &StoredOrigin) -> Option<(usize, MatchedBy)> {
         let mapped = place.value.as_deref().and_then(|value| self.mapping.of(value));
         if let Some(name) = mapped.or_else(|| self.mapping.of(&operator_label(place)?)) {
             let found = self.by_value.get(name).or_else(|| self.by_operator.get(&parse_label(name)?));
@@ -123,9 +112,9 @@ impl Matcher {
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
     }
 
-    /// Of several places the one of the same run, best of the same operator; where one side does not tell runs apart, the
-    /// first. Outputs before inputs, unless an input is looked for.
-    fn nearest(&self, place: &Place, found: &[usize]) -> Option<usize> {
+    /// Returns the place of the same run, preferably of the same operator, or the first place if one side does not
+    /// distinguish runs. Prefers outputs to inputs, unless an input is looked for.
+    fn nearest(&self, place: &StoredOrigin, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
             let run = self.places[**index].run;
             run == place.run || run.is_none() || place.run.is_none()
@@ -144,30 +133,30 @@ impl Matcher {
     }
 }
 
-/// The places that were not used, and whose values were not used in another place of the same run either: what an operator
-/// takes is what another one gave.
-pub(super) fn unused<'p>(places: impl Iterator<Item = &'p Place> + Clone, used: &[bool]) -> Vec<Place> {
+/// Returns the places that were not matched and whose values were not matched elsewhere in the same run: an operator's
+/// input is often another one's output.
+pub(super) fn unused<'p>(places: impl Iterator<Item = &'p StoredOrigin> + Clone, used: &[bool]) -> Vec<StoredOrigin> {
     let both = places.zip(used);
     let compared: HashSet<_> =
         both.clone().filter(|(_, used)| **used).filter_map(|(place, _)| value_key(place)).collect();
-    let is_left = |place: &Place| value_key(place).is_none_or(|value| !compared.contains(&value));
+    let is_left = |place: &StoredOrigin| value_key(place).is_none_or(|value| !compared.contains(&value));
     both.filter(|(place, used)| !**used && is_left(place)).map(|(place, _)| place.clone()).collect()
 }
 
-fn value_key(place: &Place) -> Option<(Option<u64>, &str)> {
+fn value_key(place: &StoredOrigin) -> Option<(Option<u64>, &str)> {
     Some((place.run, place.value.as_deref()?))
 }
 
-fn operator_key(place: &Place) -> Option<(String, Io, usize)> {
+fn operator_key(place: &StoredOrigin) -> Option<(String, Io, usize)> {
     Some((place.operator.clone()?, place.io?, place.slot?))
 }
 
-fn position_key(place: &Place) -> Option<(usize, Io, usize)> {
+fn position_key(place: &StoredOrigin) -> Option<(usize, Io, usize)> {
     Some((place.position?, place.io?, place.slot?))
 }
 
 /// `operator:output0`.
-fn operator_label(place: &Place) -> Option<String> {
+fn operator_label(place: &StoredOrigin) -> Option<String> {
     operator_key(place).map(|(operator, io, slot)| format!("{operator}:{io}{slot}"))
 }
 
@@ -177,7 +166,7 @@ fn parse_label(label: &str) -> Option<(String, Io, usize)> {
     Some((operator.into(), position.io, position.slot))
 }
 
-/// What is left of a name in a file's name: letters and digits.
+/// Returns the letters and digits of a name, which are what remains of it in a file's name.
 fn spelling(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -1,4 +1,4 @@
-//! Comparing tensors with those of another dump: two dumps on disk, or runs with what was kept of earlier ones.
+//! Compares tensors with those of another dump: two dumps on disk, or runs with the kept tensors of earlier ones.
 
 mod diverge;
 mod given;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, Difference, Tolerance, compared_in};
 
-use crate::{Place, StoredDump};
+use crate::{StoredDump, StoredOrigin};
 pub use diverge::{Blame, Divergence, InputRow};
 pub use initializers::differing_initializers;
 pub use mapping::Mapping;
@@ -25,56 +25,56 @@ pub use render::Order;
 pub use sink::{CompareSink, Comparer};
 pub use summary::Summary;
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct CompareOptions {
     /// How far apart numbers may be.
     pub tolerances: Tolerances,
     /// Pairs of names that belong together although they differ.
     pub mapping: Mapping,
-    /// How tensors that no pair of names joins are found to belong together.
+    /// How tensors are matched that the mapping does not match.
     pub match_by: MatchBy,
-    /// Whether both sides ran on the same inputs of the model, whatever their manifests say.
+    /// Whether both sides ran on the same inputs of the model, even if their manifests do not say so.
     pub same_inputs: bool,
-    /// The initializers that are not the same on both sides, by name.
+    /// The names of the initializers that differ.
     pub initializers: Vec<String>,
-    /// The model, where it is known: it gives the order of operators, and which values each of them takes.
+    /// The model, if it is known. It has the order of operators and their inputs.
     pub graph: Option<Arc<Graph>>,
-    /// Threads for comparing dumps on disk; none for as many as the machine has, up to four.
+    /// Threads for comparing dumps on disk, or `None` for the number of processors, but at most four.
     pub threads: Option<NonZeroUsize>,
 }
 
 /// Tolerances by the type in which elements are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Tolerances {
-    /// For every type that is not listed; none for [`Tolerance::of`] the type.
+    /// For every type that is not listed, or `None` for [`Tolerance::of`] the type.
     pub all: Option<Tolerance>,
     /// For single types.
     pub of: Vec<(DType, Tolerance)>,
 }
 
-/// How the tensors of a dump differ from a reference's.
+/// The differences between the tensors of a dump and of a reference.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// What was compared.
+    /// The name of the dump.
     pub tensors: String,
-    /// With what.
+    /// The name of the reference.
     pub reference: String,
     /// A row per pair, in the order of runs and of the graph.
     pub rows: Vec<Row>,
-    /// Tensors for which the reference has none.
-    pub only_in_tensors: Vec<Place>,
+    /// Tensors that the reference does not have.
+    pub only_in_tensors: Vec<StoredOrigin>,
     /// Tensors of the reference that were not compared.
-    pub only_in_reference: Vec<Place>,
-    /// Tensors of one side that the other one does not compute, because its plan fuses operators.
-    pub fused: Vec<Place>,
-    /// The initializers that are not the same on both sides, by name.
+    pub only_in_reference: Vec<StoredOrigin>,
+    /// Tensors of one side that the other side does not compute, because its plan fuses operators.
+    pub fused: Vec<StoredOrigin>,
+    /// The names of the initializers that differ.
     pub initializers: Vec<String>,
-    /// The inputs of the model that were not the same in runs that were compared, by name.
+    /// The names of the model's inputs that differed in runs that were compared.
     pub inputs: Vec<String>,
-    /// The first row of operators that differs, with its inputs.
+    /// The first operator that diverges, with its inputs.
     pub divergence: Option<Divergence>,
-    /// What could not be read, of either side.
+    /// What could not be read, on either side.
     pub problems: Vec<String>,
 }
 
@@ -82,45 +82,45 @@ pub struct Comparison {
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The tensor.
-    pub place: Place,
-    /// What in the reference it was compared with.
-    pub reference: Place,
-    /// How they were found to belong together.
+    pub place: StoredOrigin,
+    /// The tensor of the reference that it was compared with.
+    pub reference: StoredOrigin,
+    /// How they were matched.
     pub matched_by: MatchedBy,
-    /// The types of the elements: the tensor's and the reference's.
+    /// The element types of the tensor and of the reference.
     pub dtypes: (Option<DType>, Option<DType>),
-    /// The shapes.
+    /// The shapes of the tensor and of the reference.
     pub shapes: (Vec<usize>, Vec<usize>),
-    /// What came out.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What came out of comparing a pair.
+/// The outcome of comparing a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Their numbers were compared.
     Compared {
-        /// How far they are apart.
+        /// How far apart they are.
         difference: Difference,
         /// Whether that is within the tolerance.
         within: bool,
     },
     /// The shapes differ.
     Shapes,
-    /// Of one of them there are only statistics.
+    /// One of them has only statistics.
     Summarised(Summary),
     /// One of them could not be read, for this reason.
     Unreadable(String),
 }
 
-/// Whether a tensor is what the reference says. A later one outweighs an earlier one.
+/// Whether a tensor agrees with the reference. A later variant outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It is.
+    /// It agrees.
     Same,
-    /// That cannot be told: data is missing.
+    /// Data for the decision is missing.
     Unknown,
-    /// It is not.
+    /// It differs.
     Different,
 }
 
@@ -130,19 +130,19 @@ impl Comparison {
         work::compare(tensors, reference, options)
     }
 
-    /// Whether all tensors are the same. A tensor that is different outweighs data that is missing.
+    /// Returns whether all tensors agree. A tensor that differs outweighs missing data.
     pub fn verdict(&self) -> Verdict {
         let complete = if self.is_complete() { Verdict::Same } else { Verdict::Unknown };
         self.rows.iter().map(Row::verdict).chain([complete]).max().unwrap_or(complete)
     }
 
-    /// Whether there is something to compare and all of it is within its tolerance. Tensors that only one side has do
-    /// not count: see [`is_complete`](Self::is_complete).
+    /// Returns whether there is something to compare and all of it is within its tolerance. Tensors that only one side
+    /// has are ignored: see [`is_complete`](Self::is_complete).
     pub fn is_same(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(Row::is_within)
     }
 
-    /// Whether every tensor of either side was compared.
+    /// Returns whether every tensor of either side was compared.
     pub fn is_complete(&self) -> bool {
         let is_known = |row: &Row| row.verdict() != Verdict::Unknown;
         self.only_in_tensors.is_empty()
@@ -153,7 +153,7 @@ impl Comparison {
 }
 
 impl Row {
-    /// Whether the tensor is what the reference says.
+    /// Returns whether the tensor agrees with the reference.
     pub fn verdict(&self) -> Verdict {
         match &self.outcome {
             Outcome::Compared { within: true, .. } | Outcome::Summarised(Summary::Same) => Verdict::Same,
@@ -164,12 +164,12 @@ impl Row {
         }
     }
 
-    /// Whether the tensor is known to be what the reference says.
+    /// Returns whether the tensor is known to agree with the reference.
     pub fn is_within(&self) -> bool {
         self.verdict() == Verdict::Same
     }
 
-    /// How far apart they are, where that could be told.
+    /// Returns how far apart the two are, or `None` if they were not compared by their numbers.
     pub fn difference(&self) -> Option<&Difference> {
         match &self.outcome {
             Outcome::Compared { difference, .. } => Some(difference),
@@ -179,8 +179,8 @@ impl Row {
 }
 
 impl Tolerances {
-    /// The tolerance for comparing a tensor and a reference of these types: that of the type in which their numbers are
-    /// [compared](compared_in).
+    /// Returns the tolerance for comparing a tensor and a reference of these types: that of the type in which their
+    /// numbers are [compared](compared_in).
     pub fn tolerance(&self, tensor: DType, reference: DType) -> Tolerance {
         let dtype = compared_in(tensor, reference);
         let single = self.of.iter().find(|(of, _)| *of == dtype).map(|(_, tolerance)| *tolerance);

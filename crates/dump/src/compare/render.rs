@@ -1,25 +1,47 @@
-use opscope_onnx::shown_text;
-use opscope_tensor::Difference;
+use std::fmt;
+
+use opscope_onnx::{cell_text, shown_text};
+use opscope_tensor::{DType, Difference};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
-use crate::Place;
-use crate::layout::{columns, finite, short};
-use crate::table::cell;
+use crate::StoredOrigin;
+use crate::table::csv;
+use crate::table::text::{columns, finite, short};
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As the graph executes.
+    /// In the order of execution.
     #[default]
     Graph,
-    /// The worst first.
+    /// The largest error first.
     Error,
 }
 
+impl Order {
+    /// Both orders.
+    pub const ALL: [Order; 2] = [Order::Graph, Order::Error];
+
+    /// `graph` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Graph => "graph",
+            Order::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl Comparison {
-    /// The comparison to be read in a terminal: a table of at most `most` rows (what is not within its tolerance
-    /// first to be kept), what was not compared, and the first operator that diverges.
+    /// Returns the comparison as text for a terminal: a table of at most `most` rows (those that are not within their
+    /// tolerance come first in the choice), what was not compared, and the first operator that diverges.
     pub fn text(&self, order: Order, most: usize) -> String {
         let mut shown: Vec<usize> = (0..self.rows.len()).collect();
         if order == Order::Error {
@@ -117,30 +139,15 @@ impl Comparison {
         text
     }
 
-    /// The comparison as comma-separated values: a line per pair.
+    /// Returns the comparison as comma-separated values, one line per pair.
     pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "run,operator,op_type,io,slot,value,reference,matched_by,dtype,reference_dtype,shape,reference_shape,outcome,\
-             within,cosine,max_absolute,max_relative,mean_relative,rmse,max_ulp,nan,reference_nan,infinite,\
-             reference_infinite,nan_mismatches,infinite_mismatches,count,equal\n",
-        );
-        for row in &self.rows {
-            let record = record(row);
-            let field = |value: &Value| match value {
-                Value::Null => String::new(),
-                Value::String(text) => cell(text),
-                Value::Array(dims) => dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x"),
-                other => other.to_string(),
-            };
-            let fields: Vec<String> = record.as_object().into_iter().flat_map(|map| map.values()).map(field).collect();
-            text += &(fields.join(",") + "\n");
-        }
-        text
+        let joined = |dims: &[usize]| dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        csv::text(self.rows.iter().map(|row| Record::of(row, |text| cell_text(text).into_owned(), joined)))
     }
 
-    /// The comparison for machines.
+    /// Returns the comparison as JSON.
     pub fn json(&self) -> Value {
-        let labels = |places: &[Place]| places.iter().map(Place::label).collect::<Vec<_>>();
+        let labels = |places: &[StoredOrigin]| places.iter().map(StoredOrigin::label).collect::<Vec<_>>();
         let divergence = self.divergence.as_ref().map(|divergence| {
             let input = |input: &super::InputRow| {
                 let given = match input.given {
@@ -174,7 +181,7 @@ impl Comparison {
             "same": self.is_same(),
             "complete": self.is_complete(),
             "first_divergence": divergence,
-            "rows": self.rows.iter().map(record).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(|row| Record::of(row, str::to_owned, <[usize]>::to_vec)).collect::<Vec<_>>(),
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
@@ -185,41 +192,76 @@ impl Comparison {
     }
 }
 
-/// A row with the names of CSV and JSON, in the order of the columns. Numbers that are not finite are null.
-fn record(row: &Row) -> Value {
-    let difference = row.difference();
-    let number = |of: fn(&opscope_tensor::Difference) -> f64| difference.map(of).and_then(finite);
-    let (outcome, _) = outcome_name(row);
-    json!({
-        "run": row.place.run,
-        "operator": row.place.operator,
-        "op_type": row.place.op_type,
-        "io": row.place.io.map(crate::Io::name),
-        "slot": row.place.slot,
-        "value": row.place.value,
-        "reference": row.reference.label(),
-        "matched_by": row.matched_by.name(),
-        "dtype": row.dtypes.0.map(opscope_tensor::DType::name),
-        "reference_dtype": row.dtypes.1.map(opscope_tensor::DType::name),
-        "shape": row.shapes.0,
-        "reference_shape": row.shapes.1,
-        "outcome": outcome,
-        "within": row.is_within(),
-        "cosine": difference.and_then(|difference| difference.cosine),
-        "max_absolute": number(|d| d.max_absolute),
-        "max_relative": number(|d| d.max_relative),
-        "mean_relative": number(|d| d.mean_relative),
-        "rmse": number(|d| d.rmse),
-        "max_ulp": difference.and_then(|difference| difference.max_ulp),
-        "nan": difference.map(|d| d.nan[0]),
-        "reference_nan": difference.map(|d| d.nan[1]),
-        "infinite": difference.map(|d| d.infinite[0]),
-        "reference_infinite": difference.map(|d| d.infinite[1]),
-        "nan_mismatches": difference.map(|d| d.nan_mismatches),
-        "infinite_mismatches": difference.map(|d| d.infinite_mismatches),
-        "count": difference.map(|d| d.count),
-        "equal": difference.map(|d| d.equal),
-    })
+/// A row in CSV and JSON. Numbers that are not finite are missing.
+#[derive(Serialize)]
+struct Record<Shape> {
+    run: Option<u64>,
+    operator: Option<String>,
+    op_type: Option<String>,
+    io: Option<&'static str>,
+    slot: Option<usize>,
+    value: Option<String>,
+    reference: String,
+    matched_by: &'static str,
+    dtype: Option<&'static str>,
+    reference_dtype: Option<&'static str>,
+    shape: Shape,
+    reference_shape: Shape,
+    outcome: &'static str,
+    within: bool,
+    cosine: Option<f64>,
+    max_absolute: Option<f64>,
+    max_relative: Option<f64>,
+    mean_relative: Option<f64>,
+    rmse: Option<f64>,
+    max_ulp: Option<u64>,
+    nan: Option<u64>,
+    reference_nan: Option<u64>,
+    infinite: Option<u64>,
+    reference_infinite: Option<u64>,
+    nan_mismatches: Option<u64>,
+    infinite_mismatches: Option<u64>,
+    count: Option<u64>,
+    equal: Option<u64>,
+}
+
+impl<Shape> Record<Shape> {
+    /// Creates the record of a row. `text` and `shape` convert texts and shapes to their form in the file.
+    fn of(row: &Row, text: fn(&str) -> String, shape: fn(&[usize]) -> Shape) -> Self {
+        let difference = row.difference();
+        let number = |of: fn(&Difference) -> f64| difference.map(of).and_then(finite);
+        let (outcome, _) = outcome_name(row);
+        Self {
+            run: row.place.run,
+            operator: row.place.operator.as_deref().map(text),
+            op_type: row.place.op_type.as_deref().map(text),
+            io: row.place.io.map(crate::Io::name),
+            slot: row.place.slot,
+            value: row.place.value.as_deref().map(text),
+            reference: text(&row.reference.label()),
+            matched_by: row.matched_by.name(),
+            dtype: row.dtypes.0.map(DType::name),
+            reference_dtype: row.dtypes.1.map(DType::name),
+            shape: shape(&row.shapes.0),
+            reference_shape: shape(&row.shapes.1),
+            outcome,
+            within: row.is_within(),
+            cosine: difference.and_then(|difference| difference.cosine),
+            max_absolute: number(|d| d.max_absolute),
+            max_relative: number(|d| d.max_relative),
+            mean_relative: number(|d| d.mean_relative),
+            rmse: number(|d| d.rmse),
+            max_ulp: difference.and_then(|difference| difference.max_ulp),
+            nan: difference.map(|d| d.nan[0]),
+            reference_nan: difference.map(|d| d.nan[1]),
+            infinite: difference.map(|d| d.infinite[0]),
+            reference_infinite: difference.map(|d| d.infinite[1]),
+            nan_mismatches: difference.map(|d| d.nan_mismatches),
+            infinite_mismatches: difference.map(|d| d.infinite_mismatches),
+            count: difference.map(|d| d.count),
+            equal: difference.map(|d| d.equal),
+        }
+    }
 }
 
 fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
@@ -243,7 +285,8 @@ fn line(row: &Row, with_non_finite: bool) -> Vec<String> {
     line
 }
 
-/// The numbers of a row. What is infinitely far apart, or no number on one side, has no other.
+/// Returns the numbers of a row. If the two are infinitely far apart, or one has a NaN where the other has none, the
+/// other numbers are left empty.
 fn numbers(d: &Difference) -> Vec<String> {
     if d.mismatches() > 0 {
         let apart = if d.nan_mismatches > 0 { "NaN" } else { "inf" };
@@ -255,7 +298,7 @@ fn numbers(d: &Difference) -> Vec<String> {
     numbers
 }
 
-/// A sentence about a row.
+/// Returns the outcome of a row as a sentence.
 fn outcome(row: &Row) -> String {
     let (_, text) = outcome_name(row);
     text
@@ -283,8 +326,8 @@ fn outcome_name(row: &Row) -> (&'static str, String) {
     }
 }
 
-/// Rows that cannot be compared are the worst, then those with NaN on one side, then by the largest error relative to
-/// the reference's largest element.
+/// Returns how bad a row is. Rows that cannot be compared are the worst. Then come those with NaN on one side only,
+/// then the others by the largest error relative to the reference's largest element.
 fn severity(row: &Row) -> f64 {
     match row.difference() {
         None if row.is_within() => 0.0,

@@ -7,10 +7,10 @@ use opscope_tensor::{Accumulator, DifferenceAccumulator, Tolerance};
 use super::given::Given;
 use super::matching::{Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
-use crate::outcome::Ending;
-use crate::{Answer, Closed, InputEntry, Noted, Piece, Place, Sink, StoredDump, Stream};
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, IndexStatistics, InputEntry, Piece, Sink, StoredDump, StoredOrigin, Stream};
 
-/// Compares tensors with a dump while they are computed, without files.
+/// A sink that compares tensors with a dump while they are computed, without files.
 pub struct CompareSink {
     reference: Arc<StoredDump>,
     matcher: Matcher,
@@ -20,7 +20,7 @@ pub struct CompareSink {
     buffer: Vec<u8>,
 }
 
-/// What a [`CompareSink`] has found.
+/// Access to what a [`CompareSink`] has found.
 pub struct Comparer {
     reference: Arc<StoredDump>,
     options: CompareOptions,
@@ -30,34 +30,34 @@ pub struct Comparer {
 #[derive(Default)]
 struct State {
     rows: Vec<Row>,
-    only_in_tensors: Vec<Place>,
+    only_in_tensors: Vec<StoredOrigin>,
     used: Vec<bool>,
     problems: Vec<String>,
-    /// What the runs were given, by their numbers.
+    /// The inputs of the runs, by the number of the run.
     inputs: HashMap<u64, Arc<[InputEntry]>>,
 }
 
-/// The pair whose pieces come.
+/// The pair whose pieces are coming.
 struct Current {
-    /// What is known of it; its outcome is not yet.
+    /// Its row, without the outcome.
     row: Row,
     tolerance: Tolerance,
     against: Against,
 }
 
-/// What the reference has of a tensor.
+/// The reference of a tensor.
 enum Against {
     Data {
         accumulator: DifferenceAccumulator,
         data: Box<dyn Read + Send>,
-        /// The elements that are still to come.
+        /// The number of elements that are still to come.
         left: usize,
     },
-    Statistics(Accumulator, Noted),
+    Statistics(Accumulator, IndexStatistics),
 }
 
 impl CompareSink {
-    /// A sink that compares with this dump; and what it finds.
+    /// Creates a sink that compares with this dump, and access to what it finds.
     pub fn new(reference: Arc<StoredDump>, options: CompareOptions) -> (Self, Comparer) {
         let matcher = Matcher::new(reference.tensors.iter().map(|tensor| &tensor.place), &options);
         let state = State { used: vec![false; reference.tensors.len()], ..State::default() };
@@ -67,9 +67,9 @@ impl CompareSink {
         (Self { reference, matcher, options, state, current: None, buffer: Vec::new() }, comparer)
     }
 
-    /// What a stream is compared with; none if there is nothing, or nothing that can be.
+    /// Returns the pair for a stream, or `None` if the reference has no tensor for it or the two cannot be compared.
     fn pair(&mut self, stream: &Stream) -> Option<Current> {
-        let place = Place::of(&stream.origin);
+        let place = StoredOrigin::of(&stream.origin);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((index, matched_by)) = self.matcher.find(&place) else {
             state.only_in_tensors.push(place);
@@ -122,7 +122,7 @@ impl CompareSink {
                 Outcome::Compared { difference, within: difference.is_within(&tolerance) }
             }
             Against::Statistics(accumulator, noted) => {
-                let found = Noted::from(&accumulator.finish());
+                let found = IndexStatistics::from(&accumulator.finish());
                 Outcome::Summarised(Summary::of(&found, &noted, row.dtypes.0 == row.dtypes.1, &tolerance))
             }
         });
@@ -173,7 +173,7 @@ impl Sink for CompareSink {
 }
 
 impl Comparer {
-    /// What was found. `tensors` says what was compared. To be called when the dumper has finished.
+    /// Returns the comparison so far, with the name `tensors` for what was compared. The dumper must have finished.
     pub fn comparison(&self, tensors: &str) -> Comparison {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let reference = &self.reference;

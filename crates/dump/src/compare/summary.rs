@@ -1,29 +1,33 @@
 use opscope_tensor::Tolerance;
 
-use crate::Noted;
+use crate::IndexStatistics;
 
-/// What hash and statistics show of two tensors.
+/// What hashes and statistics show about two tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summary {
-    /// Their data has the same hash: it is the same.
+    /// Their hashes are equal, so their data is the same.
     Same,
-    /// Their hashes differ and their statistics agree, so far as the tolerance asks. Whether every element does cannot be
-    /// told.
+    /// Their hashes differ, but their statistics agree within the tolerance. Whether every element does is not known.
     Alike,
-    /// Their statistics are further apart than those of tensors within the tolerance can be.
+    /// Their statistics are further apart than they can be if all elements are within the tolerance.
     Different,
 }
 
 impl Summary {
-    /// Compares what is known of two tensors of the same shape.
-    pub(super) fn of(tensor: &Noted, reference: &Noted, same_type: bool, tolerance: &Tolerance) -> Self {
+    /// Compares the hashes and statistics of two tensors of the same shape.
+    pub(super) fn of(
+        tensor: &IndexStatistics,
+        reference: &IndexStatistics,
+        same_type: bool,
+        tolerance: &Tolerance,
+    ) -> Self {
         if same_type && tensor.xxh3 == reference.xxh3 {
             return Self::Same;
         }
         let extremes = [reference.min, reference.max].into_iter().flatten();
         let largest = extremes.fold(0.0, |largest: f64, extreme| largest.max(extreme.abs()));
-        // No element may be further apart than this, and so neither may the smallest, the largest or the mean be. Means
-        // are sums of many elements, which are rounded.
+        // If no element is further apart than this, neither is the smallest, the largest or the mean. A mean is a sum
+        // of many elements, which is rounded.
         let most = tolerance.absolute + (tolerance.relative + tolerance.of_max) * largest + 1e-12 * largest;
         let near = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
             (Some(ours), Some(theirs)) => (ours - theirs).abs() <= most,

@@ -11,7 +11,8 @@ use super::matching::{MatchedBy, Matcher, unused};
 use super::{CompareOptions, Comparison, Outcome, Row, Summary, diverge};
 use crate::{DumpKind, StoredDump, StoredTensor};
 
-/// What is read of each side at once: it stays in the second-level cache from the system's copy to the comparison.
+/// The number of elements that are read of each side at once. They stay in the second-level cache until they are
+/// compared.
 const ELEMENTS: usize = 64 << 10;
 
 const MOST_THREADS: usize = 4;
@@ -52,14 +53,14 @@ pub(super) fn compare(tensors: &StoredDump, reference: &StoredDump, options: &Co
     )
 }
 
-/// Whether a dump is a single `.npy` file, whose name says nothing.
+/// Returns whether a dump is a single `.npy` file, whose name carries no information.
 fn is_lone(dump: &StoredDump) -> bool {
     matches!(&*dump.tensors, [only] if dump.kind == DumpKind::Npy && only.file() == Some(&dump.path))
 }
 
 type Pair<'a> = (&'a StoredTensor, &'a StoredTensor, usize, MatchedBy);
 
-/// Compares all pairs, each on the next thread that is free.
+/// Compares all pairs on several threads.
 fn rows(pairs: &[Pair<'_>], options: &CompareOptions) -> Vec<Row> {
     let available = || thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     let threads = options.threads.map_or_else(available, NonZeroUsize::get).min(pairs.len().max(1));

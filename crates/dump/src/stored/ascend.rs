@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use opscope_tensor::open_regular;
 
-use super::{DumpKind, Location, Place, StoredDump, StoredTensor, manifest};
-use crate::ascend::{AscendFile, FileName, MAPPING};
-use crate::{MANIFEST, table};
+use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
+use crate::MANIFEST;
+use crate::sinks::ascend::{AscendFile, FileName, MAPPING};
+use crate::table::csv;
 
 /// The largest table of names that is read.
 const LARGEST_MAPPING: u64 = 256 << 20;
 
-/// The files among these that are AscendCL's, in the order of their runs and tasks.
+/// Returns the files among these that are AscendCL's, in the order of their runs and tasks.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::AscendCl, ..StoredDump::default() };
     let mut mappings = HashMap::new();
@@ -39,7 +40,7 @@ pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     dump
 }
 
-/// The last directory counts the runs.
+/// Returns the last directory counts the runs.
 fn run_of(path: &Path) -> Option<u64> {
     path.parent()?.file_name()?.to_str()?.parse().ok()
 }
@@ -52,7 +53,7 @@ fn mapping(path: &Path, problems: &mut Vec<String>) -> HashMap<String, String> {
         return HashMap::new();
     }
     let rows = read.map_err(|error| error.to_string());
-    let rows = rows.and_then(|_| table::read(&text).map_err(|error| error.to_string())).unwrap_or_else(|error| {
+    let rows = rows.and_then(|_| csv::read(&text).map_err(|error| error.to_string())).unwrap_or_else(|error| {
         problems.push(format!("{}: {error}", table.display()));
         Vec::new()
     });
@@ -62,8 +63,8 @@ fn mapping(path: &Path, problems: &mut Vec<String>) -> HashMap<String, String> {
 
 fn tensors(run: Option<u64>, name: &FileName, file: AscendFile) -> Vec<StoredTensor> {
     let op_type = file.op_type.unwrap_or_else(|| name.op_type.clone());
-    let tensor = |tensor: crate::ascend::AscendTensor| {
-        let place = Place {
+    let tensor = |tensor: crate::sinks::ascend::AscendTensor| {
+        let place = StoredOrigin {
             run,
             operator: Some(file.op_name.clone()),
             op_type: Some(op_type.clone()),

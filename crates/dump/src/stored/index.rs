@@ -3,8 +3,8 @@ use std::path::{Component, Path, PathBuf};
 
 use opscope_tensor::{DType, npy, open_regular};
 
-use super::{DumpKind, Location, Noted, Place, StoredDump, StoredTensor, manifest};
-use crate::{DumpError, INDEX, IndexLine, Io, MANIFEST, State};
+use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor, manifest};
+use crate::{DumpError, INDEX, IndexLine, IndexStatistics, Io, MANIFEST, State};
 
 /// The longest line of an index that is read.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -100,7 +100,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         (_, State::Statistics) => Location::Nowhere("the dump has only its statistics"),
         (None, State::Complete | State::Raw) => return Err("it names no file".into()),
     };
-    let noted = line.xxh3.map(|xxh3| Noted {
+    let noted = line.xxh3.map(|xxh3| IndexStatistics {
         xxh3,
         min: line.min,
         max: line.max,
@@ -108,7 +108,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         nan: line.nan.unwrap_or(0),
         inf: line.inf.unwrap_or(0),
     });
-    let place = Place {
+    let place = StoredOrigin {
         run: line.run,
         operator: Some(line.operator),
         op_type: Some(line.op_type),
@@ -120,7 +120,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
 }
 
-/// A file that an index names: it must be in the dump's directory, also after every link is followed.
+/// Returns a file that an index names: it must be in the dump's directory, also after every link is followed.
 fn inside(root: &Path, file: &str) -> Result<PathBuf, String> {
     let leads_out = || format!("'{}' leads out of the dump's directory", file.escape_default());
     if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {

@@ -3,7 +3,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::{Answer, Delivery, Origin, Piece, Sink, Stream};
 
 /// Keeps the tensors of runs, to compare later ones with them: in memory up to a cap, beyond it in a file without a
@@ -23,7 +23,8 @@ pub struct Keeper {
 }
 
 impl KeepSink {
-    /// A sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`; and what it keeps.
+    /// Returns a sink that keeps up to `cap` bytes in memory and the rest in the directory `spill_in`; and what it
+    /// keeps.
     pub fn new(cap: u64, spill_in: PathBuf) -> (Self, Keeper) {
         let kept = Arc::new(Mutex::new(StoredDump { kind: DumpKind::Kept, ..StoredDump::default() }));
         let sink = Self { kept: Arc::clone(&kept), cap, spill_in, in_memory: 0, spill: None, current: Vec::new() };
@@ -37,7 +38,7 @@ impl KeepSink {
         }
     }
 
-    /// Where a piece goes: all of a tensor goes to the same place.
+    /// Returns where a piece goes: all of a tensor goes to the same place.
     fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> std::io::Result<()> {
         let in_memory = stream.bytes <= self.cap - self.in_memory;
         if in_memory {
@@ -56,7 +57,7 @@ impl KeepSink {
                 *end += stream.bytes;
                 location
             };
-            let (place, dtype, shape) = (Place::of(&stream.origin), Some(stream.dtype), stream.shape.clone());
+            let (place, dtype, shape) = (StoredOrigin::of(&stream.origin), Some(stream.dtype), stream.shape.clone());
             let tensor = StoredTensor { place, dtype, shape, bytes: stream.bytes, noted: None, location };
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).tensors.push(tensor);
         }
@@ -84,14 +85,14 @@ impl Sink for KeepSink {
 }
 
 impl Keeper {
-    /// What was kept so far, as a dump.
+    /// Returns what was kept so far, as a dump.
     pub fn dump(&self) -> StoredDump {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Place {
-    /// The place of a tensor that is on its way.
+impl StoredOrigin {
+    /// Returns the place of a tensor that is on its way.
     pub fn of(origin: &Origin) -> Self {
         let operator = origin.operator();
         Self {

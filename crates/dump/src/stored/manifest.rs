@@ -9,7 +9,7 @@ use crate::{MANIFEST, Manifest};
 /// The largest manifest that is read.
 const LARGEST: u64 = 256 << 20;
 
-/// The manifest of a directory; none where there is none.
+/// Returns the manifest of a directory; `None` where there is none.
 pub(super) fn read(root: &Path) -> Result<Option<Manifest>, String> {
     let file = match open_regular(&root.join(MANIFEST)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

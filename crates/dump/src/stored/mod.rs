@@ -2,6 +2,7 @@
 
 mod ascend;
 mod index;
+pub(crate) mod inspect;
 mod kept;
 mod manifest;
 mod plain;
@@ -13,9 +14,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_tensor::{DType, Statistics, Tensor, npy, open_regular};
+use opscope_tensor::{DType, Tensor, npy, open_regular};
 
-use crate::{DumpError, INDEX, Io, Manifest};
+use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
 pub use kept::{KeepSink, Keeper};
 
 /// A dump that was taken before: its tensors, in the order in which they came, without their data.
@@ -51,39 +52,22 @@ pub enum DumpKind {
 #[derive(Debug, Clone)]
 pub struct StoredTensor {
     /// Where it comes from.
-    pub place: Place,
-    /// The type of its elements; none for types that are not known here.
+    pub place: StoredOrigin,
+    /// The type of its elements; `None` for types that are not known here.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,
     /// The bytes of its data.
     pub bytes: u64,
     /// What the dump says of its numbers; only our own says something.
-    pub noted: Option<Noted>,
+    pub noted: Option<IndexStatistics>,
     location: Location,
-}
-
-/// What an index says of a tensor's numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Noted {
-    /// XXH3 (64 bit) of the data, as 16 hexadecimal digits.
-    pub xxh3: String,
-    /// The smallest finite element.
-    pub min: Option<f64>,
-    /// The largest finite element.
-    pub max: Option<f64>,
-    /// The mean of the finite elements.
-    pub mean: Option<f64>,
-    /// How many elements are NaN.
-    pub nan: u64,
-    /// How many are infinite.
-    pub inf: u64,
 }
 
 /// Where a tensor of a dump comes from, as far as the dump says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The run; none for what is the same in every run, and where the dump does not tell runs apart.
+pub struct StoredOrigin {
+    /// The run; `None` for what is the same in every run, and where the dump does not tell runs apart.
     pub run: Option<u64>,
     /// The operator's name.
     pub operator: Option<String>,
@@ -117,7 +101,7 @@ impl StoredDump {
     /// Opens a dump: a directory, or a single file of AscendCL's or numpy's.
     ///
     /// # Errors
-    /// When there is no dump.
+    /// Returns an error if there is no dump.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let wrong = |reason: String| DumpError::File { path: path.to_path_buf(), reason };
         let metadata = path.metadata().map_err(|error| wrong(format!("it cannot be read: {error}")))?;
@@ -142,15 +126,15 @@ impl StoredDump {
 }
 
 impl StoredDump {
-    /// Whether it holds what it should: it could be read as a whole, and its manifest, where it has one, does not say
-    /// otherwise.
+    /// Returns whether it holds what it should: it could be read as a whole, and its manifest, where it has one, does
+    /// not say otherwise.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty() && self.manifest.as_ref().is_none_or(|manifest| manifest.complete)
     }
 }
 
 impl StoredDump {
-    /// Why its manifest says that it is not complete; none where it does not say so.
+    /// Why its manifest says that it is not complete; `None` where it does not say so.
     pub(crate) fn incomplete(&self) -> Option<String> {
         let manifest = self.manifest.as_ref().filter(|manifest| !manifest.complete)?;
         let missing = || format!("{} tensors are missing", manifest.missing_count);
@@ -164,7 +148,7 @@ impl StoredTensor {
     /// Reads the data from its beginning: little-endian, row-major, [`bytes`](Self::bytes) long.
     ///
     /// # Errors
-    /// When the dump does not have it, or the file cannot be read.
+    /// Returns an error if the dump does not have it, or the file cannot be read.
     pub fn data(&self) -> io::Result<Box<dyn Read + Send>> {
         let from = |file: Arc<File>, at: u64| Box::new(At { file, at }.take(self.bytes));
         Ok(match &self.location {
@@ -176,10 +160,10 @@ impl StoredTensor {
         })
     }
 
-    /// The whole tensor.
+    /// Returns the whole tensor.
     ///
     /// # Errors
-    /// As [`data`](Self::data), and when its type is not known.
+    /// The same as [`data`](Self::data), and if its type is not known.
     pub fn read(&self) -> io::Result<Tensor> {
         let dtype = self.dtype.ok_or_else(|| io::Error::other("the type of its elements is not known"))?;
         let mut bytes = Vec::new();
@@ -187,32 +171,32 @@ impl StoredTensor {
         Tensor::new(dtype, self.shape.clone(), bytes).map_err(io::Error::other)
     }
 
-    /// How many elements it has.
+    /// Returns how many elements it has.
     ///
     /// # Errors
-    /// When no machine could address so many: a damaged or hostile file can say anything.
+    /// Returns an error if no machine could address so many: a damaged or hostile file can say anything.
     pub(crate) fn elements(&self) -> io::Result<usize> {
         let elements = self.shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim));
         elements.ok_or_else(|| io::Error::other(format!("the shape {:?} has too many elements", self.shape)))
     }
 
-    /// What is known of its numbers: what its data shows, or else what the dump says.
+    /// Returns what is known of its numbers: what its data shows, or else what the dump says.
     ///
     /// # Errors
-    /// As [`data`](Self::data), and when its type is not known.
-    pub(crate) fn summary(&self) -> io::Result<Noted> {
+    /// The same as [`data`](Self::data), and if its type is not known.
+    pub(crate) fn summary(&self) -> io::Result<IndexStatistics> {
         match (&self.location, &self.noted) {
             (Location::Nowhere(_), Some(noted)) => Ok(noted.clone()),
-            _ => Ok(Noted::from(&crate::Details::of(self)?.statistics)),
+            _ => Ok(IndexStatistics::from(&crate::Details::of(self)?.statistics)),
         }
     }
 
-    /// Whether the dump has only statistics of it.
+    /// Returns whether the dump has only statistics of it.
     pub(crate) fn is_summary(&self) -> bool {
         matches!(self.location, Location::Nowhere(_)) && self.noted.is_some()
     }
 
-    /// The file that it is in.
+    /// Returns the file that it is in.
     pub fn file(&self) -> Option<&Path> {
         match &self.location {
             Location::File(path, _) | Location::Foreign(path) => Some(path),
@@ -221,22 +205,8 @@ impl StoredTensor {
     }
 }
 
-impl From<&Statistics> for Noted {
-    fn from(statistics: &Statistics) -> Self {
-        let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
-        Self {
-            xxh3: format!("{:016x}", statistics.xxh3),
-            min: finite(statistics.min),
-            max: finite(statistics.max),
-            mean: finite(statistics.mean),
-            nan: statistics.nan,
-            inf: statistics.positive_infinite + statistics.negative_infinite,
-        }
-    }
-}
-
-impl Place {
-    /// What to call the tensor: its value, or its operator and slot.
+impl StoredOrigin {
+    /// Returns what to call the tensor: its value, or its operator and slot.
     pub fn label(&self) -> String {
         match (&self.value, &self.operator) {
             (Some(value), _) => value.clone(),

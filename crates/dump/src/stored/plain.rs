@@ -2,11 +2,11 @@ use std::path::{Path, PathBuf};
 
 use opscope_tensor::npy;
 
-use super::{DumpKind, Location, Place, StoredDump, StoredTensor};
+use super::{DumpKind, Location, StoredDump, StoredOrigin, StoredTensor};
 use crate::Io;
-use crate::ascend::FileName;
+use crate::sinks::ascend::FileName;
 
-/// The `.npy` files among these. A file's path below the directory is taken as its value's name.
+/// Returns the `.npy` files among these. A file's path below the directory is taken as its value's name.
 pub(super) fn open(root: &Path, files: &[PathBuf]) -> StoredDump {
     let mut dump = StoredDump { path: root.to_path_buf(), kind: DumpKind::Npy, ..StoredDump::default() };
     for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "npy")) {
@@ -31,9 +31,9 @@ fn tensor(root: &Path, path: &Path) -> Result<StoredTensor, String> {
     Ok(StoredTensor { place, dtype: Some(header.dtype), shape: header.shape, bytes, noted: None, location })
 }
 
-/// What a file's name says, in the ways in which the vendors' tools name them.
-fn place(name: &str) -> Place {
-    let value = Place { value: Some(name.into()), ..Place::default() };
+/// Returns what a file's name says, in the ways in which the vendors' tools name them.
+fn place(name: &str) -> StoredOrigin {
+    let value = StoredOrigin { value: Some(name.into()), ..StoredOrigin::default() };
     let last = name.rsplit('/').next().unwrap_or(name);
     // `<dump file>.<input|output>.<slot>.<format>`, as a dump file is converted.
     let mut parts = last.rsplitn(4, '.').skip(1);
@@ -41,7 +41,7 @@ fn place(name: &str) -> Place {
         let io = [Io::Input, Io::Output].into_iter().find(|known| known.name() == io);
         if let (Ok(slot), Some(io), Some(file)) = (slot.parse(), io, FileName::parse(file)) {
             let (operator, op_type) = (Some(file.op_name), Some(file.op_type));
-            return Place { operator, op_type, io: Some(io), slot: Some(slot), ..value };
+            return StoredOrigin { operator, op_type, io: Some(io), slot: Some(slot), ..value };
         }
     }
     // `<operator>.<output>.<time>`, as the outputs of an ONNX model are dumped.
@@ -50,7 +50,7 @@ fn place(name: &str) -> Place {
         && time.parse::<u64>().is_ok()
         && let Ok(slot) = slot.parse()
     {
-        return Place { operator: Some(operator.into()), io: Some(Io::Output), slot: Some(slot), ..value };
+        return StoredOrigin { operator: Some(operator.into()), io: Some(Io::Output), slot: Some(slot), ..value };
     }
     value
 }

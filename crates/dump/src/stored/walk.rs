@@ -9,7 +9,7 @@ const DEEPEST: usize = 8;
 /// More files than any dump has.
 const MOST_FILES: usize = 1_000_000;
 
-/// The files under a directory, sorted. Links are not followed: they could lead out of it.
+/// Returns the files under a directory, sorted. Links are not followed: they could lead out of it.
 pub(super) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
     let mut found = Vec::new();
     let mut directories = vec![(root.to_path_buf(), 0)];

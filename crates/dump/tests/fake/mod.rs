@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Attribution, Dispatch, EngineError, Fidelity, Instrument, Kernel, KernelId, KernelInput, Model,
-    NoLiveValues, Plan, Resident, RunId, RunInfo, RunMemory, RunObserver, TensorType,
+    Action, Attribution, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Kernel, KernelId, KernelInput,
+    Model, NoLiveValues, Plan, RunId, RunInfo, RunMemory, RunObserver, TensorType,
 };
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -125,7 +125,7 @@ impl Plan for Chain {
         visit(ValueId::new(self.graph.operators.len() as u32), constant.view())
     }
 
-    fn upload(&self, _inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+    fn upload(&self, _inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let elements = self.shape.iter().product();
         Ok(Box::new(One(Tensor::from_f32(self.shape.clone(), &vec![0.0; elements]).unwrap())))
     }
@@ -133,9 +133,9 @@ impl Plan for Chain {
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let start = Ticks::now();
         let outcome = self.execute(run, inputs, observer);
         observer.finished(match &outcome {
@@ -150,9 +150,9 @@ impl Chain {
     fn execute(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let interest = observer.interest();
         let mut values: Vec<f32> = vec![0.0; inputs.view(0).elements()];
         for kernel in self.kernels.iter() {
@@ -184,7 +184,7 @@ fn stop(action: Action) -> Result<(), EngineError> {
 
 struct One(Tensor);
 
-impl Resident for One {
+impl DeviceTensors for One {
     fn len(&self) -> usize {
         1
     }

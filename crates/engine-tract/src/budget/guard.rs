@@ -83,7 +83,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The first operator that an error of the engine speaks of, and what it says in a few words with the file's names.
+/// Returns the first operator that an error of the engine speaks of, and what it says in a few words with the file's
+/// names.
 pub(crate) fn explain(error: &TractError, graph: &Graph) -> (Option<String>, String) {
     let operator = names::decode(&format!("{error:#}")).and_then(|id| graph.operators.get(id.index()));
     let all: Vec<String> = error.chain().map(ToString::to_string).collect();
@@ -103,7 +104,7 @@ pub(crate) fn explain(error: &TractError, graph: &Graph) -> (Option<String>, Str
 /// Characters of the engine's words that a message has at most.
 const LONGEST_REASON: usize = 200;
 
-/// Whether a part of an error only says in which step of its own work the engine was.
+/// Returns whether a part of an error only says in which step of its own work the engine was.
 fn is_about_the_engine(part: &str) -> bool {
     const STEPS: &[&str] = &[
         "Failed analyse",

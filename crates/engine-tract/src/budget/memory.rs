@@ -2,30 +2,19 @@
 
 use std::fs;
 
-/// The machine's memory in bytes, or the control group's share of it. Without a limit where neither can be read.
+/// Returns the machine's memory in bytes, or the control group's share of it. Without a limit where neither can be
+/// read.
 pub(crate) fn of_machine() -> u64 {
     let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     kibibytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX).min(group.unwrap_or(u64::MAX))
 }
 
-/// The memory that this process uses, in bytes. Zero where that cannot be read.
+/// Returns the memory that this process uses, in bytes. Zero where that cannot be read.
 pub(crate) fn of_this_process() -> u64 {
     kibibytes("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
 
-/// A size for a message.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut amount = bytes as f64;
-    let mut unit = 0;
-    while amount >= 1024.0 && unit + 1 < UNITS.len() {
-        amount /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} bytes") } else { format!("{amount:.1} {}", UNITS[unit]) }
-}
-
-/// The bytes of a line such as `MemTotal:  24576 kB`.
+/// Returns the bytes of a line such as `MemTotal:  24576 kB`.
 fn kibibytes(file: &str, field: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(field))?;

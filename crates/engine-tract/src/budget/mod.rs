@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, LoadBudget};
-use opscope_onnx::{Dim, Graph, Producer, Value};
+use opscope_onnx::{Dim, Graph, Producer, Value, shown_size};
 use opscope_tensor::Tensor;
 use tract_onnx::tract_core::internal::TractResult;
 
@@ -68,7 +68,7 @@ thread_local! {
 /// Notes which node the work of this thread has come to, for messages.
 ///
 /// # Errors
-/// When the budget is spent.
+/// Returns an error if the budget is spent.
 pub(crate) fn at(node: Option<&str>) -> TractResult<()> {
     PROGRESS.with_borrow(|progress| {
         let Some(progress) = progress else { return Ok(()) };
@@ -80,13 +80,13 @@ pub(crate) fn at(node: Option<&str>) -> TractResult<()> {
 /// Looks whether the work of this thread may go on.
 ///
 /// # Errors
-/// When the budget is spent.
+/// Returns an error if the budget is spent.
 pub(crate) fn check() -> TractResult<()> {
     let is_over = PROGRESS.with_borrow(|progress| progress.as_ref().is_some_and(|progress| progress.is_over()));
     if is_over { Err(Spent.into()) } else { Ok(()) }
 }
 
-/// The node that the work of this thread came to last.
+/// Returns the node that the work of this thread came to last.
 pub(crate) fn place() -> Option<String> {
     PROGRESS.with_borrow(|progress| progress.as_ref()?.place())
 }
@@ -102,7 +102,7 @@ impl Progress {
 }
 
 impl Budget {
-    /// What loading this graph may take, with inputs of this size.
+    /// Returns what loading this graph may take, with inputs of this size.
     pub(crate) fn of(graph: &Graph, inputs: &[Tensor], budget: LoadBudget) -> Self {
         let operators = u32::try_from(graph.operators.len()).unwrap_or(u32::MAX);
         let bytes = bytes_of(graph) + inputs.iter().map(|input| input.bytes().len() as u64).sum::<u64>();
@@ -129,7 +129,7 @@ impl Budget {
         Err(EngineError::OverBudget { node: None, reason })
     }
 
-    /// How many bytes may be taken.
+    /// Returns how many bytes may be taken.
     pub(crate) fn memory(self) -> u64 {
         self.memory
     }
@@ -187,7 +187,7 @@ impl Budget {
             }
             let taken = memory::of_this_process().saturating_sub(before);
             if taken > self.memory {
-                let (taken, memory) = (memory::size(taken), memory::size(self.memory));
+                let (taken, memory) = (shown_size(taken), shown_size(self.memory));
                 return Err(format!(
                     "it has taken {taken} of memory, and may take {memory}; a load budget of {more} doubles that"
                 ));
@@ -196,7 +196,7 @@ impl Budget {
     }
 }
 
-/// The bytes of a model's weights, also of those that lie beside the file.
+/// Returns the bytes of a model's weights, also of those that lie beside the file.
 fn bytes_of(graph: &Graph) -> u64 {
     let bytes = |value: &Value| {
         let is_fixed = |dim: &Dim| match dim {
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    /// A graph with an operator that the engine calls `opscope:0`.
+    /// Returns a graph with an operator that the engine calls `opscope:0`.
     fn graph() -> Graph {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
         Graph::load(&models.join("digits_cnn.onnx")).unwrap()

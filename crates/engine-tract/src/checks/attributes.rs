@@ -81,7 +81,7 @@ const WINDOW: &[Rule] = &[
     Window(0),
 ];
 
-/// What ONNX asks of an operator.
+/// Returns what ONNX asks of an operator.
 fn rules(op_type: &str) -> &'static [Rule] {
     match op_type {
         "ArgMax" | "ArgMin" => &[AtLeast(0, 1), Axes(AXIS)],
@@ -148,8 +148,8 @@ fn rules(op_type: &str) -> &'static [Rule] {
     }
 }
 
-/// How many of an operator's first inputs must be there. The engine counts only those that are, so that one that is left out
-/// would move the next into its place.
+/// Returns how many of an operator's first inputs must be there. The engine counts only those that are, so that one
+/// that is left out would move the next into its place.
 fn required(op_type: &str) -> usize {
     match op_type {
         "ArrayFeatureExtractor"
@@ -347,7 +347,8 @@ impl Node<'_> {
         Ok(())
     }
 
-    /// The engine follows a tree's nodes without a look at where they lead to, and takes their ids as their places.
+    /// Returns the engine follows a tree's nodes without a look at where they lead to, and takes their ids as their
+    /// places.
     fn check_trees(&self) -> Result<(), String> {
         let list = |name: &'static str| self.numbers(Attribute(name)).unwrap_or_default();
         let (trees, nodes, features) = (list("nodes_treeids"), list("nodes_nodeids"), list("nodes_featureids"));
@@ -386,7 +387,7 @@ impl Node<'_> {
         self.check_between(Attribute("class_ids"), 0, (labels as i64 - 1).max(0))
     }
 
-    /// What is known of an input.
+    /// Returns what is known of an input.
     fn fact(&self, slot: usize) -> Option<&InferenceFact> {
         let is_given = |name: &&String| !name.is_empty();
         self.node.input.get(slot).filter(is_given)?;
@@ -397,7 +398,7 @@ impl Node<'_> {
         usize::try_from(self.fact(slot)?.shape.rank().concretize()?).ok()
     }
 
-    /// The dimensions of an input, where their number is known.
+    /// Returns the dimensions of an input, where their number is known.
     fn dims(&self, slot: usize) -> Option<Vec<Option<i64>>> {
         let fact = self.fact(slot)?;
         let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok());
@@ -437,7 +438,7 @@ fn whole_numbers(tensor: &Tensor) -> Option<Vec<i64>> {
     Some(numbers)
 }
 
-/// A list of numbers for a message.
+/// Returns a list of numbers for a message.
 fn shown(numbers: &[i64]) -> String {
     const MOST: usize = 8;
     let shown: Vec<String> = numbers.iter().take(MOST).map(i64::to_string).collect();

@@ -40,14 +40,14 @@ pub(crate) fn check(model: &TypedModel) -> TractResult<()> {
     Ok(())
 }
 
-/// Whether dimensions that are numbers are equal.
+/// Returns whether dimensions that are numbers are equal.
 fn are_equal<'a>(dims: impl Iterator<Item = &'a TDim>) -> bool {
     let mut lengths = dims.filter_map(|dim| dim.to_i64().ok());
     let first = lengths.next();
     lengths.all(|length| Some(length) == first)
 }
 
-/// Whether dimensions that are numbers are equal, but for those that are 1.
+/// Returns whether dimensions that are numbers are equal, but for those that are 1.
 fn agree<'a>(dims: impl Iterator<Item = &'a TDim>) -> bool {
     let mut lengths = dims.filter_map(|dim| dim.to_i64().ok()).filter(|length| *length != 1);
     let first = lengths.next();

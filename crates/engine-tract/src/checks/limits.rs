@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use opscope_onnx::shown_size;
 use tract_onnx::ops::logic::If;
 use tract_onnx::pb::{GraphProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, TVec, TypedModel};
@@ -14,7 +15,7 @@ use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
 use super::attributes;
 use crate::budget::guard::Refused;
-use crate::budget::memory::{self, size};
+use crate::budget::memory;
 use crate::budget::{self, Budget};
 use crate::rewrite::branches;
 
@@ -31,7 +32,7 @@ pub(crate) struct Memory {
 const LARGEST_COMPUTED: u64 = 1 << 16;
 
 impl Memory {
-    /// The machine's memory for one value, and what a load may take for those that are computed then.
+    /// Returns the machine's memory for one value, and what a load may take for those that are computed then.
     pub(crate) fn of(budget: Budget) -> Self {
         Self { of_machine: memory::of_machine(), at_load: budget.memory() }
     }
@@ -54,8 +55,8 @@ impl Memory {
             if computed_at_load > self.at_load {
                 let reason = format!(
                     "values that depend on no input would take {} of memory up to here, and loading may take {}",
-                    size(computed_at_load),
-                    size(self.at_load)
+                    shown_size(computed_at_load),
+                    shown_size(self.at_load)
                 );
                 return Err(Refused { node: name, reason }.into());
             }
@@ -152,7 +153,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The bytes of an output; zero while its shape is not known.
+    /// Returns the bytes of an output; zero while its shape is not known.
     fn check_fact(self, node: &str, fact: &InferenceFact) -> TractResult<u64> {
         let dims = fact.shape.dims().map(|dim| dim.concretize()?.to_i64().ok().map(i128::from));
         match dims.collect::<Option<Vec<i128>>>() {
@@ -171,8 +172,8 @@ impl Memory {
             Some(bytes) => {
                 let reason = format!(
                     "its output of shape {dims:?} would take {}, and there are {} of memory",
-                    size(bytes),
-                    size(self.of_machine)
+                    shown_size(bytes),
+                    shown_size(self.of_machine)
                 );
                 Err(Refused { node: node.to_owned(), reason }.into())
             }

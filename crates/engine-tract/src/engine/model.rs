@@ -59,7 +59,7 @@ impl TractModel {
         Self { source, fidelity, threads, budget, plans: Mutex::default() }
     }
 
-    /// The inputs that may have to be known beforehand: small, and of integers or truths.
+    /// Returns the inputs that may have to be known beforehand: small, and of integers or truths.
     fn bakeable(&self, inputs: &[Tensor]) -> Baked {
         let is_small = |tensor: &Tensor| {
             matches!(tensor.dtype(), DType::I64 | DType::I32 | DType::Bool) && tensor.elements() <= LARGEST_BAKED_INPUT
@@ -181,8 +181,8 @@ fn wrong_shape(graph: &Graph, id: ValueId, expected: &[String], tensor: &Tensor)
     }
 }
 
-/// The inputs that have another size than the file declares beside an open dimension: what to answer where the graph
-/// cannot take them, and what to say where it can.
+/// Returns the inputs that have another size than the file declares beside an open dimension: what to answer where the
+/// graph cannot take them, and what to say where it can.
 fn resized_inputs<'a>(graph: &'a Graph, inputs: &'a [Tensor]) -> impl Iterator<Item = (EngineError, String)> + 'a {
     graph.inputs.iter().zip(inputs).filter_map(|(&id, tensor)| {
         let value = graph.value(id);

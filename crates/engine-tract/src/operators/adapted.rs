@@ -37,7 +37,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("Upsample", upsample);
 }
 
-/// The numbers of an input that is known when the model loads.
+/// Returns the numbers of an input that is known when the model loads.
 fn known(model: &TypedModel, outlet: OutletId) -> TractResult<Option<Vec<f64>>> {
     let Some(constant) = &model.outlet_fact(outlet)?.konst else { return Ok(None) };
     Ok(Some(constant.cast_to::<f64>()?.try_as_plain_ram()?.as_slice::<f64>()?.to_vec()))
@@ -94,7 +94,7 @@ fn dropout(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// Where all is zero the scale is one; tract's is zero.
+/// Returns where all is zero the scale is one; tract's is zero.
 fn dynamic_quantize(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let wire = Rewired::new(op, |name, target, inputs, inner| {
@@ -154,7 +154,7 @@ fn counted_from_the_end(context: &ParsingContext, node: &NodeProto) -> TractResu
     Ok((Box::new(wire), closures))
 }
 
-/// The norm over all places; tract divides by their number.
+/// Returns the norm over all places; tract divides by their number.
 fn global_lp_pool(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let p = node.get_attr_opt::<i64>("p")?.unwrap_or(2) as f32;
@@ -192,7 +192,7 @@ fn non_max_suppression(context: &ParsingContext, node: &NodeProto) -> TractResul
     build(tracts(), context, node)
 }
 
-/// What is padded by less than nothing is cut off.
+/// Returns what is padded by less than nothing is cut off.
 fn pad(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     if context.onnx_operator_set_version < 11 {
@@ -320,7 +320,7 @@ fn squeeze(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// A scale or zero point in the rank of what it belongs to.
+/// Returns a scale or zero point in the rank of what it belongs to.
 fn along(target: &mut TypedModel, name: String, outlet: OutletId, axis: i64, rank: usize) -> TractResult<OutletId> {
     let fact = target.outlet_fact(outlet)?.clone();
     let mut wire = target.wire_node(format!("{name}.in_fp32"), cast(DatumType::F32), &[outlet])?[0];
@@ -339,7 +339,8 @@ fn along(target: &mut TypedModel, name: String, outlet: OutletId, axis: i64, ran
     Ok(wire)
 }
 
-/// Whether tract computes with a scale and a zero point: it wants to know them, and knows bytes and int32 alone.
+/// Returns whether tract computes with a scale and a zero point: it wants to know them, and knows bytes and int32
+/// alone.
 fn is_tracts(target: &TypedModel, inputs: &[OutletId]) -> TractResult<bool> {
     let mut is_known = true;
     for input in &inputs[1..] {

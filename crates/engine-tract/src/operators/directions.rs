@@ -64,7 +64,7 @@ pub(super) fn refuse_what_is_not_read(node: &NodeProto) -> TractResult<()> {
     Ok(())
 }
 
-/// The slots of `initial_h` and `initial_c` among the inputs that are there.
+/// Returns the slots of `initial_h` and `initial_c` among the inputs that are there.
 fn state_inputs(node: &NodeProto) -> Vec<usize> {
     let is_given = |slot: usize| node.input.get(slot).is_some_and(|name| !name.is_empty());
     let slot_of = |slot: usize| (0..slot).filter(|&before| is_given(before)).count();

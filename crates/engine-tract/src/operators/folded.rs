@@ -7,9 +7,9 @@ use tract_onnx::tract_hir::internal::InferenceOp;
 
 use super::special::{is_special, with_special_values};
 
-/// What an operator gives for constants of which some have NaN or infinities: as in a run at exact fidelity. tract's own
-/// kernels, which compute constants otherwise, drop them. None where no constant has any, or where the operator cannot be
-/// built without the values of its floating-point inputs.
+/// Returns what an operator gives for constants of which some have NaN or infinities: as in a run at exact fidelity.
+/// tract's own kernels, which compute constants otherwise, drop them. `None` where no constant has any, or where the
+/// operator cannot be built without the values of its floating-point inputs.
 pub(super) fn of_special_values(op: &(impl InferenceOp + Clone), inputs: &[TValue]) -> Option<TVec<TValue>> {
     let is_concerned =
         inputs.iter().any(|input| input.datum_type().is_float() && (input.len() == 0 || is_special(input)));

@@ -10,7 +10,7 @@ use tract_onnx::tract_core::internal::{
 };
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-/// The bits of the fp16 number that is nearest to one of fp32; of two, the even one.
+/// Returns the bits of the fp16 number that is nearest to one of fp32; of two, the even one.
 fn to_half(value: f32) -> u16 {
     const INFINITY: u32 = 0x7f80_0000;
     /// From here on a number rounds to infinity: 65520.
@@ -28,7 +28,7 @@ fn to_half(value: f32) -> u16 {
     sign | (if bits >= TOO_LARGE { large } else { finite }) as u16
 }
 
-/// The fp32 number that has the value of one of fp16.
+/// Returns the fp32 number that has the value of one of fp16.
 fn from_half(half: u16) -> f32 {
     const EXPONENT: u32 = 0x7c00 << 13;
     let sign = u32::from(half & 0x8000) << 16;
@@ -44,12 +44,12 @@ fn from_half(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// A number of fp32 rounded to one of fp16.
+/// Returns a number of fp32 rounded to one of fp16.
 pub(super) fn rounded(value: f32) -> f32 {
     from_half(to_half(value))
 }
 
-/// A tensor of fp16 as fp32.
+/// Returns a tensor of fp16 as fp32.
 pub(super) fn widened(tensor: &Tensor) -> TractResult<Tensor> {
     let mut wide = Tensor::zero::<f32>(tensor.shape())?;
     let halves = tensor.try_as_plain_ram()?;
@@ -60,7 +60,7 @@ pub(super) fn widened(tensor: &Tensor) -> TractResult<Tensor> {
     Ok(wide)
 }
 
-/// A tensor of fp32 rounded to fp16.
+/// Returns a tensor of fp32 rounded to fp16.
 pub(super) fn narrowed(tensor: &Tensor) -> TractResult<Tensor> {
     let mut narrow = Tensor::zero::<f16>(tensor.shape())?;
     let values = tensor.try_as_plain_ram()?;

@@ -30,7 +30,7 @@ pub(crate) use widened::{widened, without_casts};
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);
 
-/// The framework that parses a file for the given fidelity.
+/// Returns the framework that parses a file for the given fidelity.
 pub(crate) fn framework(fidelity: Fidelity) -> Onnx {
     let mut framework = corrected(fidelity).clone();
     widened::register(&mut framework, fidelity);

@@ -23,7 +23,7 @@ pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("Swish", swish);
 }
 
-/// A number of the type and rank of a value, to be computed with it.
+/// Returns a number of the type and rank of a value, to be computed with it.
 fn number(target: &mut TypedModel, name: String, number: f32, like: OutletId) -> TractResult<OutletId> {
     let fact = target.outlet_fact(like)?;
     let number = tensor0(number).cast_to_dt(fact.datum_type)?.into_owned().broadcast_into_rank(fact.rank())?;
@@ -50,7 +50,8 @@ fn celu(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     Ok((Box::new(wire), closures))
 }
 
-/// A discrete Fourier transform is computed in fp64: what cancels out leaves an error of the size of what went in.
+/// Returns a discrete Fourier transform is computed in fp64: what cancels out leaves an error of the size of what went
+/// in.
 pub(super) fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     // Without an axis it is the last but one; tract takes the second.
@@ -100,7 +101,8 @@ fn log_sum_exp(context: &ParsingContext, node: &NodeProto) -> TractResult<Built>
     Ok((Box::new(wire), closures))
 }
 
-/// The largest of nothing is minus infinity, the smallest is infinity; tract gives the largest numbers there are.
+/// Returns the largest of nothing is minus infinity, the smallest is infinity; tract gives the largest numbers there
+/// are.
 fn extreme(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     let (op, closures) = build(tracts(), context, node)?;
     let of_nothing = if node.op_type == "ReduceMax" { f32::NEG_INFINITY } else { f32::INFINITY };

@@ -227,7 +227,7 @@ fn exact_function(name: &str) -> Option<fn(f32) -> f32> {
     })
 }
 
-/// Whether a tensor has a NaN or an infinity.
+/// Returns whether a tensor has a NaN or an infinity.
 pub(super) fn is_special(tensor: &Tensor) -> bool {
     let plain = tensor.as_plain_ram();
     match tensor.datum_type() {
@@ -244,7 +244,7 @@ pub(super) fn is_special(tensor: &Tensor) -> bool {
     }
 }
 
-/// The values as fp64, which holds those of every floating-point type without rounding.
+/// Returns the values as fp64, which holds those of every floating-point type without rounding.
 fn doubles(tensor: &Tensor) -> TractResult<ArrayD<f64>> {
     Ok(tensor.cast_to::<f64>()?.to_plain_array_view::<f64>()?.to_owned())
 }
@@ -260,7 +260,7 @@ fn each_region(shape: &[usize], axes: &[usize], mut visit: impl FnMut(&[usize]))
     }
 }
 
-/// A region: everything along the axes, and one place along the others.
+/// Returns a region: everything along the axes, and one place along the others.
 fn region<'a, T>(mut values: ArrayViewD<'a, T>, axes: &[usize], start: &[usize]) -> ArrayViewD<'a, T> {
     for axis in (0..values.ndim()).filter(|axis| !axes.contains(axis)) {
         values.collapse_axis(Axis(axis), start[axis]);
@@ -287,7 +287,7 @@ fn without_a_sum(input: &ArrayD<f64>, output: &mut ArrayD<f64>, axes: &[usize]) 
     });
 }
 
-/// The extreme of each region, or its first or last place.
+/// Returns the extreme of each region, or its first or last place.
 fn reduced(reduce: &Reduce, input: &Tensor) -> TractResult<TValue> {
     let values = doubles(input)?;
     let mut shape = input.shape().to_vec();
@@ -319,7 +319,7 @@ fn reduced(reduce: &Reduce, input: &Tensor) -> TractResult<TValue> {
     }
 }
 
-/// The largest or smallest: NaN if there is one, and infinity of nothing.
+/// Returns the largest or smallest: NaN if there is one, and infinity of nothing.
 fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
     let nothing = if is_max { f64::NEG_INFINITY } else { f64::INFINITY };
     values.fold(nothing, |extreme, value| {
@@ -328,8 +328,8 @@ fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
     })
 }
 
-/// A softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients, each of them
-/// rounded to fp16.
+/// Returns a softmax as ONNX spells it out: the difference to the largest, the powers, their sum and the quotients,
+/// each of them rounded to fp16.
 fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
     let exp = Func::Exp.ew_f32()?;
     let mut values = halves::widened(input)?.into_plain_array::<f32>()?;

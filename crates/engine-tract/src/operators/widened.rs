@@ -144,7 +144,7 @@ impl EvalOp for Widened {
 }
 
 impl Widened {
-    /// What tract computes of constants; none where it computes them in every run.
+    /// Returns what tract computes of constants; `None` where it computes them in every run.
     fn folded(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
         if !inputs.iter().any(|input| input.datum_type() == DatumType::F16) {
             return self.op.as_op().eval_out_of_plan(inputs);
@@ -248,8 +248,8 @@ impl Widened {
     }
 }
 
-/// The operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its roundings are
-/// removed.
+/// Returns the operators of the file that compute in fp32 what the file has in fp16. Asked of the model before its
+/// roundings are removed.
 pub(crate) fn widened(model: &TypedModel) -> Vec<OperatorId> {
     let casts = model.nodes().iter().filter(|node| node.name.ends_with(WIDENED) || node.name.ends_with(NARROWED));
     let mut operators: Vec<OperatorId> = casts.filter_map(|node| names::decode(&node.name)).collect();
@@ -325,7 +325,7 @@ impl Translate<TypedFact, Box<dyn TypedOp>, TypedFact, Box<dyn TypedOp>> for Kep
     }
 }
 
-/// Whether an operator of tract's takes values of any type and only moves them.
+/// Returns whether an operator of tract's takes values of any type and only moves them.
 fn moves_values(node: &TypedNode) -> bool {
     node.op_is::<AxisOp>()
         || node.op_is::<Identity>()

@@ -56,7 +56,7 @@ impl Form {
         Self::Plain,
     ];
 
-    /// What a user sees of it.
+    /// Returns what a user sees of it.
     pub(crate) fn name(self) -> PlanForm {
         PlanForm::new(match self {
             Form::Full => "every rewrite".to_owned(),
@@ -66,7 +66,7 @@ impl Form {
         })
     }
 
-    /// What to say of a model that has too many operators for this form.
+    /// Returns what to say of a model that has too many operators for this form.
     pub(crate) fn too_many_operators(self, model: &TypedModel) -> Option<String> {
         let operators = model.nodes().len();
         (self != Form::Plain && operators > MOST_REWRITTEN).then(|| {
@@ -77,7 +77,7 @@ impl Form {
         })
     }
 
-    /// The form of a name.
+    /// Returns the form of a name.
     pub(crate) fn named(name: &PlanForm) -> Result<Self, EngineError> {
         let found = Self::ALL.iter().copied().find(|form| form.name() == *name);
         found.ok_or_else(|| EngineError::Load { node: None, reason: format!("it has no plans with '{}'", name.name()) })
@@ -153,7 +153,7 @@ pub(crate) fn optimise(mut model: TypedModel, form: Form) -> TractResult<TypedMo
     Ok(model)
 }
 
-/// The passes that a form has, in tract's order. The values of the file are followed through them.
+/// Returns the passes that a form has, in tract's order. The values of the file are followed through them.
 fn guarded(all: Optimizer, form: Form) -> Optimizer {
     let guard = |pass: Box<dyn TypedPass>| -> Option<Box<dyn TypedPass>> {
         let name = format!("{pass:?}");
@@ -232,7 +232,7 @@ fn declutter(
     Ok(patch.filter(|patch| !negates_too_little(model, node, patch) && !extracts_a_loop(node, patch)))
 }
 
-/// The bodies of loops are optimised like the graph around them.
+/// Returns the bodies of loops are optimised like the graph around them.
 fn codegen(form: Form, model: &TypedModel, node: &TypedNode) -> TractResult<Option<TypedModelPatch>> {
     let Some(scan) = node.op_as::<Scan>() else { return node.op.codegen(model, node) };
     let scan = Scan { body: optimise(scan.body.clone(), form)?, ..scan.clone() };

@@ -35,7 +35,7 @@ pub(crate) fn mark(model: &mut TypedModel, values: &HashMap<OutletId, Vec<ValueI
     }
 }
 
-/// Where the values are after the engine's rewrites.
+/// Returns where the values are after the engine's rewrites.
 pub(crate) fn read(model: &TypedModel) -> Provenance {
     let computed = model.outlet_labels.iter().filter(|(outlet, _)| !model.node(outlet.node).op_is::<Const>());
     computed.map(|(outlet, label)| (*outlet, parse(label))).collect()

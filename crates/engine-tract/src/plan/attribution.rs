@@ -87,7 +87,7 @@ fn is_matrix(operator: &Operator) -> bool {
     operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
 }
 
-/// Whether an operator only gives its input another shape or order of axes.
+/// Returns whether an operator only gives its input another shape or order of axes.
 fn changes_layout(operator: &Operator) -> bool {
     let names = ["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
     operator.domain.is_empty() && names.contains(&operator.op_type.as_str())
@@ -97,7 +97,7 @@ fn is_matrix_kernel(op: &str) -> bool {
     (op.contains("MatMul") || op.contains("EinSum")) && !prepares_operand(op)
 }
 
-/// Whether a step only brings an operand into the layout that another kernel reads.
+/// Returns whether a step only brings an operand into the layout that another kernel reads.
 fn prepares_operand(op: &str) -> bool {
     op.contains("Pack") || op.contains("Im2col") || op == "Pad"
 }
@@ -110,6 +110,8 @@ struct Regions<'a> {
     made: Vec<Vec<ValueId>>,
     /// For each step the operators between its values and those of other steps. Empty for a step that gives no value.
     operators: Vec<BTreeSet<OperatorId>>,
+    /// For each step the operators that only pass its values on: what they take and what they give is the same.
+    idle: Vec<BTreeSet<OperatorId>>,
     /// For each step that gives no value, the steps behind it that are the first to give one.
     leads_to: Vec<BTreeSet<usize>>,
 }
@@ -144,7 +146,22 @@ impl<'a> Regions<'a> {
             }
             found
         };
-        let operators = made.iter().enumerate().map(region).collect();
+        let passes_on = |made: &[ValueId], id: OperatorId| {
+            let operator = graph.operator(id);
+            let mut taken = operator.inputs.iter().flatten().chain(&operator.captures);
+            operator.outputs.iter().flatten().all(|value| made.contains(value))
+                && taken.all(|value| made.contains(value) || !depends[value.index()])
+        };
+        let mut operators: Vec<BTreeSet<OperatorId>> = made.iter().enumerate().map(region).collect();
+        let idle = operators.iter_mut().zip(&made).map(|(operators, made)| {
+            let (idle, rest): (BTreeSet<_>, BTreeSet<_>) = operators.iter().partition(|id| passes_on(made, **id));
+            if rest.is_empty() {
+                return rest;
+            }
+            *operators = rest;
+            idle
+        });
+        let idle = idle.collect();
         let mut leads_to = vec![BTreeSet::new(); steps.len()];
         for index in (0..steps.len()).rev() {
             let goal = if made[index].is_empty() { leads_to[index].clone() } else { BTreeSet::from([index]) };
@@ -154,10 +171,10 @@ impl<'a> Regions<'a> {
                 }
             }
         }
-        Self { graph, steps, made, operators, leads_to }
+        Self { graph, steps, made, operators, idle, leads_to }
     }
 
-    /// The operators that a step can stand for.
+    /// Returns the operators that a step can stand for.
     fn candidates(&self, step: usize) -> BTreeSet<OperatorId> {
         match self.made[step].is_empty() {
             true => self.leads_to[step].iter().flat_map(|goal| self.operators[*goal].iter().copied()).collect(),
@@ -165,12 +182,12 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// Whether a step computes nothing.
+    /// Returns whether a step computes nothing.
     fn prepares(&self, step: usize) -> bool {
         self.steps[step].only_layout || prepares_operand(&self.steps[step].op)
     }
 
-    /// The operator that a step's name leads to, where the values agree.
+    /// Returns the operator that a step's name leads to, where the values agree.
     fn named(&self, step: usize) -> Option<OperatorId> {
         self.steps[step].named.filter(|named| self.candidates(step).contains(named))
     }
@@ -196,8 +213,8 @@ impl<'a> Regions<'a> {
         (0..self.steps.len()).map(group).collect()
     }
 
-    /// The operator that a step's time counts for: the matrix operator for a matrix kernel and for what prepares its
-    /// operands, otherwise the one that it is named after.
+    /// Returns the operator that a step's time counts for: the matrix operator for a matrix kernel and for what
+    /// prepares its operands, otherwise the one that it is named after.
     fn counts_for(&self, step: usize) -> Option<OperatorId> {
         let candidates = self.candidates(step);
         let named = self.named(step);
@@ -211,7 +228,7 @@ impl<'a> Regions<'a> {
         matrix.or(named).or(candidates.last().copied())
     }
 
-    /// A step whose output is no value of the file.
+    /// Returns a step whose output is no value of the file.
     fn inner_group(&self, step: usize) -> Vec<Attribution> {
         let candidates = self.candidates(step);
         let Some(operator) = self.counts_for(step) else {
@@ -226,7 +243,7 @@ impl<'a> Regions<'a> {
         vec![Attribution { operator, exact }]
     }
 
-    /// A step that gives a value of the file. What inner steps have taken is theirs.
+    /// Returns a step that gives a value of the file. What inner steps have taken is theirs.
     fn outer_group(&self, step: usize, taken: &BTreeSet<OperatorId>, is_shared: bool) -> Vec<Attribution> {
         let all = &self.operators[step];
         let Some(first) = self.counts_for(step) else {
@@ -240,11 +257,13 @@ impl<'a> Regions<'a> {
         };
         let rest = all.iter().rev().filter(|id| **id != first && !taken.contains(id)).copied();
         let exact = !is_shared || all.len() == 1;
-        std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact }).collect()
+        let computed = std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact });
+        let idle = self.idle[step].iter().map(|&operator| Attribution { operator, exact: true });
+        computed.chain(idle).collect()
     }
 }
 
-/// The nearest operator before another for which `wanted` holds.
+/// Returns the nearest operator before another for which `wanted` holds.
 fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
     let producers = |id: OperatorId| {
         graph.operator(id).inputs.iter().flatten().filter_map(|&input| match graph.value(input).producer {
@@ -255,7 +274,7 @@ fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) 
     nearest(start, wanted, |id| producers(id).collect())
 }
 
-/// The nearest operator after another for which `wanted` holds.
+/// Returns the nearest operator after another for which `wanted` holds.
 fn nearest_after(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
     let consumers = |id: OperatorId| {
         graph.operator(id).outputs.iter().flatten().flat_map(|&output| graph.value(output).consumers.iter().copied())

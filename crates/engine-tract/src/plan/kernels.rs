@@ -36,7 +36,7 @@ pub(crate) struct Values<'a> {
     pub weights: &'a [(ValueId, OutletId)],
 }
 
-/// The kernels of a plan, in the file's words.
+/// Returns the kernels of a plan, in the file's words.
 pub(crate) fn kernels(graph: &Graph, plan: &TypedSimplePlan, fidelity: Fidelity, prepared: &Values<'_>) -> Kernels {
     let Values { values, weights, .. } = *prepared;
     let model = plan.model();

@@ -5,14 +5,14 @@ pub(crate) mod live;
 pub(crate) mod observed;
 pub(crate) mod prepare;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, Resident, RunId, RunMemory, RunObserver,
+    DeviceTensors, EngineError, Fidelity, Interest, Kernel, KernelId, NoObserver, Plan, RunId, RunMemory, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
@@ -26,7 +26,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::budget::guard;
 use crate::tensors::{TractTensors, import_all, view};
-use held::run_memory;
+use held::{HeldMemory, run_memory};
 use kernels::{Kernels, Values, kernels};
 use live::Outlets;
 use observed::{Observed, Stopped};
@@ -142,7 +142,7 @@ impl TractPlan {
         &self.outlets
     }
 
-    /// The nodes in order of execution.
+    /// Returns the nodes in order of execution.
     pub(crate) fn order(&self) -> &[usize] {
         self.plan.order_without_consts()
     }
@@ -152,7 +152,7 @@ impl TractPlan {
         &self.flushed
     }
 
-    /// Where a node gets its inputs from.
+    /// Returns where a node gets its inputs from.
     pub(crate) fn sources(&self, node: usize) -> &[OutletId] {
         &self.model().node(node).inputs
     }
@@ -161,12 +161,12 @@ impl TractPlan {
         self.kernel_of[node]
     }
 
-    /// The kernel that a node is; none for inputs.
+    /// Returns the kernel that a node is; `None` for inputs.
     pub(crate) fn kernel_at(&self, node: usize) -> Option<&Kernel> {
         self.kernels.get(self.kernel_of[node].index())
     }
 
-    /// Whether no shape depends on what a run computes.
+    /// Returns whether no shape depends on what a run computes.
     pub(crate) fn shapes_are_known(&self) -> bool {
         self.shapes_are_known
     }
@@ -183,8 +183,15 @@ impl TractPlan {
     fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
         let last = Cell::new(usize::MAX);
         let interest = Interest::default();
-        let observed =
-            Observed { plan: self, run: RunId(0), observer: &NoObserver, interest: &interest, inputs, last: &last };
+        let observed = Observed {
+            plan: self,
+            run: RunId(0),
+            observer: &NoObserver,
+            interest: &interest,
+            inputs,
+            last: &last,
+            memory: None,
+        };
         let _ = guard::catch(|| observed.execute(&mut self.plan.spawn()?));
         last.get()
     }
@@ -197,7 +204,7 @@ impl TractPlan {
         EngineError::Run { node: self.operator_at(last).or(node), reason }
     }
 
-    /// The name of the operator that a node of tract's counts for.
+    /// Returns the name of the operator that a node of tract's counts for.
     fn operator_at(&self, node: usize) -> Option<String> {
         let kernel = self.kernels.get(self.kernel_of.get(node)?.index())?;
         Some(self.graph.operator(kernel.operator()).name.clone())
@@ -230,7 +237,7 @@ impl Plan for TractPlan {
         Ok(())
     }
 
-    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn Resident>, EngineError> {
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let names = || self.graph.inputs.iter().map(|&input| self.graph.value(input).name.clone()).collect::<Vec<_>>();
         if inputs.len() != self.inputs.len() {
             return Err(EngineError::InputCount {
@@ -261,9 +268,9 @@ impl Plan for TractPlan {
     fn run(
         &self,
         run: RunId,
-        inputs: &dyn Resident,
+        inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
-    ) -> Result<Box<dyn Resident>, EngineError> {
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let Some(TractTensors(inputs)) = inputs.as_any().downcast_ref() else {
             return Err(EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() });
         };
@@ -275,7 +282,10 @@ impl Plan for TractPlan {
             let outputs = if interest.is_nothing() {
                 state.run(inputs.clone())?
             } else {
-                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last }.execute(&mut state)?
+                let memory = interest.memory.then(|| RefCell::new(HeldMemory::new(self, observer, inputs)));
+                let memory = memory.as_ref();
+                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last, memory }
+                    .execute(&mut state)?
             };
             // A state that a run left early is not used again.
             self.give_back(state);
@@ -296,6 +306,6 @@ impl Plan for TractPlan {
             }
         };
         observer.finished(outcome.as_ref().map(|_| (start, end)));
-        outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn Resident>)
+        outcome.map(|outputs| Box::new(TractTensors(outputs)) as Box<dyn DeviceTensors>)
     }
 }

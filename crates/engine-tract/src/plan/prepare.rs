@@ -97,7 +97,7 @@ pub(crate) fn prepare(
     })
 }
 
-/// What to say of operators that compute in fp32 what the file has in fp16.
+/// Returns what to say of operators that compute in fp32 what the file has in fp16.
 fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
     let operators = operators::widened(model);
     let first = &graph.operators.get(operators.first()?.index())?.name;
@@ -109,7 +109,7 @@ fn widened(graph: &Graph, model: &TypedModel) -> Option<String> {
     })
 }
 
-/// What to say of an operator whose values other engines need not agree with.
+/// Returns what to say of an operator whose values other engines need not agree with.
 fn amplified(graph: &Graph) -> Option<String> {
     let operator = graph.operators.iter().find(|operator| operator.op_type == "DynamicQuantizeLSTM")?;
     Some(format!(
@@ -119,7 +119,7 @@ fn amplified(graph: &Graph) -> Option<String> {
     ))
 }
 
-/// The graph as tract reads it, with what can be known of its values beforehand.
+/// Returns the graph as tract reads it, with what can be known of its values beforehand.
 fn analysed(
     graph: &Graph,
     framework: &Onnx,
@@ -166,8 +166,8 @@ fn bake(parsed: &mut ParseResult, graph: &Graph, baked: &Baked) -> TractResult<(
     Ok(())
 }
 
-/// The tensors of the file's initializers. They are not kept, so that those that are not used any more can go; but no other
-/// tensor takes their places.
+/// Returns the tensors of the file's initializers. They are not kept, so that those that are not used any more can go;
+/// but no other tensor takes their places.
 fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<TractTensor>)> {
     let initializers = graph.values.iter().filter(|value| matches!(value.producer, Producer::Initializer));
     let tensor = |value: &opscope_onnx::Value| {
@@ -177,7 +177,7 @@ fn initializers(graph: &Graph, parsed: &ParseResult) -> Vec<(ValueId, Weak<Tract
     initializers.filter_map(tensor).collect()
 }
 
-/// Where tensors are constants of a model: the same ones, not what was made of them.
+/// Returns where tensors are constants of a model: the same ones, not what was made of them.
 fn used(tensors: &[(ValueId, Weak<TractTensor>)], model: &TypedModel) -> Vec<(ValueId, OutletId)> {
     let known: HashMap<_, ValueId> = tensors.iter().map(|(value, tensor)| (tensor.as_ptr(), *value)).collect();
     let constants = model.nodes().iter().filter_map(|node| Some((node.id, node.op_as::<Const>()?)));

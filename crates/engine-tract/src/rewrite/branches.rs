@@ -12,7 +12,7 @@ use tract_onnx::prelude::{InferenceModel, TVec};
 use tract_onnx::tract_core::internal::OutletId;
 use tract_onnx::tract_hir::infer::Factoid;
 
-/// The branch that each `If` of the main graph takes whose condition is known, by the node's place in the file.
+/// Returns the branch that each `If` of the main graph takes whose condition is known, by the node's place in the file.
 pub(crate) fn decided(proto: &ModelProto, parsed: &ParseResult) -> Vec<(usize, bool)> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let decision = |(position, node): (usize, &NodeProto)| {
@@ -22,7 +22,7 @@ pub(crate) fn decided(proto: &ModelProto, parsed: &ParseResult) -> Vec<(usize, b
     main.node.iter().enumerate().filter_map(decision).collect()
 }
 
-/// The branch that an `If` of tract's takes, where its condition is known.
+/// Returns the branch that an `If` of tract's takes, where its condition is known.
 pub(crate) fn decided_at(model: &InferenceModel, node: usize) -> Option<bool> {
     let node = model.node(node);
     condition(model, *node.inputs.first().filter(|_| node.op_is::<If>())?)
@@ -57,7 +57,8 @@ fn branch(node: &NodeProto, taken: bool) -> Option<&GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == wanted)?.g.as_ref()
 }
 
-/// The nodes and initializers of a branch, under names that nothing outside of it has, and a node for each output.
+/// Returns the nodes and initializers of a branch, under names that nothing outside of it has, and a node for each
+/// output.
 fn unfolded(node: &NodeProto, mut branch: GraphProto) -> (Vec<NodeProto>, Vec<tract_onnx::pb::TensorProto>) {
     let own = branch.node.iter().flat_map(|inner| inner.output.iter());
     let own = own.chain(branch.initializer.iter().map(|tensor| &tensor.name)).filter(|name| !name.is_empty());

@@ -37,7 +37,7 @@ pub(crate) struct Counted {
     rest: Option<i64>,
 }
 
-/// The loops of the main graph of which it is known how often they run, or that they run once more.
+/// Returns the loops of the main graph of which it is known how often they run, or that they run once more.
 pub(crate) fn counted(proto: &ModelProto, parsed: &ParseResult) -> Vec<Counted> {
     let Some(main) = &proto.graph else { return Vec::new() };
     let mut nodes = main.node.len();
@@ -56,7 +56,7 @@ pub(crate) fn is_loop(node: &NodeProto) -> bool {
     node.op_type == "Loop" && matches!(node.domain.as_str(), "" | "ai.onnx")
 }
 
-/// How often a loop runs, and how many nodes that makes.
+/// Returns how often a loop runs, and how many nodes that makes.
 fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
     let known = |slot: usize| {
         let name = node.input.get(slot).filter(|name| !name.is_empty());
@@ -89,7 +89,7 @@ fn count(node: &NodeProto, parsed: &ParseResult) -> Option<(Counted, usize)> {
     (is_whole && is_possible && nodes <= MOST_NODES && bytes <= MOST_BYTES).then_some((outcome, nodes))
 }
 
-/// The nodes of a graph and of the graphs inside.
+/// Returns the nodes of a graph and of the graphs inside.
 fn nodes_of(graph: &GraphProto) -> usize {
     let inner = graph.node.iter().flat_map(graphs_of).map(nodes_of);
     graph.node.len() + inner.sum::<usize>()
@@ -344,7 +344,7 @@ impl Unrolled {
     }
 }
 
-/// What the iterations before have collected, for each output that collects.
+/// Returns what the iterations before have collected, for each output that collects.
 fn collected(node: &NodeProto, outputs: usize) -> Vec<Vec<String>> {
     let noted = node.attribute.iter().find(|attribute| attribute.name == COLLECTED);
     let names: Vec<String> = noted
@@ -356,7 +356,7 @@ fn collected(node: &NodeProto, outputs: usize) -> Vec<Vec<String>> {
     (0..outputs).map(|output| names[output * each..][..each].to_vec()).collect()
 }
 
-/// A node whose output has its name.
+/// Returns a node whose output has its name.
 fn named(name: &str, op_type: &str, input: Vec<String>) -> NodeProto {
     NodeProto {
         name: name.to_owned(),
@@ -367,7 +367,7 @@ fn named(name: &str, op_type: &str, input: Vec<String>) -> NodeProto {
     }
 }
 
-/// A constant of one number and no dimensions.
+/// Returns a constant of one number and no dimensions.
 fn number(name: &str, dtype: DataType, value: i64) -> NodeProto {
     let mut tensor = TensorProto { data_type: dtype as i32, ..TensorProto::default() };
     match dtype {

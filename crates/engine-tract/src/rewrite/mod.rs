@@ -20,8 +20,8 @@ use tract_onnx::tract_core::internal::{TractErrorContext, TractResult};
 
 use crate::names;
 
-/// Every node of the main graph under the name that leads back to its operator, what tract reads otherwise than ONNX means
-/// it written out, and operators that it lacks spelled out.
+/// Returns every node of the main graph under the name that leads back to its operator, what tract reads otherwise than
+/// ONNX means it written out, and operators that it lacks spelled out.
 pub(crate) fn rewritten(graph: &Graph, framework: &Onnx) -> TractResult<ModelProto> {
     let mut proto = framework.proto_model_for_read(&mut &graph.source.bytes[..])?;
     let is_own = |domain: &str| matches!(domain, "" | "ai.onnx");

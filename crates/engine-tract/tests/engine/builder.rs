@@ -115,7 +115,7 @@ impl Builder {
         self
     }
 
-    /// The file's bytes.
+    /// Returns the file's bytes.
     pub fn bytes(self) -> Vec<u8> {
         let opset = OperatorSetIdProto { domain: String::new(), version: 17 };
         let graph = GraphProto { name: "test".to_owned(), ..self.0 };
@@ -123,14 +123,14 @@ impl Builder {
             .encode_to_vec()
     }
 
-    /// The graph as if it had been read from a file without neighbours.
+    /// Returns the graph as if it had been read from a file without neighbours.
     pub fn graph(self) -> Arc<Graph> {
         let bytes = Bytes::from(self.bytes());
         Arc::new(Graph::from_bytes(Path::new("made.onnx"), bytes).unwrap())
     }
 }
 
-/// The axes of a `Transpose`.
+/// Returns the axes of a `Transpose`.
 pub fn perm(axes: &[i64]) -> AttributeProto {
     AttributeProto { r#type: AttributeType::Ints as i32, ints: axes.to_vec(), ..attribute("perm") }
 }

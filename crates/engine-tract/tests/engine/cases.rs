@@ -94,7 +94,7 @@ fn every_attribute_is_read_or_refused() {
     assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is wrong with what the engine computes; an error where it computes nothing.
+/// Returns what is wrong with what the engine computes; an error where it computes nothing.
 fn outcome(case: &Json, fidelity: opscope_model::Fidelity) -> Result<Option<String>, String> {
     let text = |error: EngineError| error.to_string();
     let graph = graph(case).map_err(|error| error.to_string())?;
@@ -252,7 +252,7 @@ fn half(value: f32) -> u16 {
     tract_onnx::prelude::f16::from_f32(value).to_bits()
 }
 
-/// The first numbers of a tensor, for a message.
+/// Returns the first numbers of a tensor, for a message.
 fn numbers(tensor: &Tensor) -> Vec<f64> {
     let bytes = tensor.bytes();
     match tensor.dtype() {

@@ -22,7 +22,7 @@ const REAL: [&str; 7] = [
     "fixtures/runtime_slice",
 ];
 
-/// Inputs of zeros as the damaged file asks for them; none where they would be large.
+/// Inputs of zeros as the damaged file asks for them; `None` where they would be large.
 fn zeros(graph: &Graph) -> Option<Vec<Tensor>> {
     let zero = |&input| {
         let value = graph.value(input);

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 pub const MODELS: [&str; 3] = ["digits_cnn", "tiny_transformer", "token_classifier"];
 pub const FIDELITIES: [Fidelity; 2] = [Fidelity::Exact, Fidelity::Optimised];
 
-/// The directory `models/`, or a file in it.
+/// Returns the directory `models/`, or a file in it.
 pub fn models(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(path)
 }
@@ -37,14 +37,14 @@ pub fn load(graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Arc<dyn Model>, En
     TractEngine.load(Arc::clone(graph), &options)
 }
 
-/// The inputs of a graph out of an object of files by input name, in the graph's order.
+/// Returns the inputs of a graph out of an object of files by input name, in the graph's order.
 pub fn inputs(graph: &Graph, directory: &str, files: &Json) -> Vec<Tensor> {
     let file = |name: &str| files[name].as_str().unwrap_or_else(|| panic!("no file for input '{name}'")).to_owned();
     let names = graph.inputs.iter().map(|&input| &graph.value(input).name);
     names.map(|name| tensor(&format!("{directory}{}", file(name)))).collect()
 }
 
-/// A model of `models/` with its inputs, planned.
+/// Returns a model of `models/` with its inputs, planned.
 pub fn planned(model: &str, fidelity: Fidelity) -> (Arc<Graph>, Vec<Tensor>, Arc<dyn Plan>) {
     let graph = graph(&format!("{model}.onnx"));
     let inputs = inputs(&graph, "", &json(&format!("expected/{model}/index.json"))["inputs"]);
@@ -59,7 +59,7 @@ pub fn run(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineErro
     Ok((0..outputs.len()).map(|index| outputs.view(index).to_tensor().unwrap()).collect())
 }
 
-/// What two correct implementations may be apart.
+/// Returns what two correct implementations may be apart.
 pub fn tolerance(dtype: DType) -> Tolerance {
     match dtype {
         DType::F32 => Tolerance { absolute: 0.0, relative: 1e-3, of_max: 5e-5 },
@@ -67,7 +67,7 @@ pub fn tolerance(dtype: DType) -> Tolerance {
     }
 }
 
-/// Why a tensor is not what was expected; none when it is.
+/// Why a tensor is not what was expected; `None` when it is.
 pub fn mismatch(found: &Tensor, expected: &Tensor) -> Option<String> {
     if (found.dtype(), found.shape()) != (expected.dtype(), expected.shape()) {
         let describe = |tensor: &Tensor| format!("{} {:?}", tensor.dtype(), tensor.shape());

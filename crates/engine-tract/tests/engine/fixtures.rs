@@ -43,7 +43,7 @@ fn what_may_run_gives_what_is_expected_at_both_fidelities() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The outputs of a run; none for one of strings.
+/// Returns the outputs of a run; `None` for one of strings.
 fn run_with_strings(plan: &dyn Plan, inputs: &[Tensor]) -> Result<Vec<Option<Tensor>>, EngineError> {
     let outputs = plan.run(RunId(0), &*plan.upload(inputs)?, &NoObserver)?;
     let tensor = |index| {
@@ -59,7 +59,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ("cycle", &["'node_0'", "cycle"]),
     ("dangling_input", &["'node_0'", "'nobody'"]),
     ("dangling_output", &["output 'y'"]),
-    ("duplicate_value", &["'a'", "made twice"]),
+    ("duplicate_value", &["'a'", "two producers"]),
     ("empty", &["is empty"]),
     ("external_absolute", &["'w'", "'/etc/passwd'", "outside"]),
     ("external_missing", &["'w'", "'nowhere.bin'"]),
@@ -110,7 +110,7 @@ fn what_must_be_refused_is_refused_in_one_readable_sentence() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the engine says of a graph that it must refuse, at load or once it knows the inputs.
+/// Returns what the engine says of a graph that it must refuse, at load or once it knows the inputs.
 fn refusal_of_engine(graph: &Arc<Graph>, name: &str, fixture: &serde_json::Value) -> Option<String> {
     let refuse = |fidelity| {
         let model = match load(graph, fidelity) {

@@ -125,7 +125,7 @@ fn what_onnx_does_not_allow_is_refused_before_the_engines_rules_see_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A tree of a root and two leaves, whose lists may be changed.
+/// Returns a tree of a root and two leaves, whose lists may be changed.
 fn tree(changed: Option<(&str, [i64; 3])>) -> Arc<Graph> {
     let texts = |name: &str, values: &[&str]| AttributeProto {
         r#type: AttributeType::Strings as i32,

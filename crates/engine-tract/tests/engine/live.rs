@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use opscope_model::{Action, Dispatch, EngineError, Fidelity, Interest, LiveMask, Plan, RunId, RunObserver, Which};
+use opscope_model::{Action, Dispatch, EngineError, Fidelity, Interest, KernelSet, LiveMask, Plan, RunId, RunObserver};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 use tract_onnx::pb::tensor_proto::DataType::Float;
@@ -78,8 +78,8 @@ fn a_mask_that_is_switched_in_the_middle_of_a_run_is_obeyed_from_the_next_dispat
         };
         let observer = Calls {
             interest: Interest {
-                before: Which::Live(Arc::clone(&before)),
-                after: Which::Live(Arc::clone(&after)),
+                before: KernelSet::Live(Arc::clone(&before)),
+                after: KernelSet::Live(Arc::clone(&after)),
                 ..Interest::default()
             },
             before: |dispatch: &Dispatch<'_>, _: &[TensorView<'_>]| note("before", dispatch),
@@ -115,9 +115,9 @@ fn kept_inputs_are_what_the_kernel_was_given_although_the_engine_would_write_ove
         let overwritten = Mutex::new(0);
         let observer = Calls {
             interest: Interest {
-                before: Which::All,
-                after: Which::All,
-                keep_inputs: Which::Live(Arc::clone(&mask)),
+                before: KernelSet::All,
+                after: KernelSet::All,
+                keep_inputs: KernelSet::Live(Arc::clone(&mask)),
                 ..Interest::default()
             },
             before: |dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]| {
@@ -146,7 +146,12 @@ fn kept_inputs_are_what_the_kernel_was_given_although_the_engine_would_write_ove
 fn inputs_that_are_kept_are_those_that_replaced_the_runs() {
     let (_, plan, inputs) = shared_square(Fidelity::Exact);
     let observer = Calls {
-        interest: Interest { before: Which::All, after: Which::All, keep_inputs: Which::All, ..Interest::default() },
+        interest: Interest {
+            before: KernelSet::All,
+            after: KernelSet::All,
+            keep_inputs: KernelSet::All,
+            ..Interest::default()
+        },
         before: |dispatch: &Dispatch<'_>, _: &[TensorView<'_>]| match dispatch.operator().name.as_str() {
             "invert" => Action::ReplaceInputs(vec![floats(&[0.5, 0.25])]),
             _ => Action::Continue,
@@ -177,7 +182,7 @@ fn values_are_live_from_their_kernel_until_the_last_that_takes_them_has_begun() 
         Action::Continue
     };
     let observer = Calls {
-        interest: Interest { before: Which::All, after: Which::All, ..Interest::default() },
+        interest: Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() },
         before: |dispatch: &Dispatch<'_>, _: &[TensorView<'_>]| note('<', dispatch),
         after: |dispatch: &Dispatch<'_>, _: &[TensorView<'_>]| note('>', dispatch),
     };
@@ -217,7 +222,7 @@ fn live_values_of_every_model_are_what_its_kernels_computed() {
             Action::Continue
         };
         let observer = Calls {
-            interest: Interest { before: Which::All, after: Which::All, ..Interest::default() },
+            interest: Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() },
             before: |dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]| {
                 for (input, view) in dispatch.kernel.inputs.iter().zip(inputs) {
                     let live = input.value.and_then(|value| dispatch.live.value(value));
@@ -251,7 +256,12 @@ fn a_run_whose_shapes_depend_on_its_data_is_watched_like_any_other() {
     let plan = load(&graph, Fidelity::Exact).unwrap().plan(&inputs).unwrap();
     let seen = Mutex::new(Vec::new());
     let observer = Calls {
-        interest: Interest { before: Which::All, after: Which::All, keep_inputs: Which::All, ..Interest::default() },
+        interest: Interest {
+            before: KernelSet::All,
+            after: KernelSet::All,
+            keep_inputs: KernelSet::All,
+            ..Interest::default()
+        },
         before: go_on,
         after: |dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]| {
             let x = dispatch.live.value(dispatch.graph.inputs[0]).unwrap();
@@ -278,7 +288,7 @@ fn a_replacement_of_another_type_or_shape_is_refused_by_name() {
         (Action::Skip(vec![wide.clone(), wide]), "2 tensors were given for 1 outputs"),
     ] {
         let observer = Calls {
-            interest: Interest { before: Which::All, ..Interest::default() },
+            interest: Interest { before: KernelSet::All, ..Interest::default() },
             before: |dispatch: &Dispatch<'_>, _: &[TensorView<'_>]| match dispatch.operator().name.as_str() {
                 "negate" => action.clone(),
                 _ => Action::Continue,

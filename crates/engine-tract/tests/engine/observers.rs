@@ -5,7 +5,7 @@ use std::thread;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, NoObserver, Plan, RunId, RunObserver, Which,
+    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, KernelSet, NoObserver, Plan, RunId, RunObserver,
 };
 use opscope_tensor::{Tensor, TensorView};
 
@@ -73,7 +73,7 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
 }
 
 fn everything() -> Interest {
-    Interest { before: Which::All, after: Which::All, times: true, ..Interest::default() }
+    Interest { before: KernelSet::All, after: KernelSet::All, times: true, ..Interest::default() }
 }
 
 fn watch(plan: &dyn Plan, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
@@ -116,7 +116,7 @@ fn only_what_is_asked_for_is_called() {
     assert_eq!(only_times.calls(), timed.chain([Call::Finished { well: true }]).collect::<Vec<_>>());
 
     let mask: Vec<bool> = (0..plan.kernels().len()).map(|index| index == 1 || index == 3).collect();
-    let interest = Interest { after: Which::Some(Arc::from(mask)), ..Interest::default() };
+    let interest = Interest { after: KernelSet::Mask(Arc::from(mask)), ..Interest::default() };
     let masked = Recorder::new(interest, |_, _| Action::Continue);
     watch(&*plan, &inputs, &masked).unwrap();
     let wanted = [1, 3].map(|index| Call::After(KernelId::new(index)));

@@ -185,7 +185,7 @@ fn own_attributes(op_type: &str) -> &'static [&'static str] {
     }
 }
 
-/// A model with one operator out of `operators`.
+/// Returns a model with one operator out of `operators`.
 pub fn draw(draw: &mut impl Draw, operators: &[&str]) -> Vec<u8> {
     let mut graph = GraphProto { name: "one".to_owned(), ..GraphProto::default() };
     let (domain, op_type) = match draw.one_of(operators) {
@@ -286,7 +286,7 @@ fn attribute(draw: &mut impl Draw, op_type: &str) -> AttributeProto {
     }
 }
 
-/// The graph of a drawn model, with inputs of zeros.
+/// Returns the graph of a drawn model, with inputs of zeros.
 pub fn with_zeros(bytes: Vec<u8>) -> Result<(Graph, Vec<Tensor>), OnnxError> {
     let graph = Graph::from_bytes(Path::new("made.onnx"), Bytes::from(bytes))?;
     let zeros = |id: &opscope_onnx::ValueId| {

@@ -37,7 +37,7 @@ fn values(tensor: &Tensor) -> Vec<f32> {
     tensor.bytes().chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-/// Whether two numbers are as good as the same; NaN is NaN, and infinity is infinity.
+/// Returns whether two numbers are as good as the same; NaN is NaN, and infinity is infinity.
 fn is_close(found: f32, expected: f32) -> bool {
     found == expected
         || (found.is_nan() && expected.is_nan())
@@ -49,7 +49,7 @@ fn assert_close(found: &[f32], expected: &[f32], what: &str) {
     assert!(is_same, "{what}: {found:?} instead of {expected:?}");
 }
 
-/// One operator of one tensor of float32.
+/// Returns one operator of one tensor of float32.
 fn unary(op_type: &str, attributes: Vec<AttributeProto>, shape: &[usize]) -> Arc<Graph> {
     Builder::default()
         .input("x", DataType::Float, &dims(shape))
@@ -263,7 +263,7 @@ fn space_goes_to_depth_in_the_order_that_the_file_asks_for() {
     }
 }
 
-/// A recurrent operator with weights of 0.1 over the sequence 1, 2 | 3, 4 | 5, 6.
+/// Returns a recurrent operator with weights of 0.1 over the sequence 1, 2 | 3, 4 | 5, 6.
 fn recurrent(op_type: &str, gates: i64, hidden: i64, directions: i64, attributes: Vec<AttributeProto>) -> Arc<Graph> {
     let is_batch_first = attributes.iter().any(|attribute| attribute.name == "layout");
     let weights = |name, shape: [i64; 3]| floats(name, &shape, &vec![0.1; shape.iter().product::<i64>() as usize]);
@@ -430,7 +430,7 @@ fn a_normalization_in_fp16_takes_its_parameters_at_both_fidelities() {
     }
 }
 
-/// The bits of a number that fp16 holds exactly: 0.5, 1, 2 or 2.5.
+/// Returns the bits of a number that fp16 holds exactly: 0.5, 1, 2 or 2.5.
 fn half_bits(value: f32) -> u16 {
     let bits = value.to_bits();
     let exponent = (bits >> 23) as i32 - 127 + 15;

@@ -11,7 +11,7 @@ use tract_onnx::pb::tensor_proto::DataType;
 use crate::builder::{Builder, D, floats, ints, subgraph};
 use crate::files::{FIDELITIES, graph, inputs, json, load, mismatch, planned, run, tensor};
 
-/// The first `count` of a tensor's leading dimension.
+/// Returns the first `count` of a tensor's leading dimension.
 fn first(tensor: &Tensor, count: usize) -> Tensor {
     let mut shape = tensor.shape().to_vec();
     let bytes = tensor.bytes().len() / shape[0] * count;

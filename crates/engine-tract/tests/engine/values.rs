@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use opscope_model::{Action, Dispatch, Fidelity, Interest, RunId, RunObserver, Which};
+use opscope_model::{Action, Dispatch, Fidelity, Interest, KernelSet, RunId, RunObserver};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 use tract_onnx::pb::tensor_proto::DataType;
@@ -18,7 +18,7 @@ pub struct Keep(pub Mutex<BTreeMap<ValueId, Tensor>>);
 
 impl RunObserver for Keep {
     fn interest(&self) -> Interest {
-        Interest { after: Which::All, ..Interest::default() }
+        Interest { after: KernelSet::All, ..Interest::default() }
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {

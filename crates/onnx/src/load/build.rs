@@ -1,4 +1,4 @@
-//! From the messages of a file to a checked [`Graph`].
+//! Builds a checked [`Graph`] from the messages of a file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use super::order::execution_order;
 use super::proto::{DATA_IS_EXTERNAL, GraphProto, NodeProto, TensorProto, TensorTypeProto, ValueInfoProto, dimension};
 use crate::{Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId};
 
-/// Builds the graph and checks it on the way.
+/// Builds the graph and checks it.
 pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphProto) -> Result<Graph, OnnxError> {
     let path = source.path.clone();
     let invalid = |reason: String| OnnxError::Invalid { path: path.clone(), reason };
@@ -73,12 +73,12 @@ pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphP
     });
     let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
     if outputs.is_empty() {
-        return Err(invalid("it has no outputs".to_owned()));
+        return Err(invalid("the graph has no outputs".to_owned()));
     }
     Ok(Graph { source, name: proto.name, operators, values: values.all, inputs, outputs, opsets })
 }
 
-/// The values so far, with an index by name.
+/// The values that were added so far, with an index by name.
 #[derive(Default)]
 struct Values {
     all: Vec<Value>,
@@ -89,7 +89,7 @@ impl Values {
     fn add(&mut self, name: &str, producer: Producer) -> Result<ValueId, String> {
         let id = ValueId::new(self.all.len() as u32);
         if self.by_name.insert(name.to_owned(), id).is_some() {
-            return Err(format!("the value '{name}' is made twice; every value needs exactly one source"));
+            return Err(format!("the value '{name}' has two producers; every value needs exactly one"));
         }
         let value = Value { id, name: name.to_owned(), producer, consumers: Vec::new(), dtype: None, shape: None };
         self.all.push(value);
@@ -100,7 +100,7 @@ impl Values {
         self.by_name.get(name).copied()
     }
 
-    /// Notes what the file says of a value's type and shape. Names that nothing makes are left out.
+    /// Stores the type and shape that the file gives for a value. Does nothing for a name that no value has.
     fn describe(&mut self, name: &str, info: &TensorTypeProto) {
         if let Some(id) = self.find(name) {
             let value = &mut self.all[id.index()];
@@ -108,7 +108,7 @@ impl Values {
             let shape = info.shape.as_ref().map(|shape| {
                 shape.dim.iter().map(|dim| match &dim.value {
                     Some(dimension::Value::Number(number)) if *number >= 0 => Dim::Fixed(*number as usize),
-                    // Some exporters write a question mark for every size that they leave open.
+                    // Some exporters write a question mark for every open size.
                     Some(dimension::Value::Symbol(name)) if name != "?" => Dim::Symbol(name.clone()),
                     _ => Dim::Symbol(String::new()),
                 })
@@ -146,7 +146,7 @@ fn operator(
     })
 }
 
-/// Checks the tensors in attributes and in graphs inside of nodes, at any depth.
+/// Checks the tensors in attributes and in nested graphs, at any depth.
 fn check_inner_data(source: &Source, nodes: &[NodeProto]) -> Result<(), OnnxError> {
     for attribute in nodes.iter().flat_map(|node| &node.attribute) {
         for tensor in attribute.t.iter().chain(&attribute.tensors) {
@@ -162,8 +162,8 @@ fn check_inner_data(source: &Source, nodes: &[NodeProto]) -> Result<(), OnnxErro
     Ok(())
 }
 
-/// Checks that a tensor has as many bytes as its shape asks for, in the file or beside it, before anything that large is
-/// allocated.
+/// Checks that a tensor has as many bytes as its shape needs, in the file or beside it. This must come before anything
+/// of that size is allocated.
 fn check_data(source: &Source, tensor: &TensorProto) -> Result<(), OnnxError> {
     let invalid = |reason: String| OnnxError::Invalid { path: source.path.clone(), reason };
     let name = &tensor.name;
@@ -196,7 +196,7 @@ fn check_data(source: &Source, tensor: &TensorProto) -> Result<(), OnnxError> {
     }
 }
 
-/// The bytes that a tensor's typed fields stand for.
+/// Returns the number of bytes that a tensor's typed fields decode to.
 fn typed_bytes(tensor: &TensorProto, dtype: DType) -> usize {
     let (count, per_field) = match dtype {
         DType::F32 => (tensor.float_data.len(), 1),

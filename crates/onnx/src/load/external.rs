@@ -1,7 +1,7 @@
-//! Data that is kept in files beside the model.
+//! Data that is stored in files beside the model.
 //!
-//! A model file comes from elsewhere. So its data may only lie in the model's own directory or below: a path that leads
-//! out of it, by `..`, by being absolute or by a link, is an error and not read.
+//! A model file may come from an untrusted source, so its data must lie in the model's own directory or below. A path
+//! that leaves it, by `..`, as an absolute path or through a link, is an error, and the file is not read.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use super::file_kind::other_than_a_file;
 use super::proto::TensorProto;
 
-/// The file of a tensor's external data and the offset in it, after checking that it exists, lies where it may, and has the
-/// bytes that the tensor needs.
+/// Returns the path of a tensor's external data and the offset in that file. Checks that the file exists, lies in an
+/// allowed place, and has the bytes that the tensor needs.
 pub(crate) fn locate(model: &Path, tensor: &TensorProto, needed: u64) -> Result<(PathBuf, u64), String> {
     let entry =
         |key: &str| tensor.external_data.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str());

@@ -1,7 +1,7 @@
 use std::fs::FileType;
 use std::os::unix::fs::FileTypeExt;
 
-/// What something is that is not a regular file.
+/// Returns what a file is if it is not a regular file, such as `a directory`.
 pub(crate) fn other_than_a_file(found: &FileType) -> Option<&'static str> {
     let kinds = [
         (found.is_file(), None),

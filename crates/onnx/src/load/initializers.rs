@@ -11,11 +11,11 @@ use super::proto::{DATA_IS_EXTERNAL, ModelProto, TensorProto};
 use crate::{Graph, OnnxError, ValueId};
 
 impl Graph {
-    /// Reads initializers from the file, one after the other, and gives each to `visit`. Strings have no form as bytes and
-    /// are left out.
+    /// Reads the initializers from the file one by one and passes each to `visit`. Initializers of strings are skipped,
+    /// because strings have no byte form.
     ///
     /// # Errors
-    /// When data beside the file cannot be read, or what `visit` says.
+    /// Returns an error if external data cannot be read, or the first error of `visit`.
     pub fn initializers<E: From<OnnxError>>(
         &self,
         wanted: impl Fn(ValueId) -> bool,
@@ -57,7 +57,7 @@ impl Graph {
     }
 }
 
-/// The little-endian bytes of a tensor whose elements are in the field for their type.
+/// Returns the little-endian bytes of a tensor that is stored in the field for its type.
 fn typed(proto: &TensorProto, dtype: DType) -> Vec<u8> {
     let ints =
         |size: usize| proto.int32_data.iter().flat_map(move |number| number.to_le_bytes().into_iter().take(size));
@@ -67,7 +67,7 @@ fn typed(proto: &TensorProto, dtype: DType) -> Vec<u8> {
         DType::I64 => proto.int64_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
         DType::U64 => proto.uint64_data.iter().flat_map(|number| number.to_le_bytes()).collect(),
         DType::U32 => proto.uint64_data.iter().flat_map(|number| (*number as u32).to_le_bytes()).collect(),
-        // One byte of two elements in each number.
+        // Each number holds one byte, which is two elements.
         DType::U4 | DType::I4 | DType::F4E2M1 => ints(1).collect(),
         other => ints(other.size().unwrap_or(0)).collect(),
     }

@@ -1,4 +1,4 @@
-//! From a path to a [`Graph`].
+//! Loads a [`Graph`] from a path.
 
 pub(crate) mod attribute;
 pub(crate) mod build;
@@ -23,20 +23,20 @@ use file_kind::other_than_a_file;
 use proto::ModelProto;
 
 impl Graph {
-    /// Reads an `.onnx` file and checks that it is a graph that can run: names resolve, every value has one producer,
-    /// there is no cycle, and all data is there.
+    /// Reads an `.onnx` file and checks that it is a valid graph: names resolve, every value has one producer, there is
+    /// no cycle, and all data is there.
     ///
     /// # Errors
-    /// See [`OnnxError`]; each says which file, and what in it, is wrong.
+    /// See [`OnnxError`]. Each error says which file is wrong, and what in it.
     pub fn load(path: &Path) -> Result<Self, OnnxError> {
         let bytes = read(path)?;
         Self::from_bytes(path, bytes)
     }
 
-    /// The same for a file that was read already. Data beside the model is looked for beside `path`.
+    /// Loads a file that was already read. External data is looked for beside `path`.
     ///
     /// # Errors
-    /// See [`OnnxError`].
+    /// The same as [`load`](Self::load).
     pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, OnnxError> {
         if bytes.is_empty() {
             return Err(OnnxError::Empty(path.to_owned()));
@@ -54,7 +54,7 @@ impl Graph {
     }
 }
 
-/// The innermost field and the cause. The whole path to it has hundreds of parts where graphs lie in graphs.
+/// Returns the innermost field and the cause. With nested graphs the full path has hundreds of parts.
 fn damage(error: &prost::DecodeError) -> String {
     let text = error.to_string();
     let is_field = |part: &&str| part.contains('.') && !part.contains(' ');
@@ -65,7 +65,7 @@ fn damage(error: &prost::DecodeError) -> String {
         rest = behind;
     }
     match field {
-        _ if rest == "recursion limit reached" => "messages lie inside of messages more than 100 deep".to_owned(),
+        _ if rest == "recursion limit reached" => "messages are nested more than 100 deep".to_owned(),
         Some(field) => format!("{rest} in {field}"),
         None => rest.to_owned(),
     }
@@ -73,7 +73,7 @@ fn damage(error: &prost::DecodeError) -> String {
 
 fn read(path: &Path) -> Result<Bytes, OnnxError> {
     let failed = |source| OnnxError::Read { path: path.to_owned(), source };
-    // Before it is opened: a pipe without a writer would keep this waiting.
+    // This check comes before opening, because opening a pipe without a writer would block.
     if let Some(kind) = other_than_a_file(&fs::metadata(path).map_err(failed)?.file_type()) {
         return Err(OnnxError::NotAFile { path: path.to_owned(), kind });
     }

@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, HashMap};
 use super::names::captured;
 use super::proto::NodeProto;
 
-/// The positions of the nodes in an order in which each comes after what it needs. It is the file's own order wherever
-/// that will do. Values that no node makes are taken to be there.
+/// Returns the positions of the nodes in an order in which each node comes after those it depends on. It is the file's
+/// own order if that is valid. A value that no node produces counts as available.
 pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> {
     let mut maker = HashMap::new();
     for (position, node) in nodes.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> 
     if order.len() == nodes.len() {
         return Ok(order);
     }
-    // What only waits for a cycle is stuck, too, but is not to blame: it feeds nothing that is on one.
+    // A node that only waits for a cycle is stuck, too, but is not part of it: its outputs lead to no node of a cycle.
     let mut stuck: Vec<bool> = needs.iter().map(|&needs| needs > 0).collect();
     let mut fed_by = vec![Vec::new(); nodes.len()];
     let mut waiting = vec![0usize; nodes.len()];
@@ -62,14 +62,14 @@ pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> 
     Err(Cycle { positions: (0..nodes.len()).filter(|&node| stuck[node]).collect() })
 }
 
-/// Nodes that wait for each other, by position.
+/// Nodes that wait for each other, by their positions.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Cycle {
     positions: Vec<usize>,
 }
 
 impl Cycle {
-    /// The sentence about it, with the nodes' names.
+    /// Returns a sentence about the cycle, with the nodes' names.
     pub(crate) fn describe(&self, names: &[String]) -> String {
         if let [position] = self.positions[..] {
             return format!("the node '{}' takes its own output", names[position]);

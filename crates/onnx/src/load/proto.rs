@@ -1,4 +1,5 @@
-//! The protobuf messages of an `.onnx` file, as far as they are read here. Field numbers: `onnx.proto` of ONNX.
+//! The protobuf messages of an `.onnx` file, with only the fields that are read here. The field numbers are those of
+//! ONNX's `onnx.proto`.
 
 use prost::bytes::Bytes;
 

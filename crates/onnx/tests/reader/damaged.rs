@@ -1,4 +1,4 @@
-//! No bytes may do more than give an error.
+//! No bytes may cause more than an error.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ const REAL: [&str; 6] = [
     "fixtures/loop.onnx",
 ];
 
-/// What a graph promises to those who use it, whatever file it came from.
+/// Checks what a graph guarantees, whatever file it came from.
 fn assert_sound(graph: &Graph) {
     for (index, operator) in graph.operators.iter().enumerate() {
         assert_eq!(operator.id.index(), index);

@@ -23,7 +23,7 @@ fn file(entries: &[(&str, &str)]) -> Vec<u8> {
     model(graph(&[add], &["x"], &["y"]).message(5, tensor(entries)))
 }
 
-/// A directory `model` with a file, beside a file that the model must not reach.
+/// Returns a directory `model` with a file, beside a file that the model must not reach.
 fn directory() -> TempDir {
     let outer = TempDir::new().unwrap();
     fs::create_dir_all(outer.path().join("model/data")).unwrap();

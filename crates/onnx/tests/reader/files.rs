@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use opscope_onnx::{Graph, OnnxError};
 use prost::bytes::Bytes;
 
-/// A file below `models/`.
+/// Returns a file below `models/`.
 pub fn models(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(path)
 }
@@ -12,7 +12,7 @@ pub fn fixture(name: &str) -> Result<Graph, OnnxError> {
     Graph::load(&models(&format!("fixtures/{name}.onnx")))
 }
 
-/// A graph without a file beside it.
+/// Returns a graph without a file beside it.
 pub fn from_bytes(bytes: Vec<u8>) -> Result<Graph, OnnxError> {
     Graph::from_bytes(Path::new("made.onnx"), Bytes::from(bytes))
 }

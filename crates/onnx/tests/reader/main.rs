@@ -1,4 +1,4 @@
-//! Files from elsewhere: what is read from them, and what is said of those that are no graphs.
+//! Files from untrusted sources: what is read from them, and the errors for those that are not valid graphs.
 
 mod damaged;
 mod external;

@@ -60,7 +60,7 @@ pub fn model(graph: Message) -> Vec<u8> {
     Message::default().int(1, 8).message(7, graph).message(8, Message::default().int(2, 17)).0
 }
 
-/// An `AttributeProto` of a graph.
+/// Returns an `AttributeProto` of a graph.
 pub fn subgraph(name: &str, graph: Message) -> Message {
     Message::default().text(1, name).message(6, graph).int(20, 5)
 }

@@ -52,7 +52,7 @@ fn case(
     for ready in [ready, other] {
         debugger.planned(ready.session.graph(), Fidelity::Optimised, ready.plan.kernels());
     }
-    let attachment = debugger.attach(AttachOptions::default()).expect("nobody else is attached");
+    let attachment = debugger.attach(AttachOptions::default()).expect("no other debugger is attached");
     (0..BREAKPOINTS).for_each(|index| add(&attachment, index));
     let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
     let measured = pairs(

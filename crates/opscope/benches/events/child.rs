@@ -1,4 +1,4 @@
-//! The other process: this program again, told by its environment what it is.
+//! The other process: this program again, with its role in its environment.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -63,10 +63,10 @@ pub fn is_one() -> bool {
 
 /// Does what this process was started for.
 pub fn act() {
-    let told = |name: &str| std::env::var(name).expect("it is told");
-    let count = told(COUNT).parse().expect("a number");
-    let socket = told(SOCKET);
-    match told(ROLE).as_str() {
+    let given = |name: &str| std::env::var(name).expect("the parent sets it");
+    let count = given(COUNT).parse().expect("a number");
+    let socket = given(SOCKET);
+    match given(ROLE).as_str() {
         "echo" => echo(Path::new(&socket), count),
         "stops" => stops(Path::new(&socket), count),
         "drain" => drain(Path::new(&socket), count),
@@ -83,10 +83,10 @@ fn echo(socket: &Path, count: u64) {
     }
 }
 
-/// Lets a run go on from each stop, and says when it was told of it and when it answered, in ticks.
+/// Resumes a run at each stop, and prints when it was notified and when it answered, in ticks.
 fn stops(socket: &Path, count: u64) {
     let client = Client::connect(socket).expect("it is listened at");
-    client.attach(AttachOptions::default()).expect("nobody else is attached");
+    client.attach(AttachOptions::default()).expect("no other debugger is attached");
     client.add_breakpoint(BreakpointSpec::at("#2".parse().expect("a place"))).expect("it is set");
     while let Some(event) = client.next_event(Queue::Sync).expect("it is attached") {
         client.acknowledge(event.sequence, Resume::Continue).expect("it is attached");
@@ -95,15 +95,15 @@ fn stops(socket: &Path, count: u64) {
     let mut times = Vec::new();
     while times.len() < count as usize {
         client.wait(Duration::from_secs(10));
-        let told = Ticks::now();
+        let notified = Ticks::now();
         let Some(event) = client.next_event(Queue::Sync).expect("it is attached") else { continue };
         let answered = Ticks::now();
         client.acknowledge(event.sequence, Resume::Continue).expect("it is attached");
         if event.waiting {
-            times.push((told, answered));
+            times.push((notified, answered));
         }
     }
-    times.iter().for_each(|(told, answered)| println!("{} {}", told.as_raw(), answered.as_raw()));
+    times.iter().for_each(|(notified, answered)| println!("{} {}", notified.as_raw(), answered.as_raw()));
 }
 
 /// Reads so many async events, and says how many came, how many were folded into others, and in how many nanoseconds.
@@ -111,7 +111,7 @@ fn drain(socket: &Path, count: u64) {
     const PATIENCE: Duration = Duration::from_secs(10);
     let client = Client::connect(socket).expect("it is listened at");
     let events = EventSet::ALWAYS.with(EventName::OperatorFinished);
-    client.attach(AttachOptions { events, ..AttachOptions::default() }).expect("nobody else is attached");
+    client.attach(AttachOptions { events, ..AttachOptions::default() }).expect("no other debugger is attached");
     println!("{ATTACHED}");
     let (mut delivered, mut coalesced) = (0, 0);
     let mut begin = None;
@@ -120,7 +120,7 @@ fn drain(socket: &Path, count: u64) {
         let events = client.next_events(Queue::Async, 4096).expect("it is attached");
         if events.is_empty() {
             client.wait(PATIENCE);
-            // Events of the other queue are news, too; here they stop nobody.
+            // Events of the other queue notify, too; here they stop no run.
             client.next_events(Queue::Sync, 16).expect("it is attached");
             continue;
         }

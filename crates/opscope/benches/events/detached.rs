@@ -1,4 +1,4 @@
-//! A debugger to which nobody is attached.
+//! A debugger without a client.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::support::{Case, Ready, models, ready};
 
 const EVENTS: u64 = 1_000_000;
 
-/// Runs a model until a million operators were told to another process.
+/// Runs a model until another process was notified of a million operators.
 pub fn a_million() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let socket = directory.path().join("socket");
@@ -47,7 +47,7 @@ pub fn a_million() {
 fn events_of_a_run(debugger: &Debugger, ready: &Ready) -> u64 {
     let events = EventSet::ALWAYS.with(EventName::OperatorFinished);
     let options = AttachOptions { events, ..AttachOptions::default() };
-    let attachment = debugger.attach(options).expect("nobody else is attached");
+    let attachment = debugger.attach(options).expect("no other debugger is attached");
     let before = attachment.status().expect("it is attached").asynchronous.raised;
     let info = info(ready);
     run(ready, &*debugger.observe(&info));

@@ -1,5 +1,5 @@
-//! What a debugger costs: a run to which nobody is attached, a run that is watched, and how soon a debugger in another
-//! process is told and answers.
+//! What a debugger costs: a run without a client, a run that is observed, and how soon a debugger in another process is
+//! notified and answers.
 
 mod breakpoints;
 mod child;

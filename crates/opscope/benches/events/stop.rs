@@ -1,4 +1,4 @@
-//! How soon a debugger in another process is told of a stop, and how soon the run goes on when it answers.
+//! How soon a debugger in another process is notified of a stop, and how soon the run continues after its answer.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -41,7 +41,7 @@ pub fn and_go(calibration: &Calibration) {
         let info = info(&ready);
         let stopwatch = Stopwatch { inner: debugger.observe(&info), stop: Mutex::new(None) };
         run(&ready, &stopwatch);
-        ours.push(stopwatch.stop.into_inner().expect("nobody panics").expect("the run was stopped"));
+        ours.push(stopwatch.stop.into_inner().expect("no thread panics").expect("the run was stopped"));
     }
     let theirs = other.numbers();
     echo.end();
@@ -49,10 +49,10 @@ pub fn and_go(calibration: &Calibration) {
     assert_eq!(theirs.len(), ours.len());
     let nanos = |from: u64, to: u64| to.saturating_sub(from) as f64 * calibration.nanos_per_tick();
     let both = ours.iter().zip(&theirs);
-    let told: Vec<f64> = both.clone().map(|((came, _), theirs)| nanos(came.as_raw(), theirs[0])).collect();
+    let notified: Vec<f64> = both.clone().map(|((came, _), theirs)| nanos(came.as_raw(), theirs[0])).collect();
     let gone: Vec<f64> = both.map(|((_, went), theirs)| nanos(theirs[1], went.as_raw())).collect();
     let trip = median(&trips);
-    case("stop to notification in another process", &told, trip);
+    case("stop to notification in another process", &notified, trip);
     case("acknowledge to running again", &gone, trip);
 }
 
@@ -118,7 +118,7 @@ impl RunObserver for Stopwatch<'_> {
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         let came = Ticks::now();
         let action = self.inner.before(dispatch, inputs);
-        *self.stop.lock().expect("nobody panics") = Some((came, Ticks::now()));
+        *self.stop.lock().expect("no thread panics") = Some((came, Ticks::now()));
         action
     }
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope::benchmark::median_interval;
-use opscope::inputs::{Data, ShapeWish, concrete_shapes, generate};
+use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
 use opscope::machine::{forget_peak_memory, peak_memory};
-use opscope::model::{Fidelity, Plan, Resident};
+use opscope::model::{DeviceTensors, Fidelity, Plan};
 use opscope::tensor::Tensor;
 use opscope::{Session, onnx};
 use opscope_clock::{Calibration, ClockPair, Ticks};
@@ -90,14 +90,14 @@ pub struct Ready {
     pub session: Session,
     pub inputs: Vec<Tensor>,
     pub plan: Arc<dyn Plan>,
-    pub resident: Box<dyn Resident>,
+    pub resident: Box<dyn DeviceTensors>,
 }
 
 /// Loads a model.
 pub fn ready(path: &Path, fidelity: Fidelity) -> Ready {
     let session = Session::load(path, fidelity, NonZeroUsize::MIN).expect("the model loads");
     let graph: &onnx::Graph = session.graph();
-    let shapes = concrete_shapes(graph, &ShapeWish::Smallest).expect("the model says its shapes");
+    let shapes = concrete_shapes(graph, &ShapeSpec::Smallest).expect("the model says its shapes");
     let inputs = generate(graph, &shapes, Data::Random(1)).expect("inputs can be made up");
     planned(session, inputs)
 }

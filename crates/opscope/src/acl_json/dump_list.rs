@@ -1,21 +1,22 @@
+use opscope_dump::Position;
+
 use super::ProblemKind::{Choice, Conflict, Content, Value};
-use super::captures::Slot;
-use super::field::{Field, Object, Report};
+use super::field::{Field, Object, Report, shortened};
 
 /// One entry of `dump_list`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DumpedModel {
     /// The entry's JSON pointer.
     pub pointer: String,
-    /// The model: its file's name up to the first `.`, or its graph's name. Every model when there is none.
+    /// The model: its file's name up to the first `.`, or its graph's name. `None` means every model.
     pub model_name: Option<String>,
-    /// The operators by name; with no layers and no ranges all of them.
+    /// The operators by name. Without layers and ranges, all operators.
     pub layers: Vec<String>,
-    /// The operators from one to another in execution order, both included; beside `layers`.
+    /// Ranges of operators in execution order, in addition to `layers`.
     pub ranges: Vec<NameRange>,
-    /// What is left out, by the operator's type.
+    /// Tensors to leave out, by the operator's type.
     pub optype_blacklist: Vec<Excluded>,
-    /// What is left out, by the operator's name.
+    /// Tensors to leave out, by the operator's name.
     pub opname_blacklist: Vec<Excluded>,
 }
 
@@ -33,11 +34,11 @@ pub struct NameRange {
 pub struct Excluded {
     /// The operator's type or name.
     pub name: String,
-    /// The inputs and outputs that are left out; all of them when there are none.
-    pub slots: Vec<Slot>,
+    /// The inputs and outputs to leave out; all of them if empty.
+    pub slots: Vec<Position>,
 }
 
-/// What the rest of the section allows in an entry.
+/// The settings of the section that decide what an entry may have.
 pub(super) struct EntryRules {
     /// `dump_op_switch` is on.
     pub(super) single_operators: bool,
@@ -47,7 +48,7 @@ pub(super) struct EntryRules {
     pub(super) by_operator: bool,
 }
 
-/// Reads the list. `None` if there is a problem in it, which is then in the report.
+/// Reads the list. Returns `None` if it has a problem, which is then in the report.
 pub(super) fn read(list: &Field<'_>, rules: &EntryRules, report: &mut Report) -> Option<Vec<DumpedModel>> {
     let before = report.problems.len();
     let items = list.items(report)?;
@@ -139,13 +140,16 @@ fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
     items.iter().filter_map(|item| read(item, report)).collect()
 }
 
-fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Slot> {
+fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Position> {
     let mut slots = Vec::new();
     for item in field.items(report).unwrap_or_default() {
         let Some(text) = item.text(report) else { continue };
         match text.parse() {
             Ok(slot) => slots.push(slot),
-            Err(what) => item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on"),
+            Err(_) => {
+                let what = format!("\"{}\" is not an input or output", shortened(text));
+                item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on");
+            }
         }
     }
     slots

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use opscope_dump::{DumpError, Runs};
+use opscope_dump::{DumpError, IoSelection, Runs};
 
 use super::NoteKind;
 use super::ProblemKind::{Conflict, Content, Value};
@@ -11,29 +11,18 @@ use super::no_effect::{self, NoEffect, Rule};
 /// What to dump.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DumpSection {
-    /// Where to: `dump_path`, taken from the working directory.
+    /// The directory: `dump_path`, relative to the working directory.
     pub path: PathBuf,
     /// Which models, and what of each: `dump_list`. Never empty.
     pub models: Vec<DumpedModel>,
-    /// Inputs, outputs or both: `dump_mode`.
-    pub mode: DumpMode,
+    /// Inputs, outputs or both: `dump_mode`. The vendor's workspace does not exist here.
+    pub mode: IoSelection,
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
-    /// Which runs: `dump_step`; all when there is none.
+    /// Which runs: `dump_step`; all if `None`.
     pub runs: Option<Runs>,
     /// `dump_level`. The blacklists and ranges need [`DumpLevel::Op`].
     pub level: DumpLevel,
-}
-
-/// Which side of an operator is captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
-pub enum DumpMode {
-    Input,
-    #[default]
-    Output,
-    /// Both; the vendor's workspace does not exist here.
-    All,
 }
 
 /// What is written of a tensor.
@@ -63,7 +52,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Those that are written when a file names none.
+    /// Those that a file without `dump_stats` asks for.
     pub const DEFAULT: [Statistic; 6] = [
         Statistic::Max,
         Statistic::Min,
@@ -84,7 +73,7 @@ const STATISTICS: &[(&str, Statistic)] = &[
     ("L2norm", Statistic::L2Norm),
 ];
 
-/// How fine a dump is on the vendor's device. Here an operator is the finest unit, whichever is chosen.
+/// How fine a dump is on the vendor's device. Here an operator is always the finest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub enum DumpLevel {
@@ -127,7 +116,7 @@ const NO_EFFECT: &[NoEffect] = &[
     ),
 ];
 
-/// Reads the section. `None` if there is a problem or if the section captures nothing, which is then in the report.
+/// Reads the section. Returns `None` if it has a problem or captures nothing; the report then says so.
 pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
@@ -139,8 +128,8 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     let watcher = says("dump_scene", "watcher");
     let scene = object.get("dump_scene");
 
-    let modes = [("input", DumpMode::Input), ("output", DumpMode::Output), ("all", DumpMode::All)];
-    let mode = object.get("dump_mode").map_or(Some(DumpMode::default()), |field| field.choice(&modes, report));
+    let modes = [("input", IoSelection::Inputs), ("output", IoSelection::Outputs), ("all", IoSelection::All)];
+    let mode = object.get("dump_mode").map_or(Some(IoSelection::default()), |field| field.choice(&modes, report));
     let levels = [("op", DumpLevel::Op), ("kernel", DumpLevel::Kernel), ("all", DumpLevel::All)];
     let level = object.get("dump_level").map_or(Some(DumpLevel::default()), |field| field.choice(&levels, report));
     let content = content(&object, report);
@@ -152,9 +141,14 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         conflict(&object, "dump_debug", "it is on and \"dump_op_switch\" is on too", report);
     }
     if scene.is_some() && (overflow || single_operators) {
-        conflict(&object, "dump_scene", "it stands beside \"dump_debug\" or \"dump_op_switch\", which is on", report);
+        conflict(
+            &object,
+            "dump_scene",
+            "it excludes \"dump_debug\" and \"dump_op_switch\", and one of them is on",
+            report,
+        );
     }
-    if watcher && mode.is_some_and(|mode| mode != DumpMode::Output) {
+    if watcher && mode.is_some_and(|mode| mode != IoSelection::Outputs) {
         conflict(&object, "dump_scene", "\"watcher\" captures outputs, and \"dump_mode\" says otherwise", report);
     }
     let rules = EntryRules { single_operators, watcher, by_operator: level == Some(DumpLevel::Op) };
@@ -210,7 +204,7 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
     local_directory(&field, text, working_dir, report)
 }
 
-/// A path that is a directory or can become one.
+/// Reads a path that is a directory, or does not exist and can be made.
 pub(super) fn local_directory(
     field: &Field<'_>,
     text: &str,

@@ -1,12 +1,12 @@
-//! Typed access to the values of the file. What is not right goes into a [`Report`], and reading goes on.
+//! Typed access to the values of the file. Problems go into a [`Report`], and reading continues.
 
 use std::collections::HashSet;
 
 use super::json::Json;
-use super::{Note, NoteKind, Place, Problem, ProblemKind};
+use super::{Location, Note, NoteKind, Problem, ProblemKind};
 use crate::spelling::did_you_mean;
 
-/// What was found so far.
+/// The problems and notes so far.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) problems: Vec<Problem>,
@@ -21,7 +21,7 @@ impl Report {
         what: impl Into<String>,
         right: impl Into<String>,
     ) {
-        self.problems.push(Problem::new(kind, Place::Pointer(pointer.to_owned()), what.into(), right.into()));
+        self.problems.push(Problem::new(kind, Location::Pointer(pointer.to_owned()), what.into(), right.into()));
     }
 
     pub(super) fn warning(&mut self, pointer: &str, text: impl Into<String>) {
@@ -71,7 +71,7 @@ impl<'j> Field<'j> {
                 };
                 report.problem(ProblemKind::UnknownKey, &pointer, "this key does not exist", right);
             } else if !seen.insert(key) {
-                report.problem(ProblemKind::DuplicateKey, &pointer, "this key stands twice", "keep one of them");
+                report.problem(ProblemKind::DuplicateKey, &pointer, "this key is given twice", "keep one of them");
             }
         }
         Some(object)
@@ -127,7 +127,7 @@ impl<'j> Field<'j> {
         }
     }
 
-    /// A whole number, as a number or in quotes: the vendor's files have both.
+    /// A whole number, with or without quotes: the vendor's files have both.
     pub(super) fn count(&self, report: &mut Report) -> Option<u64> {
         match self.json {
             Json::Text(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
@@ -140,7 +140,7 @@ impl<'j> Field<'j> {
         }
     }
 
-    /// One of the words that the key takes.
+    /// The value of one of the words that the key takes.
     pub(super) fn choice<T: Clone>(&self, choices: &[(&str, T)], report: &mut Report) -> Option<T> {
         let text = self.text(report)?;
         let found = choices.iter().find(|(word, _)| *word == text);
@@ -163,12 +163,7 @@ impl<'j> Field<'j> {
     }
 
     fn wrong_type(&self, right: &str, report: &mut Report) {
-        self.problem(
-            report,
-            ProblemKind::Content,
-            format!("{} stands here", self.json.kind()),
-            format!("write {right}"),
-        );
+        self.problem(report, ProblemKind::Content, format!("this is {}", self.json.kind()), format!("write {right}"));
     }
 }
 
@@ -198,7 +193,7 @@ fn listed(words: &[&str], last: &str) -> String {
     }
 }
 
-/// A foreign string, short enough for a message.
+/// A string of the file, cut to a length that fits into a message.
 pub(super) fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {

@@ -1,10 +1,10 @@
-//! JSON as it stands in the file: with duplicate keys, and never deeper than allowed.
+//! JSON exactly as the file has it: with duplicate keys, and not deeper than allowed.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::{DEEPEST_NESTING, Place, Problem, ProblemKind};
+use super::{DEEPEST_NESTING, Location, Problem, ProblemKind};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json {
@@ -19,7 +19,7 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// What it is, for messages.
+    /// The name of its type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -39,7 +39,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, Problem> {
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         let column = 1 + valid.iter().rev().take_while(|byte| **byte != b'\n').count();
         let what = "this byte does not belong to UTF-8 text".to_owned();
-        Problem::new(ProblemKind::Syntax, Place::Position { line, column }, what, "save the file as UTF-8".to_owned())
+        Problem::new(ProblemKind::Syntax, Location::Text { line, column }, what, "save the file as UTF-8".to_owned())
     })?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Json, Problem> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let json = Level(0).deserialize(&mut deserializer).and_then(|json| deserializer.end().map(|()| json));
     json.map_err(|error| {
-        let place = Place::Position { line: error.line(), column: error.column() };
+        let location = Location::Text { line: error.line(), column: error.column() };
         let right = if error.is_data() {
             format!("nest objects and arrays at most {DEEPEST_NESTING} levels deep")
         } else {
@@ -59,11 +59,11 @@ pub(super) fn parse(text: &str) -> Result<Json, Problem> {
         };
         let message = error.to_string();
         let what = message.split(" at line ").next().unwrap_or_default();
-        Problem::new(ProblemKind::Syntax, place, format!("the text is not an acl.json: {what}"), right)
+        Problem::new(ProblemKind::Syntax, location, format!("the text is not an acl.json: {what}"), right)
     })
 }
 
-/// Reads one value; the number is how many objects and arrays are around it.
+/// Reads one value at this depth of nested objects and arrays.
 struct Level(usize);
 
 impl Level {

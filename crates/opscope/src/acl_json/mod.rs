@@ -1,27 +1,29 @@
 //! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
 //!
-//! It is read strictly. Every problem is reported at once, each with its place and with what would be right. Keys are
-//! of three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and
-//! listed as a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
+//! It is read strictly, and all problems are reported at once, each with its location and what would be right. Keys are of
+//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as
+//! a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
 
-mod captures;
 mod dump_list;
 mod dump_section;
 mod field;
 mod json;
+mod model_names;
 mod no_effect;
 mod problem;
 mod profiler_section;
+mod selected_slots;
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-pub use captures::{Captures, ModelNames, Slot};
 pub use dump_list::{DumpedModel, Excluded, NameRange};
-pub use dump_section::{DumpContent, DumpLevel, DumpMode, DumpSection, Statistic};
-pub use problem::{Note, NoteKind, Place, Problem, ProblemKind};
+pub use dump_section::{DumpContent, DumpLevel, DumpSection, Statistic};
+pub use model_names::ModelNames;
+pub use problem::{Location, Note, NoteKind, Problem, ProblemKind};
 pub use profiler_section::{HostUsage, ProfilerSection, SampleRate, TaskTime};
+pub use selected_slots::SelectedSlots;
 
 use field::{Field, Report};
 use no_effect::{NoEffect, Rule};
@@ -32,13 +34,12 @@ pub const LARGEST_FILE: u64 = 10 << 20;
 /// How deep objects and arrays may be nested.
 pub const DEEPEST_NESTING: usize = 10;
 
-/// What an `acl.json` asks for. At most one of the two sections is there: a dump lengthens the times that a profile
-/// shows.
+/// The content of an `acl.json`. At most one of the two sections is there: a dump lengthens the times that a profile shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AclConfig {
-    /// What to dump; none when the file has no `dump` section or one that captures nothing.
+    /// What to dump; `None` if the file has no `dump` section or one that captures nothing.
     pub dump: Option<DumpSection>,
-    /// What to profile; none when the file has no `profiler` section or one that is not switched on.
+    /// What to profile; `None` if the file has no `profiler` section or one that is not switched on.
     pub profiler: Option<ProfilerSection>,
     /// Keys without an effect here, and warnings.
     pub notes: Vec<Note>,
@@ -75,7 +76,7 @@ impl AclConfig {
     /// `opname_range` and their order, and the names in the blacklists.
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         match &self.dump {
-            Some(dump) => captures::check(dump, model),
+            Some(dump) => model_names::check(dump, model),
             None => Ok(Vec::new()),
         }
     }
@@ -119,13 +120,13 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
 
 fn read_text(path: &Path) -> Result<String, Problem> {
     let problem = |what: String, right: &str| {
-        Problem::new(ProblemKind::File, Place::File(path.to_owned()), what, right.to_owned())
+        Problem::new(ProblemKind::File, Location::File(path.to_owned()), what, right.to_owned())
     };
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => problem("there is no such file".to_owned(), "give the path of an acl.json"),
         _ => problem(format!("it cannot be read: {error}"), "give a file that you may read"),
     };
-    // Asked before the file is opened, because opening a named pipe waits for its writer.
+    // Before the file is opened, because opening a named pipe waits for its writer.
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() {
         return Err(problem("it is not a regular file".to_owned(), "give the path of an acl.json"));

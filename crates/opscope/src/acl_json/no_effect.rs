@@ -1,9 +1,9 @@
-//! Keys that are right and mean nothing on this engine: their values are checked, and each is listed.
+//! Keys that are valid and have no effect on this engine: their values are checked, and each is noted.
 
 use super::field::{Field, Object, Report};
 use super::{NoteKind, ProblemKind};
 
-/// A key without an effect, what it takes, and why it has none.
+/// A key without an effect, the values that it takes, and the reason.
 pub(super) struct NoEffect {
     pub(super) key: &'static str,
     pub(super) rule: Rule,
@@ -16,7 +16,7 @@ impl NoEffect {
     }
 }
 
-/// What a key takes.
+/// The values that a key takes.
 pub(super) enum Rule {
     /// One of these words.
     OneOf(&'static [&'static str]),
@@ -26,13 +26,13 @@ pub(super) enum Rule {
     Integer(u64, u64),
     /// A whole number, also in quotes.
     Count,
-    /// A string of 1 to so many bytes.
+    /// A string of at least 1 and at most this many bytes.
     Text(usize),
     /// One of these words, or `Custom:` and a list of events.
     Metrics(&'static [&'static str]),
 }
 
-/// Checks those of the keys that are there, and lists them.
+/// Checks the keys that the object has, and notes each.
 pub(super) fn check(object: &Object<'_>, keys: &[NoEffect], report: &mut Report) {
     for NoEffect { key, rule, reason } in keys {
         if let Some(field) = object.get(key)
@@ -43,7 +43,7 @@ pub(super) fn check(object: &Object<'_>, keys: &[NoEffect], report: &mut Report)
     }
 }
 
-/// Checks an object that has no other keys than these.
+/// Checks an object that may have only these keys.
 pub(super) fn check_section(section: &Field<'_>, keys: &[NoEffect], report: &mut Report) {
     let known: Vec<_> = keys.iter().map(|key| key.key).collect();
     if let Some(object) = section.object(&known, report) {

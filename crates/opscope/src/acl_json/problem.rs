@@ -1,40 +1,40 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// One thing that is wrong with an `acl.json`: where, what, and what would be right.
+/// One problem of an `acl.json`: where it is, what is wrong, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {what}; {right}{}", .kind.code_in(.place).map(|code| format!(" ({code})")).unwrap_or_default())]
+#[error("{location}: {what}; {right}{}", .kind.code_in(.location).map(|code| format!(" ({code})")).unwrap_or_default())]
 pub struct Problem {
-    /// Where.
-    pub place: Place,
-    /// Of which kind.
+    /// Where it is.
+    pub location: Location,
+    /// Its kind.
     pub kind: ProblemKind,
-    /// What is wrong there, without the place.
+    /// What is wrong there, without the location.
     pub what: String,
     /// What would be right.
     pub right: String,
 }
 
 impl Problem {
-    pub(crate) fn new(kind: ProblemKind, place: Place, what: String, right: String) -> Problem {
-        Problem { place, kind, what, right }
+    pub(crate) fn new(kind: ProblemKind, location: Location, what: String, right: String) -> Problem {
+        Problem { location, kind, what, right }
     }
 
-    /// The vendor's code for this kind of problem, such as `EP0002`; none for the file itself and for the check against
+    /// The vendor's code for this kind of problem, such as `EP0002`; `None` for the file itself and for the check against
     /// a model, which the vendor does not make.
     pub fn code(&self) -> Option<&'static str> {
-        self.kind.code_in(&self.place)
+        self.kind.code_in(&self.location)
     }
 }
 
-/// Where in an `acl.json`.
+/// A location in an `acl.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum Location {
     /// The file as a whole.
     File(PathBuf),
-    /// A place in the text, for what is not JSON. Both count from 1; the column counts bytes.
-    Position {
+    /// A line and column of the text, for what is not JSON. Both count from 1; the column counts bytes.
+    Text {
         /// The line.
         line: usize,
         /// The column.
@@ -44,17 +44,17 @@ pub enum Place {
     Pointer(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File(path) => write!(f, "{}", path.display()),
-            Place::Position { line, column } => write!(f, "line {line}, column {column}"),
-            Place::Pointer(pointer) => f.write_str(top_or(pointer)),
+            Location::File(path) => write!(f, "{}", path.display()),
+            Location::Text { line, column } => write!(f, "line {line}, column {column}"),
+            Location::Pointer(pointer) => f.write_str(top_or(pointer)),
         }
     }
 }
 
-/// What kind of problem it is. The vendor's codes follow from it: `EP0001` to `EP0005`, in the profiler's section
+/// The kind of a problem. It determines the vendor's code: `EP0001` to `EP0005`, in the profiler's section
 /// `EK0003` (a value) and `EK0005` (a key).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -65,7 +65,7 @@ pub enum ProblemKind {
     Syntax,
     /// A key that does not exist.
     UnknownKey,
-    /// A key that stands twice in one object.
+    /// A key that one object has twice.
     DuplicateKey,
     /// Something is missing, empty, or of the wrong type.
     Content,
@@ -80,8 +80,8 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    fn code_in(self, place: &Place) -> Option<&'static str> {
-        let in_profiler = matches!(place, Place::Pointer(pointer) if pointer.starts_with("/profiler"));
+    fn code_in(self, location: &Location) -> Option<&'static str> {
+        let in_profiler = matches!(location, Location::Pointer(pointer) if pointer.starts_with("/profiler"));
         match self {
             ProblemKind::File | ProblemKind::Model => None,
             ProblemKind::Syntax => Some("EP0004"),
@@ -95,31 +95,31 @@ impl ProblemKind {
     }
 }
 
-/// Something that a user should know of a file that can be used.
+/// Something that a user should know about a valid file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// The value that it is about, as a JSON pointer (RFC 6901).
+    /// The location of the value, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// Of which kind.
+    /// Its kind.
     pub kind: NoteKind,
-    /// The note, without the place.
+    /// The note, without the location.
     pub text: String,
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = top_or(&self.pointer);
+        let location = top_or(&self.pointer);
         match self.kind {
-            NoteKind::NoEffect => write!(f, "{place}: no effect on this engine: {}", self.text),
-            NoteKind::Warning => write!(f, "{place}: {}", self.text),
+            NoteKind::NoEffect => write!(f, "{location}: no effect on this engine: {}", self.text),
+            NoteKind::Warning => write!(f, "{location}: {}", self.text),
         }
     }
 }
 
-/// What kind of note it is.
+/// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
-    /// The key is right and means nothing on this engine.
+    /// The key is valid and has no meaning on this engine.
     NoEffect,
     /// The file does something that its writer may not expect.
     Warning,

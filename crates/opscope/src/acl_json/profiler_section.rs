@@ -9,7 +9,7 @@ use super::no_effect::{self, NoEffect, Rule};
 /// What to profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfilerSection {
-    /// Where to: `output`, taken from the working directory, or that directory itself.
+    /// The directory: `output`, relative to the working directory, or the working directory itself.
     pub output: PathBuf,
     /// Records of dispatches: `task_time`.
     pub task_time: TaskTime,
@@ -27,18 +27,18 @@ pub struct ProfilerSection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SampleRate(pub u64);
 
-/// Which use of the host is sampled, and how often.
+/// Which usage of the host is sampled, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostUsage {
-    /// The processors.
+    /// Whether the usage of processors is sampled.
     pub cpu: bool,
-    /// The memory.
+    /// Whether the usage of memory is sampled.
     pub memory: bool,
     /// How often.
     pub rate: SampleRate,
 }
 
-/// How much the vendor's device tells of its tasks. Here every level but `Off` records each dispatch.
+/// How much the vendor's device records of its tasks. Here every level but `Off` records each dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub enum TaskTime {
@@ -87,7 +87,7 @@ const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("l2", ON_OFF, NO_DEVICE),
     NoEffect::new("hccl", ON_OFF, "there is one device, which talks to no other"),
     NoEffect::new("msproftx", ON_OFF, "the vendor's marker library is not loaded"),
-    NoEffect::new("task_memory", ON_OFF, "the engine does not tell the memory of a task"),
+    NoEffect::new("task_memory", ON_OFF, "the engine does not report the memory of a task"),
     NoEffect::new("task_tsfw", ON_OFF, NO_DEVICE),
     NoEffect::new("instr_profiling", ON_OFF, NO_DEVICE),
     NoEffect::new("instr_profiling_freq", Rule::Integer(300, 30000), NO_DEVICE),
@@ -105,7 +105,7 @@ const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("optype", Rule::Text(256), "every operator is recorded; choose types when you read the recording"),
 ];
 
-/// Reads the section. `None` if there is a problem or if it is not switched on, which is then in the report.
+/// Reads the section. Returns `None` if it has a problem or is not switched on; the report then says so.
 pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<ProfilerSection> {
     let known: Vec<_> = KEYS.iter().copied().chain(NO_EFFECT.iter().map(|key| key.key)).collect();
     let object = section.object(&known, report)?;
@@ -157,7 +157,7 @@ fn output(object: &Object<'_>, working_dir: &Path, report: &mut Report) -> Optio
     local_directory(&field, text, working_dir, report)
 }
 
-/// Checks the limit, which has no effect: what was recorded is never thrown away.
+/// Checks the limit, which has no effect: recorded data is never deleted.
 fn storage_limit(field: &Field<'_>, report: &mut Report) {
     let Some(text) = field.text(report) else { return };
     let digits = text.strip_suffix("MB").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));

@@ -2,11 +2,16 @@ use super::*;
 
 use std::path::PathBuf;
 
+use opscope_dump::{Io, IoSelection, Position};
 use proptest::prelude::*;
 
 const OPERATORS: &[(&str, &str)] =
     &[("/conv1/Conv", "Conv"), ("/relu/Relu", "Relu"), ("/pool/MaxPool", "MaxPool"), ("/fc/Gemm", "Gemm")];
 const MODEL: ModelNames<'static> = ModelNames { file_stem: "digits_cnn", graph: "main_graph", operators: OPERATORS };
+
+fn position(io: Io, slot: usize) -> Position {
+    Position { io, slot }
+}
 
 fn parse(text: &str) -> Result<AclConfig, Vec<Problem>> {
     AclConfig::parse(text, Path::new("/nowhere"))
@@ -15,7 +20,7 @@ fn parse(text: &str) -> Result<AclConfig, Vec<Problem>> {
 /// The problems as `pointer code`, in order.
 fn problems(text: &str) -> Vec<String> {
     let problems = parse(text).expect_err(text);
-    problems.iter().map(|problem| format!("{} {}", problem.place, problem.code().unwrap_or("-"))).collect()
+    problems.iter().map(|problem| format!("{} {}", problem.location, problem.code().unwrap_or("-"))).collect()
 }
 
 fn dump_of(entries: &str) -> DumpSection {
@@ -38,7 +43,7 @@ fn the_seeds_two_files_are_read_and_their_paths_start_at_the_working_directory()
     assert_eq!((dump.profiler, dump.notes), (None, vec![]));
     let section = dump.dump.unwrap();
     assert_eq!(section.path, PathBuf::from("/nowhere/./result/dump"));
-    assert_eq!((section.mode, section.content), (DumpMode::Output, DumpContent::Tensors));
+    assert_eq!((section.mode, section.content), (IoSelection::Outputs, DumpContent::Tensors));
     assert_eq!(section.models[0].model_name.as_deref(), Some("digits_cnn"));
 }
 
@@ -62,7 +67,7 @@ fn every_applied_key_becomes_a_value() {
         "opname_range": [{"begin": "a", "end": "b"}]}], "dump_mode": "all", "dump_data": "stats",
         "dump_stats": ["L2norm", "Negative Inf"], "dump_step": "0|5-10", "dump_level": "op"}}"#;
     let dump = parse(text).unwrap().dump.unwrap();
-    assert_eq!((dump.path, dump.mode, dump.level), ("/tmp".into(), DumpMode::All, DumpLevel::Op));
+    assert_eq!((dump.path, dump.mode, dump.level), ("/tmp".into(), IoSelection::All, DumpLevel::Op));
     assert_eq!(dump.content, DumpContent::Statistics(vec![Statistic::L2Norm, Statistic::NegativeInf]));
     assert_eq!(dump.runs.unwrap(), "0|5-10".parse().unwrap());
     let expected = DumpedModel {
@@ -70,14 +75,17 @@ fn every_applied_key_becomes_a_value() {
         model_name: Some("m".into()),
         layers: vec!["a".into()],
         ranges: vec![NameRange { begin: "a".into(), end: "b".into() }],
-        optype_blacklist: vec![Excluded { name: "Conv".into(), slots: vec![Slot::Input(0), Slot::Output(1)] }],
+        optype_blacklist: vec![Excluded {
+            name: "Conv".into(),
+            slots: vec![position(Io::Input, 0), position(Io::Output, 1)],
+        }],
         opname_blacklist: vec![Excluded { name: "b".into(), slots: vec![] }],
     };
     assert_eq!(dump.models, [expected]);
 }
 
 #[test]
-fn all_problems_are_reported_at_once_with_place_and_remedy() {
+fn all_problems_are_reported_at_once_with_location_and_remedy() {
     let text = r#"{"dump": {"dump_pth": "x", "dump_mode": "inout", "dump_step": "9-1", "dump_list": [{"layer": []}, 3]},
                    "profiler": {"switch": true, "aic_metric": "Memory", "storage_limit": "1MB"}, "dmp": {}}"#;
     let problems = parse(text).unwrap_err();
@@ -91,10 +99,10 @@ fn all_problems_are_reported_at_once_with_place_and_remedy() {
             "/dump/dump_step: 9 is greater than 1; \
              write runs, counted from 0, and ranges of them, such as \"0|5-10|20\" (EP0003)",
             "/dump/dump_list/0/layer: the list is empty; name an operator, or leave the key out for all (EP0001)",
-            "/dump/dump_list/1: a number stands here; write an object, such as {...} (EP0001)",
+            "/dump/dump_list/1: this is a number; write an object, such as {...} (EP0001)",
             "/dump/dump_path: the key is missing; name the directory that the dump shall go to (EP0001)",
             r#"/profiler/aic_metric: this key does not exist; did you mean "aic_metrics"? (EK0005)"#,
-            "/profiler/switch: a boolean stands here; write a string, in double quotes (EK0003)",
+            "/profiler/switch: this is a boolean; write a string, in double quotes (EK0003)",
             r#"/profiler/storage_limit: "1MB" is not a limit; write a size from "200MB" to "4294967295MB" (EK0003)"#,
         ],
     );
@@ -303,7 +311,7 @@ fn names_that_the_model_lacks_are_found() {
     let problems = parse(text).unwrap().check(&MODEL).unwrap_err();
     let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let at = "/dump/dump_list/0";
-    let inspect = "write names as they stand in the ONNX file; `opscope inspect` lists them";
+    let inspect = "write names as the ONNX file has them; `opscope inspect` lists them";
     assert_messages(
         &messages,
         &[
@@ -333,25 +341,28 @@ fn a_model_is_known_by_its_files_name_up_to_the_first_dot_and_by_its_graphs_name
 
 #[test]
 fn layers_ranges_and_blacklists_choose_what_is_captured() {
-    let captured = |entries: &str, mode: DumpMode| -> Vec<String> {
-        let captures = DumpSection { mode, ..dump_of(entries) }.captures(&MODEL);
-        let slots = |at| [Slot::Input(0), Slot::Input(1), Slot::Output(0)].map(|slot| (at, slot));
+    let captured = |entries: &str, mode: IoSelection| -> Vec<String> {
+        let selected = DumpSection { mode, ..dump_of(entries) }.selected_slots(&MODEL);
+        let slots =
+            |at| [position(Io::Input, 0), position(Io::Input, 1), position(Io::Output, 0)].map(|slot| (at, slot));
         let all = (0..OPERATORS.len()).flat_map(slots);
-        all.filter(|(at, slot)| captures.contains(*at, *slot)).map(|(at, slot)| format!("{at}.{slot}")).collect()
+        all.filter(|(at, slot)| selected.contains(*at, *slot))
+            .map(|(at, slot)| format!("{at}.{}{}", slot.io, slot.slot))
+            .collect()
     };
     let all = ["0.output0", "1.output0", "2.output0", "3.output0"];
-    assert_eq!(captured("[{}]", DumpMode::Output), all);
-    assert_eq!(captured(r#"[{"layer": ["/fc/Gemm"]}]"#, DumpMode::All), ["3.input0", "3.input1", "3.output0"]);
-    assert_eq!(captured(r#"[{"layer": ["/fc/Gemm"]}]"#, DumpMode::Input), ["3.input0", "3.input1"]);
-    assert_eq!(captured(r#"[{"model_name": "other"}]"#, DumpMode::All), [""; 0]);
+    assert_eq!(captured("[{}]", IoSelection::Outputs), all);
+    assert_eq!(captured(r#"[{"layer": ["/fc/Gemm"]}]"#, IoSelection::All), ["3.input0", "3.input1", "3.output0"]);
+    assert_eq!(captured(r#"[{"layer": ["/fc/Gemm"]}]"#, IoSelection::Inputs), ["3.input0", "3.input1"]);
+    assert_eq!(captured(r#"[{"model_name": "other"}]"#, IoSelection::All), [""; 0]);
     let range = r#"[{"model_name": "main_graph", "layer": ["/fc/Gemm"],
                      "opname_range": [{"begin": "/conv1/Conv", "end": "/relu/Relu"}]}]"#;
-    assert_eq!(captured(range, DumpMode::Output), ["0.output0", "1.output0", "3.output0"]);
+    assert_eq!(captured(range, IoSelection::Outputs), ["0.output0", "1.output0", "3.output0"]);
     let blacklists = r#"[{"optype_blacklist": [{"name": "Conv"}, {"name": "Gemm", "pos": ["input1"]}],
                           "opname_blacklist": [{"name": "/fc/Gemm", "pos": ["output0"]}, {"name": "/relu/Relu"}]}]"#;
-    assert_eq!(captured(blacklists, DumpMode::All), ["2.input0", "2.input1", "2.output0", "3.input0"]);
+    assert_eq!(captured(blacklists, IoSelection::All), ["2.input0", "2.input1", "2.output0", "3.input0"]);
     let two = r#"[{"optype_blacklist": [{"name": "Conv"}]}, {"layer": ["/conv1/Conv"]}]"#;
-    assert_eq!(captured(two, DumpMode::Output), all, "the second entry brings back what the first leaves out");
+    assert_eq!(captured(two, IoSelection::Outputs), all, "the second entry brings back what the first leaves out");
 }
 
 /// Text that gets far into the reader: real keys and words in any arrangement.
@@ -406,7 +417,7 @@ fn ends_well(text: &str) {
             let _ = config.check(&MODEL);
             if let Some(dump) = config.dump {
                 assert!(!dump.models.is_empty());
-                dump.captures(&MODEL);
+                dump.selected_slots(&MODEL);
             }
         }
         Err(problems) => {

@@ -3,93 +3,81 @@
 use std::path::Path;
 use std::time::Duration;
 
-use opscope_dump::{BlacklistEntry, Io, IoSelection, Pattern, Position, Request, Selection};
+use opscope_dump::{BlacklistEntry, Io, Pattern, Position, Request, Selection};
 use opscope_onnx::Graph;
 use opscope_profile::ProfilerOptions;
 
-use super::{DumpForm, Instrumentation};
+use super::job::{CaptureSpec, DumpFormat};
 use crate::acl_json::{
-    AclConfig, DumpContent, DumpMode, DumpSection, ModelNames, Note, Place, Problem, ProblemKind, ProfilerSection,
-    Slot, TaskTime,
+    AclConfig, DumpContent, DumpSection, Location, ModelNames, Note, Problem, ProblemKind, ProfilerSection, TaskTime,
 };
 
-/// Why an `acl.json` does not go with a model.
+/// Why an `acl.json` does not fit a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct AclError(pub Vec<Problem>);
 
-/// Checks an `acl.json` against a model and gives what it asks for, with what a user should know of it. Data goes to
-/// `<the file's own directory>/<run_name>`.
+/// Checks an `acl.json` against a model. Returns what it captures, and notes for the user. Data goes to the directory that
+/// the file names, under `run_name`.
 ///
 /// # Errors
-/// Every name in the file that the model does not have, or that the file leaves out everything.
+/// Every name in the file that the model does not have, or that the file leaves out every tensor.
 pub fn apply(
     config: &AclConfig,
     graph: &Graph,
     run_name: &Path,
     defaults: &ProfilerOptions,
-) -> Result<(Instrumentation, Vec<Note>), AclError> {
+) -> Result<(CaptureSpec, Vec<Note>), AclError> {
     let operators: Vec<(&str, &str)> =
         graph.operators.iter().map(|operator| (operator.name.as_str(), operator.op_type.as_str())).collect();
     let file_stem = ModelNames::file_stem(&graph.source.path);
     let names = ModelNames { file_stem, graph: &graph.name, operators: &operators };
     let notes = config.check(&names).map_err(AclError)?;
-    let instrumentation = match (&config.dump, &config.profiler) {
-        (Some(dump), _) => Instrumentation::Dump {
+    let capture = match (&config.dump, &config.profiler) {
+        (Some(dump), _) => CaptureSpec::Dump {
             directory: dump.path.join(run_name).components().collect(),
             request: Box::new(Request { selection: selection(dump, &names)?, ..Request::default() }),
-            form: match dump.content {
-                DumpContent::Tensors => DumpForm::Npy,
-                DumpContent::Statistics(_) => DumpForm::Statistics,
+            format: match dump.content {
+                DumpContent::Tensors => DumpFormat::Npy,
+                DumpContent::Statistics(_) => DumpFormat::Statistics,
             },
+            histograms: false,
         },
-        (None, Some(profiler)) => Instrumentation::Profiler {
+        (None, Some(profiler)) => CaptureSpec::Profile {
             directory: profiler.output.join(run_name).components().collect(),
             options: Box::new(options(profiler, defaults)),
             exports: Vec::new(),
         },
-        (None, None) => Instrumentation::None,
+        (None, None) => CaptureSpec::Nothing,
     };
-    Ok((instrumentation, notes))
+    Ok((capture, notes))
 }
 
-/// Names every operator that is captured, and the slots of it that are not. So one selection holds whatever several
-/// entries of the list say of one model.
+/// Names every operator that is captured, and the slots of it that are not: one selection for all entries of the list.
 fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, AclError> {
-    // More slots than an operator has do no harm; no operator of ONNX has so many.
+    // More slots than any operator of ONNX has; those that an operator lacks have no effect.
     const MOST_SLOTS: usize = 64;
-    let captures = dump.captures(model);
-    let mut selection = Selection {
-        io: match dump.mode {
-            DumpMode::Input => IoSelection::Inputs,
-            DumpMode::Output => IoSelection::Outputs,
-            DumpMode::All => IoSelection::All,
-        },
-        runs: dump.runs.clone().unwrap_or_default(),
-        ..Selection::default()
-    };
-    let slots = || {
-        (0..MOST_SLOTS).flat_map(|slot| [(Slot::Input(slot), Io::Input, slot), (Slot::Output(slot), Io::Output, slot)])
-    };
-    let side = |io: Io| selection.io.contains(io);
+    let selected = dump.selected_slots(model);
+    let mut selection =
+        Selection { io: dump.mode, runs: dump.runs.clone().unwrap_or_default(), ..Selection::default() };
+    let sides = [Io::Input, Io::Output].into_iter().filter(|io| dump.mode.contains(*io));
+    let slots: Vec<Position> = sides.flat_map(|io| (0..MOST_SLOTS).map(move |slot| Position { io, slot })).collect();
     let mut operators = Vec::new();
     let mut blacklist = Vec::new();
     for (index, (name, _)) in model.operators.iter().enumerate() {
-        let (inside, outside): (Vec<_>, Vec<_>) =
-            slots().filter(|(_, io, _)| side(*io)).partition(|(slot, _, _)| captures.contains(index, *slot));
+        let (inside, positions): (Vec<_>, Vec<_>) = slots.iter().partition(|slot| selected.contains(index, **slot));
         if inside.is_empty() {
             continue;
         }
         operators.push(Pattern::Exact((*name).to_owned()));
-        if !outside.is_empty() {
-            let positions = outside.into_iter().map(|(_, io, slot)| Position { io, slot }).collect();
+        if !positions.is_empty() {
             blacklist.push(BlacklistEntry { name: (*name).to_owned(), positions });
         }
     }
     if operators.is_empty() {
         let (what, right) = ("it leaves out every tensor of this model", "leave less out, or name other operators");
-        let place = Place::Pointer("/dump/dump_list".to_owned());
-        return Err(AclError(vec![Problem::new(ProblemKind::Model, place, what.to_owned(), right.to_owned())]));
+        let location = Location::Pointer("/dump/dump_list".to_owned());
+        return Err(AclError(vec![Problem::new(ProblemKind::Model, location, what.to_owned(), right.to_owned())]));
     }
     // An empty list means all, so where all are captured nothing is listed.
     if operators.len() < model.operators.len() {

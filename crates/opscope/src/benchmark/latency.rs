@@ -1,4 +1,4 @@
-//! What many times come to.
+//! Statistics of many times.
 
 use serde::Serialize;
 
@@ -29,12 +29,12 @@ pub struct Latency {
     /// The 99th percentile again, under the name by which the tools that this command replaces know it.
     #[serde(rename = "percentile(99%)")]
     pub percentile_99: f64,
-    /// How many times.
+    /// How many times there are.
     pub count: usize,
 }
 
 impl Latency {
-    /// Summarises times in milliseconds; none if there are none.
+    /// Summarises times in milliseconds. Returns `None` if there are none.
     pub fn of(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -54,19 +54,19 @@ impl Latency {
     }
 }
 
-/// numpy's linear percentile: between the two samples around the place `(n - 1) * (percent / 100)`,
-/// from the nearer one.
+/// numpy's linear percentile: between the two samples around the index `(n - 1) * (percent / 100)`,
+/// computed from the nearer one.
 fn percentile(sorted: &[f64], percent: f64) -> f64 {
-    let place = (sorted.len() - 1) as f64 * (percent / 100.0);
-    let (below, fraction) = (place.floor() as usize, place.fract());
+    let index = (sorted.len() - 1) as f64 * (percent / 100.0);
+    let (below, fraction) = (index.floor() as usize, index.fract());
     let (low, high) = (sorted[below], sorted[(below + 1).min(sorted.len() - 1)]);
     let step = high - low;
     if fraction >= 0.5 { high - step * (1.0 - fraction) } else { low + step * fraction }
 }
 
 /// The 95 % confidence interval of the median, without any assumption about how times are distributed: the samples
-/// between which the median lies with that probability, by the normal approximation of the binomial distribution. None
-/// for fewer than 6 samples.
+/// between which the median lies with that probability, by the normal approximation of the binomial distribution. Returns
+/// `None` for fewer than 6 samples.
 pub fn median_interval(times: &[f64]) -> Option<(f64, f64)> {
     const DEVIATIONS: f64 = 1.959_964;
     let count = times.len();

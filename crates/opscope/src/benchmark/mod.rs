@@ -1,29 +1,25 @@
-//! What `opscope benchmark` does: run a model many times, take the times, and watch what it does where asked for.
+//! What `opscope benchmark` does: runs a model many times, takes the times, and captures what happens.
+//!
+//! [`Job`] says what to do, [`Job::run`] does it, and [`Report`] is the result.
 
 mod acl;
+mod error;
 mod instruments;
-mod interruptible;
 mod job;
 mod latency;
 mod measure;
-mod outputs;
-mod place;
-mod places;
+mod output;
 mod report;
-mod sets;
-mod stage;
-mod watch;
+mod run;
 
 pub use acl::{AclError, apply as apply_acl_json};
-pub use job::{DumpForm, InputWish, Instrumentation, Job, JobError, Surroundings};
+pub use error::JobError;
+pub use instruments::InstrumentError;
+pub use job::{CaptureSpec, DumpFormat, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
 pub use latency::{Latency, median_interval};
-pub use measure::{Goal, MeasureError, Measurement, Progress, Repetition, measure};
-pub use outputs::{OutputFormat, OutputWriter, WrittenFiles};
-pub use place::{Place, PlaceError, remove_unfinished_places};
-pub use places::run_name;
+pub use measure::MeasureError;
+pub use output::{OutputPathError, remove_unfinished_outputs};
 pub use report::{
     DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary,
     ModelSummary, ProfileSummary, Report, ShapeTimes,
 };
-pub use stage::Stage;
-pub use watch::{Capture, Watch};

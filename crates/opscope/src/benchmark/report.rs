@@ -1,19 +1,17 @@
-//! What a benchmark found: what is printed, and the content of `<run>_summary.json`.
+//! The result of a benchmark: what is printed, and the content of `<run>_summary.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use opscope_model::RunMemory;
-use opscope_onnx::{Graph, OperatorId};
+use opscope_model::Fidelity;
 use opscope_profile::Account;
 use serde::Serialize;
 
-use super::latency::{Latency, median_interval};
-use super::measure::Measurement;
+use super::latency::Latency;
 use crate::machine::Machine;
 use crate::verify::Verification;
 
-/// What a benchmark found. As JSON it is described in `docs/summary.md`.
+/// The result of a benchmark. `docs/summary.md` describes it as JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// `opscope.summary/1`.
@@ -28,9 +26,9 @@ pub struct Report {
     pub pid: u32,
     /// The model.
     pub model: ModelSummary,
-    /// What ran it.
+    /// The engine.
     pub engine: EngineSummary,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
     /// Milliseconds that loading took, without plans.
     pub load_ms: f64,
@@ -38,7 +36,7 @@ pub struct Report {
     pub peak_memory_bytes: u64,
     /// Whether everything that was asked for was done.
     pub complete: bool,
-    /// Why not, a sentence each.
+    /// What was not done, a sentence each.
     pub incomplete_because: Vec<String>,
     /// One measurement, or one for every set of shapes of a table.
     #[serde(skip)]
@@ -53,7 +51,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_shapes: Vec<FailedShapes>,
     /// How many sets of shapes of a table were left out, because they give a dimension of one name two sizes.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub left_out_shapes: u64,
     /// The profile.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +59,7 @@ pub struct Report {
     /// The dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dump: Option<DumpSummary>,
-    /// What the debugger did, where one could attach.
+    /// What the debugger did, if one could attach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debugger: Option<DebuggerSummary>,
 }
@@ -88,8 +86,8 @@ pub struct EngineSummary {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// `optimised` or `exact`. Exact times are not the model's.
-    pub fidelity: String,
+    /// How faithfully the file was followed. Exact times are not the model's.
+    pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: usize,
     /// Runs at a time.
@@ -101,7 +99,7 @@ pub struct EngineSummary {
 pub struct Measured {
     /// The inputs.
     pub inputs: Vec<InputSummary>,
-    /// The dimensions that the file leaves open and that are 1 because nothing says more.
+    /// The dimensions that the file leaves open and that are 1 because nothing sets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub made_up_dimensions: Vec<String>,
     /// The inference itself.
@@ -117,10 +115,10 @@ pub struct Measured {
     pub median_interval_95: Option<(f64, f64)>,
     /// The memory that tensors take during one run; with several plans, of the one that needs the most.
     pub run_memory: MemorySummary,
-    /// What the plan says of how it runs the model, a sentence each.
+    /// How the plan runs the model, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What comparing the plan with the exact one has shown; none where that was not asked for.
+    /// The result of comparing the plan with the exact one; `None` if it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
     /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds.
@@ -129,7 +127,7 @@ pub struct Measured {
     pub batchsize: f64,
     /// Milliseconds that making the plan took.
     pub plan_ms: f64,
-    /// The same for each shape, where the input files have several.
+    /// The times of each shape, if the input files have several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_shape: Vec<ShapeTimes>,
     /// Every inference time, in milliseconds.
@@ -141,9 +139,9 @@ pub struct Measured {
 /// The memory that tensors take during one run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct MemorySummary {
-    /// The most bytes of inputs, outputs and what is in between that are held at once.
+    /// The largest number of bytes of inputs, outputs and values in between that exist at once.
     pub bytes: u64,
-    /// The operator that is executed then; none where the inputs alone are the most.
+    /// The operator that is executed then; `None` if the inputs alone need the most.
     pub operator: Option<String>,
     /// How many tensors are not counted, because their sizes depend on what a run computes.
     pub unknown: usize,
@@ -154,7 +152,7 @@ pub struct MemorySummary {
 pub struct FailedShapes {
     /// The shapes.
     pub shapes: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -184,9 +182,9 @@ pub struct InputSummary {
 /// The files of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileInfo {
-    /// What was read.
+    /// The files that were read; empty for generated inputs.
     pub infiles: Vec<PathBuf>,
-    /// What was written.
+    /// The names of the files that were written.
     pub outfiles: Vec<PathBuf>,
 }
 
@@ -195,9 +193,9 @@ pub struct FileInfo {
 pub struct ProfileSummary {
     /// The recording's directory.
     pub directory: PathBuf,
-    /// What was exported; empty where only the raw recording was wanted.
+    /// The exported files; empty if only the raw recording was asked for.
     pub exports: Vec<PathBuf>,
-    /// Where the time of a run goes; none where only the raw recording was wanted.
+    /// Where the time of a run goes; `None` if only the raw recording was asked for.
     pub account: Option<Account>,
 }
 
@@ -217,8 +215,7 @@ pub struct DumpSummary {
 /// The debugger of a report.
 #[derive(Debug, Clone, Serialize)]
 pub struct DebuggerSummary {
-    /// How many runs it stopped, warm-ups among them. What they waited is a part of their times, so these are not the
-    /// model's.
+    /// How many runs it stopped, warm-ups among them. Their times include the waiting, so they are not the model's.
     pub stopped_runs: u64,
 }
 
@@ -230,69 +227,7 @@ impl Report {
     }
 }
 
-impl Measured {
-    /// Summarises a measurement; none if nothing was measured. `batch_size` is what the user says a run's samples are.
-    pub(super) fn of(
-        measurement: &Measurement,
-        graph: &Graph,
-        inputs: Vec<InputSummary>,
-        batch_size: Option<u64>,
-        concurrent: usize,
-        filesinfo: BTreeMap<String, FileInfo>,
-    ) -> Option<Self> {
-        let compute = Latency::of(&measurement.compute)?;
-        let batchsize = batch_size.map_or(measurement.batch_size, |batch| batch as f64);
-        // Where runs overlap, the time of one is its share of the time in which any was going on.
-        let mean = if concurrent > 1 { measurement.busy / compute.count as f64 } else { compute.mean };
-        Some(Self {
-            made_up_dimensions: Vec::new(),
-            by_shape: ShapeTimes::of(measurement, &inputs, batch_size),
-            inputs,
-            compute,
-            upload: Latency::of(&measurement.upload)?,
-            download: Latency::of(&measurement.download)?,
-            median_interval_95: median_interval(&measurement.compute),
-            throughput: 1000.0 * batchsize / mean,
-            batchsize,
-            plan_ms: measurement.planning,
-            run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)).unwrap_or_default(),
-            notes: measurement.notes.clone(),
-            verification: None,
-            npu_compute_time_list: measurement.compute.clone(),
-            filesinfo,
-        })
-    }
-}
-
-impl MemorySummary {
-    fn of((memory, operator): (RunMemory, Option<OperatorId>), graph: &Graph) -> Self {
-        let operator = operator.map(|id| graph.operator(id).name.clone());
-        Self { bytes: memory.peak, operator, unknown: memory.unknown }
-    }
-}
-
-impl ShapeTimes {
-    /// The times of each shape of the inputs; nothing where there is only one. `inputs` are those of the first run.
-    fn of(measurement: &Measurement, inputs: &[InputSummary], batch_size: Option<u64>) -> Vec<Self> {
-        if measurement.shapes.len() < 2 {
-            return Vec::new();
-        }
-        let one = |(place, shapes): (usize, &Vec<Vec<usize>>)| {
-            let times = measurement.compute.iter().zip(&measurement.shape_of);
-            let times: Vec<f64> = times.filter(|(_, of)| **of == place).map(|(time, _)| *time).collect();
-            let compute = Latency::of(&times)?;
-            let first = shapes.first().and_then(|shape| shape.first()).copied().unwrap_or(1);
-            let batch = batch_size.map_or(first as f64, |batch| batch as f64);
-            let with_shape =
-                |(input, shape): (&InputSummary, &Vec<usize>)| InputSummary { shape: shape.clone(), ..input.clone() };
-            let inputs = inputs.iter().zip(shapes).map(with_shape).collect();
-            Some(Self { inputs, throughput: 1000.0 * batch / compute.mean, compute })
-        };
-        measurement.shapes.iter().enumerate().filter_map(one).collect()
-    }
-}
-
-/// Returns whether there is nothing to say of.
-fn is_none(count: &u64) -> bool {
+/// Returns whether a count needs no field.
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }

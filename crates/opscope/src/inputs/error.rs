@@ -6,7 +6,7 @@ use opscope_tensor::DType;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// A shape was given for something that is no input.
+    /// A shape was given for a name that is not an input.
     #[error("there is no input '{name}' in this model; its inputs are {inputs}")]
     UnknownInput {
         /// The name that was given.
@@ -19,9 +19,9 @@ pub enum InputError {
     Shape {
         /// The input.
         name: String,
-        /// What the file says.
+        /// The shape in the model.
         expected: String,
-        /// What was given.
+        /// The shape that was given.
         found: Vec<usize>,
     },
     /// Shapes that contradict each other.
@@ -39,8 +39,8 @@ pub enum InputError {
         /// The size in this input.
         second: usize,
     },
-    /// A made-up tensor of this type is not possible.
-    #[error("input '{name}' takes {dtype}, for which no data can be made up; give it with --input")]
+    /// A tensor of this type cannot be generated.
+    #[error("input '{name}' takes {dtype}, for which no data can be generated; give it with --input")]
     NoData {
         /// The input.
         name: String,
@@ -64,10 +64,10 @@ pub enum InputError {
         path: PathBuf,
         /// The input.
         name: String,
-        /// What the model says.
+        /// The shape in the model.
         shape: String,
     },
-    /// More bytes than the machine has.
+    /// More bytes than the machine's memory.
     #[error("input '{name}' would have the shape {shape:?}, which is more than this machine's memory")]
     TooLarge {
         /// The input.
@@ -75,7 +75,7 @@ pub enum InputError {
         /// Its shape.
         shape: Vec<usize>,
     },
-    /// The number of files or directories.
+    /// A wrong number of files or directories.
     #[error(
         "the model has {inputs} inputs ({names}), {given} {what} were given; give as many files, or a directory, for each"
     )]
@@ -101,7 +101,7 @@ pub enum InputError {
         /// Its number of files.
         other_count: usize,
     },
-    /// Nothing in a directory.
+    /// A directory without input files.
     #[error("there is no .npy or .bin file in {0:?}")]
     EmptyDirectory(PathBuf),
     /// Files and directories together.
@@ -112,36 +112,36 @@ pub enum InputError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The element type.
+    /// A file with another element type.
     #[error("{path:?} holds {found}, input '{name}' takes {expected}")]
     Type {
         /// The file.
         path: PathBuf,
         /// The input.
         name: String,
-        /// What the model takes.
+        /// What the input takes.
         expected: DType,
-        /// What the file holds.
+        /// What the file has.
         found: DType,
     },
-    /// The shape in a file.
+    /// A file with another shape.
     #[error("{path:?} has the shape {found:?}, input '{name}' takes [{expected}]")]
     FileShape {
         /// The file.
         path: PathBuf,
         /// The input.
         name: String,
-        /// What the model takes.
+        /// What the input takes.
         expected: String,
-        /// What the file holds.
+        /// What the file has.
         found: Vec<usize>,
     },
-    /// The size of a raw file.
+    /// A raw file with another size.
     #[error(
-        "{path:?} has {found} bytes, input '{name}' of shape {shape:?} has {expected}, which is no multiple of that"
+        "{path:?} has {found} bytes, input '{name}' of shape {shape:?} has {expected}, which is not a multiple of that"
     )]
     FileSize {
         /// The file.
@@ -155,9 +155,9 @@ pub enum InputError {
         /// The file's bytes.
         found: usize,
     },
-    /// Files do not fill the last batch.
+    /// Files that do not fill the last batch.
     #[error(
-        "input '{name}' has a batch of {batch}, so {per_batch} files of {per_file} make one run; {files} files are no \
+        "input '{name}' has a batch of {batch}, so {per_batch} files of {per_file} make one run; {files} files are not a \
          multiple of {per_batch}. Add files, leave some out, or choose another batch with --dym-batch"
     )]
     Batch {

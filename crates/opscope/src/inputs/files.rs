@@ -1,5 +1,3 @@
-//! Inputs from `.npy` and `.bin` files.
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,7 +6,7 @@ use opscope_onnx::{Dim, Graph, Value};
 use opscope_tensor::{Tensor, npy, open_regular};
 
 use super::shapes::join;
-use super::{Batch, InputError, ShapeWish, concrete_shapes};
+use super::{Batch, InputError, ShapeSpec, concrete_shapes};
 use crate::machine::available_memory;
 
 /// Files for every input of a model, and how many of them make one run.
@@ -18,7 +16,7 @@ pub struct InputFiles {
     files: Vec<Vec<PathBuf>>,
     /// How many files of each input make one run.
     per_run: usize,
-    /// The shapes to join files to; none where a file is a run of its own and says its shape itself.
+    /// The shapes to join files to; `None` if each file is a run and has its own shape.
     shapes: Vec<Option<Vec<usize>>>,
 }
 
@@ -28,18 +26,18 @@ impl InputFiles {
     /// model's shape, unless `join` is off.
     ///
     /// # Errors
-    /// When numbers do not fit, or the first file of an input does not.
-    pub fn find(graph: &Graph, given: &[PathBuf], wish: &ShapeWish, join: bool) -> Result<Self, InputError> {
+    /// When the number of files or the first file of an input does not fit the model.
+    pub fn find(graph: &Graph, given: &[PathBuf], spec: &ShapeSpec, join: bool) -> Result<Self, InputError> {
         let files = assign(graph, given)?;
         let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files };
-        let wished = match wish {
-            ShapeWish::Smallest => None,
-            _ => Some(concrete_shapes(graph, wish)?),
+        let shapes = match spec {
+            ShapeSpec::Smallest => None,
+            _ => Some(concrete_shapes(graph, spec)?),
         };
         let mut per_run = Vec::new();
         for slot in 0..found.files.len() {
             let input = graph.value(graph.inputs[slot]);
-            let target = match &wished {
+            let target = match &shapes {
                 Some(shapes) => Some(shapes[slot].clone()),
                 None => fixed(input),
             };
@@ -101,7 +99,7 @@ impl InputFiles {
     }
 }
 
-/// One file's data, checked against the input.
+/// The data of one file, checked against the input.
 struct Piece {
     path: PathBuf,
     tensor: Tensor,
@@ -156,7 +154,7 @@ impl Piece {
                 found: fitting,
             });
         }
-        // Nothing is read before it is known to fit.
+        // The data is read only if it fits.
         if size as u64 > available_memory() {
             return Err(InputError::TooLarge { name: name(), shape });
         }
@@ -172,7 +170,7 @@ impl Piece {
         Ok(Self { path: path.to_owned(), tensor })
     }
 
-    /// How many files like this one make a tensor of the shape.
+    /// How many files of this shape make a tensor of the target shape.
     fn needed_for(&self, target: &[usize], input: &Value, files: usize) -> Result<usize, InputError> {
         let found = self.tensor.shape();
         let same_rest = found.len() == target.len() && found.get(1..) == target.get(1..);
@@ -193,13 +191,13 @@ impl Piece {
     }
 }
 
-/// A sample without a batch axis is a batch of one.
+/// Adds a batch axis of 1 to the shape of a sample that has none.
 fn with_batch_axis(shape: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
     let lacks_one = shape.len() + 1 == dims.len() && fits(shape, &dims[1..]);
     lacks_one.then(|| std::iter::once(1).chain(shape.iter().copied()).collect())
 }
 
-/// Whether a file may be the input or, along its first axis, a part of it.
+/// Returns whether a file may be the input or, along its first axis, a part of it.
 fn fits(shape: &[usize], dims: &[Dim]) -> bool {
     let open = Dim::any_open(dims);
     shape.len() == dims.len()

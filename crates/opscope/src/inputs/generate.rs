@@ -1,4 +1,4 @@
-//! Made-up inputs.
+//! Generated inputs.
 
 use opscope_onnx::{Attribute, Dim, Graph, Operator, Value};
 use opscope_tensor::{DType, Tensor};
@@ -6,21 +6,42 @@ use opscope_tensor::{DType, Tensor};
 use super::InputError;
 use crate::machine;
 
-/// What made-up inputs hold.
+/// What generated inputs hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Zeros.
     Zero,
     /// Valid for the element type, and the same for the same seed: floating-point numbers from 0 to 1 (a half-precision
     /// one with all of its digits), `bool` and wide integers 0 or 1, 8-bit integers of their whole range. Integers that the
-    /// graph takes as indices into tables of the file, as token ids are, are places in the smallest of these.
+    /// graph takes as indices into tables of the file, such as token ids, are valid indices of the smallest table.
     Random(u64),
+}
+
+impl Data {
+    /// Every kind of data; random data with the seed 0.
+    pub const ALL: [Self; 2] = [Self::Zero, Self::Random(0)];
+
+    /// `zero` or `random`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Zero => "zero",
+            Self::Random(_) => "random",
+        }
+    }
+
+    /// The same kind of data with this seed.
+    pub fn with_seed(self, seed: u64) -> Self {
+        match self {
+            Self::Zero => Self::Zero,
+            Self::Random(_) => Self::Random(seed),
+        }
+    }
 }
 
 /// A tensor for every input, of the given shapes.
 ///
 /// # Errors
-/// When an input takes something that cannot be made up, or more than the machine's memory.
+/// When an input takes something that cannot be generated, or more than the machine's memory.
 pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<Tensor>, InputError> {
     let mut random = match data {
         Data::Zero => None,
@@ -48,7 +69,7 @@ pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<
     graph.inputs.iter().zip(shapes).map(tensor).collect()
 }
 
-/// The integers that an input may hold, counted from zero.
+/// How many integers an input may hold, from zero up.
 fn indices(graph: &Graph, input: &Value) -> u64 {
     let rows = |operator: &Operator| {
         let &[Some(table), Some(taken), ..] = &operator.inputs[..] else { return None };

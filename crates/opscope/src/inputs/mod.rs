@@ -1,9 +1,10 @@
-//! What a model is fed with: made up, or read from files.
+//! A model's inputs: generated, or read from files.
 
 mod error;
 mod files;
 mod generate;
 mod shapes;
+mod spec;
 
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
@@ -11,14 +12,15 @@ use opscope_tensor::Tensor;
 pub use error::InputError;
 pub use files::InputFiles;
 pub use generate::{Data, generate};
-pub use shapes::{NamedShape, ShapeWish, concrete_shapes, made_up_dimensions};
+pub use shapes::{NamedShape, ShapeSpec, concrete_shapes, made_up_dimensions};
+pub use spec::InputSpec;
 
 /// The inputs of one run after the other.
 #[derive(Debug)]
 pub enum Inputs {
-    /// The same made-up tensors for every run.
+    /// The same generated tensors for every run.
     Generated(Vec<Tensor>),
-    /// Files, read when their turn comes.
+    /// Files, read for the run that needs them.
     Files(InputFiles),
 }
 
@@ -27,7 +29,7 @@ pub enum Inputs {
 pub struct Batch {
     /// One tensor for every input of the model.
     pub tensors: Vec<Tensor>,
-    /// Where they came from: for every input, the files that were joined. Empty for made-up data.
+    /// For every input, the files that were joined; empty for generated data.
     pub sources: Vec<Vec<std::path::PathBuf>>,
 }
 
@@ -40,7 +42,7 @@ impl Inputs {
         }
     }
 
-    /// Whether there is nothing to run.
+    /// Returns whether there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! The shapes of a model's inputs when nobody gave data that says them.
+//! The shapes of a model's inputs, before there is data that has them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::InputError;
 
 /// How the shapes of dynamic inputs are chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ShapeWish {
+pub enum ShapeSpec {
     /// Every dimension that the file leaves open is 1.
     #[default]
     Smallest,
@@ -23,7 +23,7 @@ pub enum ShapeWish {
 }
 
 /// An input and its dimensions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NamedShape {
     /// The input's name.
     pub name: String,
@@ -31,7 +31,7 @@ pub struct NamedShape {
     pub dims: Vec<usize>,
 }
 
-impl fmt::Display for ShapeWish {
+impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Smallest => f.write_str("the smallest shapes"),
@@ -48,10 +48,10 @@ impl fmt::Display for ShapeWish {
 /// The shape of every input.
 ///
 /// # Errors
-/// When a name is no input, a shape contradicts the file, or the file does not say an input's rank.
-pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>>, InputError> {
-    let given: &[NamedShape] = match wish {
-        ShapeWish::Fixed(shapes) => shapes,
+/// When a name is not an input, a shape contradicts the file, or the file does not say an input's rank.
+pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>>, InputError> {
+    let given: &[NamedShape] = match spec {
+        ShapeSpec::Fixed(shapes) => shapes,
         _ => &[],
     };
     let mut symbols: BTreeMap<&str, usize> = BTreeMap::new();
@@ -61,7 +61,7 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
             input.ok_or_else(|| InputError::UnknownInput { name: shape.name.clone(), inputs: describe(graph) })?;
         bind(input, &shape.dims, &mut symbols)?;
     }
-    if let Some((input, found)) = fixed_otherwise(graph, wish) {
+    if let Some((input, found)) = fixed_otherwise(graph, spec) {
         let expected = input.shape.as_deref().map(join).unwrap_or_default();
         return Err(InputError::Shape { name: input.name.clone(), expected, found });
     }
@@ -75,10 +75,10 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
             }
             let dims = input.shape.as_ref().ok_or_else(|| InputError::UnknownShape { name: input.name.clone() })?;
             let rank = dims.len();
-            let open = |axis: usize| match *wish {
-                ShapeWish::Batch(batch) if axis == 0 => batch,
-                ShapeWish::HeightWidth(height, _) if rank == 4 && axis == 2 => height,
-                ShapeWish::HeightWidth(_, width) if rank == 4 && axis == 3 => width,
+            let open = |axis: usize| match *spec {
+                ShapeSpec::Batch(batch) if axis == 0 => batch,
+                ShapeSpec::HeightWidth(height, _) if rank == 4 && axis == 2 => height,
+                ShapeSpec::HeightWidth(_, width) if rank == 4 && axis == 3 => width,
                 _ => 1,
             };
             let number = |(axis, dim): (usize, &Dim)| match dim {
@@ -90,18 +90,18 @@ pub fn concrete_shapes(graph: &Graph, wish: &ShapeWish) -> Result<Vec<Vec<usize>
         .collect()
 }
 
-/// The dimensions that the file leaves open and that are 1 only because nothing says otherwise, such as `batch`, or
-/// `image[2]` where it has no name.
-pub fn made_up_dimensions(graph: &Graph, wish: &ShapeWish) -> Vec<String> {
+/// The dimensions that the file leaves open and that are 1 only because nothing sets them, such as `batch`, or `image[2]`
+/// if it has no name.
+pub fn made_up_dimensions(graph: &Graph, spec: &ShapeSpec) -> Vec<String> {
     let given =
-        |input: &Value| matches!(wish, ShapeWish::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
+        |input: &Value| matches!(spec, ShapeSpec::Fixed(shapes) if shapes.iter().any(|shape| shape.name == input.name));
     let inputs = || graph.inputs.iter().map(|&input| graph.value(input));
     let dims = |input: &Value| input.shape.clone().unwrap_or_default();
     let bound: Vec<Dim> = inputs().filter(|input| given(input)).flat_map(dims).collect();
-    let chosen = |axis: usize, rank: usize| match wish {
-        ShapeWish::Batch(_) => axis == 0,
-        ShapeWish::HeightWidth(..) => rank == 4 && axis >= 2,
-        ShapeWish::Smallest | ShapeWish::Fixed(_) => false,
+    let chosen = |axis: usize, rank: usize| match spec {
+        ShapeSpec::Batch(_) => axis == 0,
+        ShapeSpec::HeightWidth(..) => rank == 4 && axis >= 2,
+        ShapeSpec::Smallest | ShapeSpec::Fixed(_) => false,
     };
     let mut open = Vec::new();
     for input in inputs().filter(|input| !given(input)) {
@@ -121,15 +121,15 @@ pub fn made_up_dimensions(graph: &Graph, wish: &ShapeWish) -> Vec<String> {
     open
 }
 
-/// The first input that the file fixes to something else than a batch or a height and width that nothing else takes, with
-/// the dimensions that it would have.
-fn fixed_otherwise<'a>(graph: &'a Graph, wish: &ShapeWish) -> Option<(&'a Value, Vec<usize>)> {
-    let wanted: &[(usize, usize)] = match *wish {
-        ShapeWish::Batch(batch) => &[(0, batch)],
-        ShapeWish::HeightWidth(height, width) => &[(2, height), (3, width)],
-        ShapeWish::Smallest | ShapeWish::Fixed(_) => return None,
+/// Returns the first input whose dimensions the file fixes to other numbers than the batch, or height and width, that no
+/// input takes, with the dimensions that it would have.
+fn fixed_otherwise<'a>(graph: &'a Graph, spec: &ShapeSpec) -> Option<(&'a Value, Vec<usize>)> {
+    let wanted: &[(usize, usize)] = match *spec {
+        ShapeSpec::Batch(batch) => &[(0, batch)],
+        ShapeSpec::HeightWidth(height, width) => &[(2, height), (3, width)],
+        ShapeSpec::Smallest | ShapeSpec::Fixed(_) => return None,
     };
-    let spatial = matches!(wish, ShapeWish::HeightWidth(..));
+    let spatial = matches!(spec, ShapeSpec::HeightWidth(..));
     let inputs = graph.inputs.iter().map(|&input| graph.value(input));
     let candidates: Vec<(&Value, &[Dim])> = inputs
         .filter_map(|input| Some((input, input.shape.as_deref()?)))
@@ -150,7 +150,7 @@ fn fixed_otherwise<'a>(graph: &'a Graph, wish: &ShapeWish) -> Option<(&'a Value,
     Some((*input, dims.iter().enumerate().map(number).collect()))
 }
 
-/// Checks a shape against the file's, and notes what its names stand for.
+/// Checks a shape against the file's, and adds the sizes of its named dimensions to `symbols`.
 fn bind<'a>(input: &'a Value, dims: &[usize], symbols: &mut BTreeMap<&'a str, usize>) -> Result<(), InputError> {
     let Some(expected) = &input.shape else { return Ok(()) };
     let open = Dim::any_open(expected);

@@ -1,9 +1,9 @@
 use std::time::Instant;
 
-use opscope_model::{Action, Dispatch, Interest, RunObserver, Which};
+use opscope_model::{Action, Dispatch, Interest, KernelSet, RunObserver};
 use opscope_tensor::TensorView;
 
-/// Stops a run between two operators when a moment has passed.
+/// Stops a run between two operators when a deadline has passed.
 pub(super) struct Deadline(pub Option<Instant>);
 
 impl Deadline {
@@ -14,7 +14,7 @@ impl Deadline {
 
 impl RunObserver for Deadline {
     fn interest(&self) -> Interest {
-        let before = if self.0.is_some() { Which::All } else { Which::None };
+        let before = if self.0.is_some() { KernelSet::All } else { KernelSet::Empty };
         Interest { before, ..Interest::default() }
     }
 

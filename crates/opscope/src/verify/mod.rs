@@ -1,38 +1,39 @@
-//! The fastest plan that is right.
+//! Finds the fastest plan that is right.
 //!
-//! An engine's optimiser can change what a model computes, without a word. So before a model is timed, it runs once as the
-//! file has it, and the outputs of the optimised plan are compared with that run's. Where they differ, the engine's weaker
-//! forms of the plan are tried until one is right. On the way the values of the kernels are compared, too, which tells what
-//! each fused kernel stands for. What was found is kept, so that the next benchmark of the same file does not look again.
+//! An engine's optimiser can silently change what a model computes. So before a model is timed, it runs once as the file has
+//! it, and the outputs of the optimised plan are compared with that run's. If they differ, the engine's weaker forms of the
+//! plan are tried until one is right. The values of the kernels are compared, too, which shows what each fused kernel stands
+//! for. The result is kept in a cache, so that the next benchmark of the same file does not repeat the search.
 
+mod cache;
 mod deadline;
-mod differs;
+mod difference;
 mod fingerprint;
-mod kept;
 mod search;
+mod steps;
 mod trial;
 mod values;
 mod verification;
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Instant;
 
 use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
-pub use differs::OutputDifference;
-pub use values::{FoundOutput, FoundValue, find_values, other_numbers};
+pub use difference::OutputDifference;
+pub use steps::ValueSteps;
+pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 
 use crate::Session;
-use kept::Kept;
+use cache::Cache;
 use search::Search;
 
 /// Whether an optimised plan is compared with the exact one before it is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Verify {
-    /// Where that takes no longer than the timed runs and two seconds, and was not done before.
+    /// If it takes no longer than the timed runs and two seconds, and is not in the cache.
     #[default]
     Auto,
     /// Always, however long it takes.
@@ -41,38 +42,33 @@ pub enum Verify {
     Off,
 }
 
-/// When to verify, and where what was found is kept.
+/// When to verify, and where results are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerifyOptions {
     /// When.
     pub when: Verify,
-    /// A directory of files, one for each model and shapes; nothing is kept if none.
-    pub kept_in: Option<PathBuf>,
+    /// A directory of results, one file for each model and shapes; nothing is kept if `None`.
+    pub cache_directory: Option<PathBuf>,
 }
 
-impl FromStr for Verify {
-    type Err = UnknownVerify;
+impl Verify {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::On, Self::Off];
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.to_ascii_lowercase().as_str() {
-            "auto" => Ok(Verify::Auto),
-            "on" => Ok(Verify::On),
-            "off" => Ok(Verify::Off),
-            _ => Err(UnknownVerify),
+    /// `auto`, `on` or `off`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::On => "on",
+            Self::Off => "off",
         }
     }
 }
 
-/// A word that says nothing of whether to verify.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is auto, on or off")]
-pub struct UnknownVerify;
-
-/// Compares the session's optimised plan with the exact one, on `inputs`; where those are all of one number, as made-up ones
-/// are, with random numbers in them. `runs` is how many runs will be timed. Returns what came out, and the session to run
-/// where that is another one.
+/// Compares the session's optimised plan with the exact one, on `inputs`; those whose elements are all equal get random
+/// numbers. `runs` is how many runs will be timed. Returns the result, and the session to run if that is another one.
 ///
-/// Returns `None` where the model does not run at all: the benchmark itself says why.
+/// Returns `None` if the model does not run at all; the benchmark then reports why.
 pub fn verify(
     session: &Session,
     inputs: &[Tensor],
@@ -83,9 +79,9 @@ pub fn verify(
     if when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
         return None;
     }
-    let kept = Kept::of(session, inputs, options.kept_in.as_deref());
+    let cache = Cache::of(session, inputs, options.cache_directory.as_deref());
     if when == Verify::Auto
-        && let Some(found) = kept.read()
+        && let Some(found) = cache.read()
     {
         let other = search::session_for(session, &found)?;
         return Some((found, other));
@@ -94,18 +90,18 @@ pub fn verify(
     let mut verification = Search::begin(session, inputs, runs, when).run()?;
     verification.seconds = start.elapsed().as_secs_f64();
     if !matches!(verification.outcome, Outcome::Skipped { .. }) {
-        kept.write(&verification);
+        cache.write(&verification);
     }
     let other = search::session_for(session, &verification)?;
     Some((verification, other))
 }
 
-/// The model of an optimised session with what a look at the values of `inputs` shows of the kernels: that names values that the
-/// engine's own plan does not.
+/// Loads the model of an optimised session again with what running `inputs` shows of its kernels. Its plans then name values
+/// that the engine's own plan does not.
 pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
-    let runs = [inputs.to_vec(), other_numbers(inputs, 2)];
-    let (kernels, outputs) = find_values(session, &exact, &runs)?;
+    let runs = [inputs.to_vec(), with_random_numbers(inputs, 2)];
+    let (kernels, outputs) = find_values(session, &exact, &runs, &ValueSteps::default())?;
     let known = verification::known(&values::kernel_outputs(session.graph(), &kernels, &outputs));
     session.with_options(&LoadOptions { known, ..LoadOptions::new(Fidelity::Optimised, session.threads()) })
 }

@@ -1,19 +1,20 @@
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope_onnx::shown_size;
 use opscope_tensor::{DType, Tensor};
 
-use super::differs::Judge;
+use super::difference::OutputComparison;
 use super::trial::{Trial, run_until};
-use super::values::{find_values, kernel_outputs, other_numbers};
-use super::{Outcome, Verification, Verify, WrongForm};
+use super::values::{find_values, kernel_outputs, with_random_numbers};
+use super::{Outcome, ValueSteps, Verification, Verify, WrongForm};
 use crate::{Session, machine};
 
-/// What a comparison may take beside the time of the runs that are measured.
+/// The time that a comparison may take in addition to that of the measured runs.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Looking at values takes about as long as so many exact runs.
-const RUNS_TO_LOOK: u32 = 6;
+/// Comparing the values of kernels takes about as long as this many exact runs.
+const RUNS_FOR_VALUES: u32 = 6;
 
 /// The name of the form that runs the exact plan.
 const EXACT: &str = "the exact plan";
@@ -22,50 +23,50 @@ const EXACT: &str = "the exact plan";
 pub(super) struct Search<'a> {
     session: &'a Session,
     inputs: Vec<Tensor>,
-    /// What the engine's own plan gives.
+    /// The result of the engine's own plan.
     own: Result<Trial, EngineError>,
     deadline: Option<Instant>,
     skipped: Option<String>,
 }
 
 impl<'a> Search<'a> {
-    /// Runs the engine's own plan, and finds how long the rest may take.
-    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, wish: Verify) -> Self {
+    /// Runs the engine's own plan, and determines how long the rest may take.
+    pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, when: Verify) -> Self {
         let mut own = None;
         let mut used = inputs.to_vec();
         if let Some(varied) = varied(inputs) {
-            // These may be numbers that the graph cannot take; then the given ones are used.
+            // The graph may not accept these numbers; then the given ones are used.
             if let Ok(trial) = run_until(session, &varied, 2, None) {
                 (own, used) = (Some(trial), varied);
             }
         }
         let own = own.map_or_else(|| run_until(session, &used, 2, None), Ok);
         let mut search = Self { session, inputs: used, own, deadline: None, skipped: None };
-        if wish == Verify::Auto {
+        if when == Verify::Auto {
             search.limit(runs);
         }
         search
     }
 
-    /// Finds until when it may go on, and whether it is worth beginning.
+    /// Sets the deadline, and skips the comparison if it would take too long or too much memory.
     fn limit(&mut self, runs: u64) {
         let own = self.own.as_ref().ok();
         let runs = u32::try_from(runs).unwrap_or(u32::MAX);
         let budget = own.map_or(Duration::ZERO, |own| own.time.saturating_mul(runs)).saturating_add(GRACE);
-        // The exact plan takes no longer to make than the optimised one.
+        // Making the exact plan takes at most as long as making the optimised one.
         if own.is_some_and(|own| own.planning > budget) {
             self.skipped = Some(TOO_LONG.to_owned());
         }
         let needed = exact_memory(self.session);
         if needed > machine::available_memory() {
-            self.skipped = Some(format!("the exact plan would need {} MiB of memory", needed >> 20));
+            self.skipped = Some(format!("the exact plan would need {} of memory", shown_size(needed)));
         }
         self.deadline = Instant::now().checked_add(budget);
     }
 
-    /// Compares form after form, until one is right. Returns `None` where the exact plan does not run either.
+    /// Compares the forms in order until one is right. Returns `None` where the exact plan does not run either.
     pub fn run(self) -> Option<Verification> {
-        // The exact plan would be over it, too.
+        // The exact plan would be over the budget, too.
         if matches!(self.own, Err(EngineError::OverBudget { .. })) {
             return None;
         }
@@ -79,16 +80,16 @@ impl<'a> Search<'a> {
             Err(EngineError::Stopped(_)) => return skipped(TOO_LONG.to_owned()),
             Err(_) => return None,
         };
-        let judge = Judge::of(self.session.graph());
-        let judged = |form: &PlanForm, trial: Result<Trial, EngineError>| {
-            judge_form(&judge, self.session, form, &reference, trial)
+        let comparison = OutputComparison::of(self.session.graph());
+        let compared = |form: &PlanForm, trial: Result<Trial, EngineError>| {
+            compare_form(&comparison, self.session, form, &reference, trial)
         };
         let forms = self.session.engine().forms();
         let (own, weaker) = forms.split_first()?;
         let mut wrong = Vec::new();
         let right =
             |form: &PlanForm, largest_difference| Outcome::Right { form: form.name().to_owned(), largest_difference };
-        let outcome = match judged(own, self.own) {
+        let outcome = match compared(own, self.own) {
             Ok(largest) => right(own, largest),
             Err(found) => {
                 wrong.push(found);
@@ -98,7 +99,7 @@ impl<'a> Search<'a> {
                         .session
                         .in_form(form.clone())
                         .and_then(|session| run_until(&session, &self.inputs, 2, None));
-                    match judged(form, trial) {
+                    match compared(form, trial) {
                         Ok(largest) => {
                             found = Some(right(form, largest));
                             break;
@@ -110,11 +111,12 @@ impl<'a> Search<'a> {
             }
         };
         let mut verification = Verification::of(outcome, wrong);
-        let may_look = self.deadline.is_none_or(|deadline| Instant::now() + reference.time * RUNS_TO_LOOK < deadline);
-        if may_look && let Some(session) = session_for(self.session, &verification) {
+        let has_time =
+            self.deadline.is_none_or(|deadline| Instant::now() + reference.time * RUNS_FOR_VALUES < deadline);
+        if has_time && let Some(session) = session_for(self.session, &verification) {
             let session = session.as_ref().unwrap_or(self.session);
-            let runs = [self.inputs.clone(), other_numbers(&self.inputs, 2)];
-            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs) {
+            let runs = [self.inputs.clone(), with_random_numbers(&self.inputs, 2)];
+            if let Ok((kernels, outputs)) = find_values(session, &exact, &runs, &ValueSteps::default()) {
                 verification.kernels = kernel_outputs(session.graph(), &kernels, &outputs);
             }
         }
@@ -125,7 +127,8 @@ impl<'a> Search<'a> {
 /// Why a comparison is skipped.
 const TOO_LONG: &str = "that would take longer than the timed runs and two seconds; --verify on does it";
 
-/// The session to run after a verification, where it is another one. Returns `None` where it cannot be loaded.
+/// Returns the session to run after a verification, or `Some(None)` if it is the same one. Returns `None` if the model cannot
+/// be loaded for it.
 pub(super) fn session_for(session: &Session, verification: &Verification) -> Option<Option<Session>> {
     let Outcome::Right { form, .. } = &verification.outcome else { return Some(None) };
     if form == EXACT {
@@ -142,9 +145,9 @@ pub(super) fn session_for(session: &Session, verification: &Verification) -> Opt
     session.with_options(&options).ok().map(Some)
 }
 
-/// Whether a form gives what the reference gives: the largest difference, or what is wrong.
-fn judge_form(
-    judge: &Judge,
+/// Compares the outputs of a form with the reference's. Returns the largest difference, or what is wrong.
+fn compare_form(
+    comparison: &OutputComparison,
     session: &Session,
     form: &PlanForm,
     reference: &Trial,
@@ -152,12 +155,12 @@ fn judge_form(
 ) -> Result<f64, WrongForm> {
     let wrong = |outputs, fails_with, run_ms| WrongForm { form: form.name().to_owned(), outputs, fails_with, run_ms };
     let trial = trial.map_err(|error| wrong(Vec::new(), Some(error.to_string()), None))?;
-    let (largest, outputs) = judge.compare(session.graph(), &trial.outputs, &reference.outputs);
+    let (largest, outputs) = comparison.compare(session.graph(), &trial.outputs, &reference.outputs);
     if outputs.is_empty() { Ok(largest) } else { Err(wrong(outputs, None, Some(trial.time.as_secs_f64() * 1e3))) }
 }
 
-/// Random numbers in the place of floating-point inputs that are all equal, such as the zeros that a benchmark makes up:
-/// with those, most operators give the same whatever they do. Returns `None` where there are no such inputs.
+/// Replaces floating-point inputs whose elements are all equal, such as the generated zeros of a benchmark, by random
+/// numbers: on equal elements, wrong operators often give right outputs. Returns `None` if there are no such inputs.
 fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     let is_uniform = |tensor: &Tensor| {
         let size = tensor.dtype().size().unwrap_or(0);
@@ -167,7 +170,7 @@ fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     if !inputs.iter().any(|input| is_float(input) && is_uniform(input)) {
         return None;
     }
-    let random = other_numbers(inputs, 1);
+    let random = with_random_numbers(inputs, 1);
     Some(
         inputs
             .iter()
@@ -177,7 +180,7 @@ fn varied(inputs: &[Tensor]) -> Option<Vec<Tensor>> {
     )
 }
 
-/// Bytes that a second plan of the model would take, roughly: the file, and as much again for what is made of it.
+/// An estimate of the bytes that a second plan takes: those of the file, and as many for what is made of it.
 fn exact_memory(session: &Session) -> u64 {
     session.graph().source.bytes.len() as u64 * 2
 }

@@ -8,19 +8,19 @@ use crate::Session;
 
 /// One run of a plan.
 pub(super) struct Trial {
-    /// Its outputs; none for those that have no form as bytes.
+    /// Its outputs; `None` for those that have no form as bytes.
     pub outputs: Vec<Option<Tensor>>,
-    /// What making the plan took; nothing where there was one.
+    /// The time that making the plan took; zero if there was one.
     pub planning: Duration,
-    /// What the run took.
+    /// The time of the run.
     pub time: Duration,
 }
 
-/// Plans and runs so many times, and takes the last run: an engine may forget to begin anew. Stops between two operators
-/// when the deadline has passed.
+/// Makes a plan, runs it `runs` times, and returns the last run: an engine may fail to reset its state between runs. Stops
+/// between two operators when the deadline has passed.
 ///
 /// # Errors
-/// What the engine says, or [`EngineError::Stopped`] at the deadline.
+/// The engine's error, or [`EngineError::Stopped`] at the deadline.
 pub(super) fn run_until(
     session: &Session,
     inputs: &[Tensor],

@@ -1,18 +1,19 @@
-//! Which values of the file the kernels of an optimised plan give, found by running it and the exact plan on the same
-//! inputs and comparing what comes out of every kernel.
+//! Finds which values of the file the kernels of an optimised plan compute: runs it and the exact plan on the same inputs,
+//! and compares the outputs of every kernel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, Plan, RunId, RunObserver, Which};
+use opscope_model::{Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, Plan, RunId, RunObserver};
 use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
 
 use super::KernelOutput;
 use super::fingerprint::Fingerprint;
+use super::steps::{Steps, ValueSteps};
 use crate::Session;
 
-/// An output of a kernel of the optimised plan, and the values of the file that it was found to be.
+/// An output of a kernel of the optimised plan, and the values of the file that it may be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundOutput {
     /// The kernel.
@@ -21,21 +22,24 @@ pub struct FoundOutput {
     pub slot: usize,
     /// The values that have the same elements in all runs.
     pub values: Vec<FoundValue>,
-    /// Whether its elements say anything: not where they are all the same.
-    pub telling: bool,
+    /// Whether its elements differ from each other by more than the steps in which they are computed. Other outputs cannot be
+    /// distinguished.
+    pub distinctive: bool,
 }
 
-/// A value of the file that an output was found to be.
+/// A value of the file that equals an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundValue {
     /// The value.
     pub value: ValueId,
-    /// Whether its elements are in the same order, too.
+    /// Whether its elements are also in the same order.
     pub same_order: bool,
 }
 
 /// Runs the plan of `optimised` and that of `exact` on each of the inputs, and finds the values of the file that each kernel
-/// gives. Returns the kernels and their outputs, in order of execution.
+/// computes. Where the engine itself names a value for a kernel, its elements may differ by the value's `steps`. Other values
+/// have to agree more closely, so that a number is not taken for what it was rounded to. Returns the kernels and their outputs,
+/// in order of execution.
 ///
 /// # Errors
 /// When one of the two cannot run.
@@ -43,6 +47,7 @@ pub fn find_values(
     optimised: &Session,
     exact: &Session,
     inputs: &[Vec<Tensor>],
+    steps: &ValueSteps,
 ) -> Result<(Vec<Kernel>, Vec<FoundOutput>), EngineError> {
     let mut found: Option<Vec<FoundOutput>> = None;
     let mut kernels = Vec::new();
@@ -53,13 +58,19 @@ pub fn find_values(
         let outputs = fingerprints(&*plan, inputs)?;
         kernels = plan.kernels().to_vec();
         let matched = outputs.iter().map(|(&(kernel, slot), output)| {
+            let named = &kernels[kernel.index()].outputs[slot];
+            let steps_of = |value: ValueId, expected: &Fingerprint| {
+                if named.contains(&value) { steps.of_value(value, expected) } else { Steps::NONE }
+            };
             let same = by_value.iter().filter_map(|(&value, expected)| {
-                let same_order = output.matches(expected)?;
+                let same_order = output.matches(expected, steps_of(value, expected))?;
                 Some(FoundValue { value, same_order })
             });
+            let mut expected = named.iter().filter_map(|value| Some(steps_of(*value, by_value.get(value)?)));
+            let distinctive = output.is_distinctive(Steps::NONE) && expected.all(|steps| output.is_distinctive(steps));
             let mut values: Vec<FoundValue> = same.collect();
             values.sort_by_key(|found| found.value);
-            FoundOutput { kernel, slot, values, telling: output.is_telling() }
+            FoundOutput { kernel, slot, values, distinctive }
         });
         let mut matched: Vec<FoundOutput> = matched.collect();
         matched.sort_by_key(|output| (output.kernel, output.slot));
@@ -72,19 +83,19 @@ pub fn find_values(
 }
 
 impl FoundOutput {
-    /// What holds in both runs.
+    /// Keeps what holds in both runs.
     fn and(self, other: &Self) -> Self {
         let both = |found: FoundValue| {
             let same = other.values.iter().find(|other| other.value == found.value)?;
             Some(FoundValue { same_order: found.same_order && same.same_order, ..found })
         };
         let values = self.values.into_iter().filter_map(both).collect();
-        Self { values, telling: self.telling && other.telling, ..self }
+        Self { values, distinctive: self.distinctive && other.distinctive, ..self }
     }
 }
 
-/// Inputs like these with other numbers in them.
-pub fn other_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
+/// The inputs with random numbers in the place of floating-point numbers.
+pub fn with_random_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut bytes = |input: &Tensor| -> Option<Vec<u8>> {
         let elements = 0..input.elements();
@@ -102,19 +113,18 @@ pub fn other_numbers(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
     inputs.iter().map(other).collect()
 }
 
-/// The values of the file that each kernel gives, as far as the plan does not say so itself. Values that are equal, because
-/// an operator between them changes nothing, are told apart by their place: where as many kernels give them as there are of
-/// them, or one kernel alone.
+/// The values of the file that each kernel computes. Values that are equal, because an operator between them changes nothing,
+/// are assigned in order: if as many kernels compute them as there are values, or only one kernel does.
 pub(super) fn kernel_outputs(graph: &Graph, kernels: &[Kernel], outputs: &[FoundOutput]) -> Vec<KernelOutput> {
     let mut alike: BTreeMap<Vec<ValueId>, Vec<&FoundOutput>> = BTreeMap::new();
-    for output in outputs.iter().filter(|output| output.telling && !output.values.is_empty()) {
+    for output in outputs.iter().filter(|output| output.distinctive && !output.values.is_empty()) {
         alike.entry(output.values.iter().map(|found| found.value).collect()).or_default().push(output);
     }
     let mut found = Vec::new();
     for (values, outputs) in alike {
         let mut ordered = values.clone();
         ordered.sort_by_key(|&value| made_by(graph, value));
-        // A kernel that only shows what the one before it gave gives the same value.
+        // A kernel that only reshapes the output before it has the same value.
         let mut groups: Vec<Vec<&FoundOutput>> = Vec::new();
         for output in outputs {
             match groups.last_mut() {
@@ -149,7 +159,7 @@ fn made_by(graph: &Graph, value: ValueId) -> (Option<OperatorId>, usize) {
     }
 }
 
-/// What the exact plan's values look like.
+/// The fingerprints of the exact plan's values.
 fn values(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<ValueId, Fingerprint>, EngineError> {
     let by_output = fingerprints(plan, inputs)?;
     let mut values = HashMap::new();
@@ -163,20 +173,20 @@ fn values(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<ValueId, Fingerp
     Ok(values)
 }
 
-/// What the outputs of every kernel look like in one run.
+/// The fingerprints of every kernel's outputs in one run.
 fn fingerprints(plan: &dyn Plan, inputs: &[Tensor]) -> Result<HashMap<(KernelId, usize), Fingerprint>, EngineError> {
     let resident = plan.upload(inputs)?;
-    let taker = Taker::default();
-    plan.run(RunId(0), &*resident, &taker)?;
-    Ok(taker.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let observer = FingerprintObserver::default();
+    plan.run(RunId(0), &*resident, &observer)?;
+    Ok(observer.0.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[derive(Default)]
-struct Taker(Mutex<HashMap<(KernelId, usize), Fingerprint>>);
+struct FingerprintObserver(Mutex<HashMap<(KernelId, usize), Fingerprint>>);
 
-impl RunObserver for Taker {
+impl RunObserver for FingerprintObserver {
     fn interest(&self) -> Interest {
-        Interest { after: Which::All, ..Interest::default() }
+        Interest { after: KernelSet::All, ..Interest::default() }
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {

@@ -3,26 +3,26 @@ use serde::{Deserialize, Serialize};
 
 use super::OutputDifference;
 
-/// What comparing the optimised plan with the exact one has shown.
+/// The result of comparing the optimised plan with the exact one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// What came out.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The forms that are not right, the engine's own first, with what they give.
+    /// The forms that are wrong, the engine's own first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<WrongForm>,
-    /// Seconds that it took.
+    /// Seconds that the comparison took.
     pub seconds: f64,
-    /// What was found of the plan's kernels.
+    /// The values that the plan's kernels compute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<KernelOutput>,
-    /// The day on which it was found, where it was kept from an earlier benchmark: `2026-11-21`.
+    /// The day of the comparison, if the result comes from the cache: `2026-11-21`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_since: Option<String>,
 }
 
-/// An output of a kernel that was found to be a value of the file.
+/// An output of a kernel that is a value of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelOutput {
     /// The engine's name of the kernel.
@@ -35,11 +35,11 @@ pub struct KernelOutput {
     pub same_order: bool,
 }
 
-/// What came out of a comparison.
+/// The outcome of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// The plan that runs gives what the exact plan gives.
+    /// The plan that runs has the outputs of the exact plan.
     Right {
         /// Its form.
         form: String,
@@ -48,19 +48,19 @@ pub enum Outcome {
     },
     /// It was not compared.
     Skipped {
-        /// Why not.
+        /// The reason.
         because: String,
     },
 }
 
-/// A form of the plan that is not right.
+/// A form of the plan that is wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WrongForm {
     /// Its name.
     pub form: String,
-    /// The outputs that differ; empty where it does not run at all.
+    /// The outputs that differ; empty if it does not run.
     pub outputs: Vec<OutputDifference>,
-    /// Why it does not run.
+    /// The error, if it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails_with: Option<String>,
     /// Milliseconds of its run.
@@ -93,7 +93,7 @@ impl Verification {
         Self { outcome, wrong, seconds: 0.0, kernels: Vec::new(), kept_since: None }
     }
 
-    /// What was found, a sentence each.
+    /// The result in sentences.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         for wrong in &self.wrong {
@@ -119,13 +119,13 @@ impl Verification {
         sentences
     }
 
-    /// What was found of the kernels, as an engine takes it.
+    /// The values that the kernels compute, as an engine takes them.
     pub fn known(&self) -> KnownOutputs {
         known(&self.kernels)
     }
 }
 
-/// What was found of kernels, as an engine takes it.
+/// The values that kernels compute, as an engine takes them.
 pub(super) fn known(kernels: &[KernelOutput]) -> KnownOutputs {
     let mut known = KnownOutputs::new();
     for KernelOutput { kernel, slot, value, same_order } in kernels.iter().cloned() {

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use super::memory::TensorMemorySums;
 use super::ranges::Ranges;
 use super::rows::{Rows, percent};
 use super::spread::{Spread, median};
@@ -8,10 +9,10 @@ use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
 use crate::{ProfileError, Recording};
 
 impl Recording {
-    /// The account of the measured runs. Memory for a few numbers per run is needed.
+    /// Returns the account of the measured runs. Memory for a few numbers per run is needed.
     ///
     /// # Errors
-    /// When the file of records cannot be read.
+    /// Returns an error if the file of records cannot be read.
     pub fn account(&self) -> Result<Account, ProfileError> {
         let mut collector = Collector::new(self);
         for item in self.groups()? {
@@ -19,6 +20,9 @@ impl Recording {
                 Item::Run(group) => collector.run(&group),
                 Item::Other(Fact::Copy(copy)) => collector.copy(&copy),
                 Item::Other(Fact::Marker(marker)) => collector.ranges.add(self, &marker),
+                Item::Other(Fact::Allocation(allocation)) => {
+                    collector.memory.add(&allocation);
+                }
                 Item::Other(_) => {}
             }
         }
@@ -40,6 +44,7 @@ struct Collector<'a> {
     copies: HashMap<u64, Vec<CopyFact>>,
     copied_in: Copied,
     copied_out: Copied,
+    memory: TensorMemorySums,
 }
 
 #[derive(Default)]
@@ -71,6 +76,7 @@ impl<'a> Collector<'a> {
             copies: HashMap::new(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
+            memory: TensorMemorySums::default(),
         }
     }
 
@@ -124,7 +130,7 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// How a run's time divides; none where dispatches are missing or do not lie within the run.
+    /// Returns how a run's time divides; `None` where dispatches are missing or do not lie within the run.
     fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
         let nanos = |start, end| self.recording.calibration().nanos(start, end);
         let whole = nanos(run.span.start, run.span.end);
@@ -162,12 +168,13 @@ impl Collector<'_> {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
             engine: manifest.engine.name.clone(),
-            fidelity: manifest.engine.fidelity.clone(),
+            fidelity: manifest.engine.fidelity,
             complete: self.recording.is_complete(),
             runs: self.counts,
             run,
             shares: self.shares(run.total_ns),
             copies: self.copy_times(),
+            tensor_memory: std::mem::take(&mut self.memory).finish().filter(|_| self.recording.is_complete()),
             operators,
             op_types,
             ranges: std::mem::take(&mut self.ranges).finish(self.recording),

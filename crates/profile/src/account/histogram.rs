@@ -20,7 +20,7 @@ impl Histogram {
         self.count += 1;
     }
 
-    /// The middle of the bucket in which the median lies; 0 where there is no time.
+    /// Returns the middle of the bucket in which the median lies; 0 where there is no time.
     pub(super) fn median(&self) -> f64 {
         let mut before = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
@@ -43,7 +43,7 @@ fn bucket(nanos: f64) -> usize {
     (doublings * STEPS + (nanos >> doublings)) as usize
 }
 
-/// The shortest time of a bucket.
+/// Returns the shortest time of a bucket.
 fn lower_bound(bucket: usize) -> f64 {
     let bucket = bucket as u64;
     if bucket < STEPS {

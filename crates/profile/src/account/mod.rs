@@ -2,12 +2,14 @@
 
 mod collect;
 mod histogram;
+pub(crate) mod memory;
 mod ranges;
 mod rows;
 pub(crate) mod spread;
 pub(crate) mod table;
 mod text;
 
+use opscope_model::Fidelity;
 use serde::Serialize;
 
 /// What this version gives.
@@ -24,17 +26,19 @@ pub struct Account {
     /// The engine's name.
     pub engine: String,
     /// `optimised` or `exact`.
-    pub fidelity: String,
+    pub fidelity: Fidelity,
     /// Whether the recording is complete.
     pub complete: bool,
     /// Which runs count.
     pub runs: RunCounts,
     /// The time of a run.
     pub run: RunTimes,
-    /// Where it goes; none where dispatches were not recorded, or there is no run that counts.
+    /// Where it goes; `None` where dispatches were not recorded, or there is no run that counts.
     pub shares: Option<Shares>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
+    /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
+    pub tensor_memory: Option<TensorMemoryUse>,
     /// Operators of the file, by time.
     pub operators: Vec<OperatorTimes>,
     /// Operator types, by time.
@@ -112,6 +116,15 @@ pub struct CopyTimes {
     pub mean_ns: f64,
     /// Bytes of one, on average.
     pub mean_bytes: f64,
+}
+
+/// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct TensorMemoryUse {
+    /// The most bytes that a run held at once. All runs count, also warm-up runs.
+    pub peak_bytes: u64,
+    /// The number of allocations, in all runs together.
+    pub allocations: u64,
 }
 
 /// The time of an operator of the file. A fused kernel's time counts for the first of its operators.

@@ -90,7 +90,7 @@ impl Rows {
         (operator, op_type)
     }
 
-    /// The tables, by time. `runs` is how many were added, `total_ns` their time.
+    /// Returns the tables, by time. `runs` is how many were added, `total_ns` their time.
     pub(super) fn finish(self, runs: usize, total_ns: f64) -> (Vec<OperatorTimes>, Vec<TypeTimes>) {
         let names_of_type = self.names_of_type;
         let operators = self.operators.finish(|_, row| OperatorTimes {

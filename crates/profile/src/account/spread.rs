@@ -26,19 +26,19 @@ impl Spread {
         self.squares += distance * (number - self.mean);
     }
 
-    /// The arithmetic mean; 0 where there is no number.
+    /// Returns the arithmetic mean; 0 where there is no number.
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total / self.count as f64 }
     }
 
-    /// The population's variance; 0 where there is no number.
+    /// Returns the population's variance; 0 where there is no number.
     pub(crate) fn variance(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.squares / self.count as f64 }
     }
 }
 
-/// The median: for an even number of numbers the mean of the two in the middle; 0 where there is none. Changes their
-/// order.
+/// Returns the median: for an even number of numbers the mean of the two in the middle; 0 where there is none. Changes
+/// their order.
 pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     if numbers.is_empty() {
         return 0.0;

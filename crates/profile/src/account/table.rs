@@ -27,7 +27,7 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self { columns: columns.into(), rows: Vec::new() }
     }
@@ -37,7 +37,7 @@ impl TextTable {
         self.rows.push(cells.into());
     }
 
-    /// The lines, each with its end: the columns' titles, a rule and the rows.
+    /// Returns the lines, each with its end: the columns' titles, a rule and the rows.
     pub fn text(&self) -> String {
         let widths = self.widths();
         let line = |cells: &[String]| {
@@ -51,7 +51,7 @@ impl TextTable {
         format!("{}{rule}\n{rows}", line(&titles))
     }
 
-    /// How wide each column is: as wide as it has to be, or less where it may be cut.
+    /// Returns how wide each column is: as wide as it has to be, or less where it may be cut.
     fn widths(&self) -> Vec<usize> {
         let widest = |(at, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(at)).map(|cell| length(cell));
@@ -108,7 +108,7 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// The first characters of a text that is too long for a column.
+/// Returns the first characters of a text that is too long for a column.
 fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
@@ -116,7 +116,7 @@ fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// The last characters of a text that is too long for a column.
+/// Returns the last characters of a text that is too long for a column.
 fn end(text: &str, most: usize) -> String {
     match length(text) {
         length if length <= most => text.to_owned(),

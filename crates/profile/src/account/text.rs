@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use opscope_onnx::shown_text;
+use opscope_onnx::{shown_size, shown_text};
 
 use super::Account;
 use super::table::Column::{Beginnings, Ends, Numbers, Words};
@@ -11,8 +11,8 @@ use crate::recording::Direction;
 const HELD_UP: f64 = 1.25;
 
 impl Account {
-    /// The account as text for a terminal: where the time of a run goes, and the `top` operators, types and ranges of the
-    /// user by time.
+    /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
+    /// ranges of the user by time.
     pub fn to_text(&self, top: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);
@@ -32,7 +32,7 @@ impl Account {
         let excluded = excluded.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let excluded = excluded.collect::<Vec<_>>().join(", ");
         let runs = if counts.measured == 1 { "run" } else { "runs" };
-        let _ = write!(text, "Time of a run ({} {runs}, {})", counts.measured, shown(&self.fidelity));
+        let _ = write!(text, "Time of a run ({} {runs}, {})", counts.measured, self.fidelity);
         let _ = if excluded.is_empty() { writeln!(text) } else { writeln!(text, "; excluded: {excluded}") };
         if counts.measured == 0 {
             text.push_str("There is no whole run to account for.\n");
@@ -59,6 +59,9 @@ impl Account {
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         text.push_str(&table.text());
+        if let Some(memory) = &self.tensor_memory {
+            let _ = writeln!(text, "A run held at most {} for tensors.", shown_size(memory.peak_bytes));
+        }
         if run.mean_ns > HELD_UP * run.median_ns {
             let times = run.mean_ns / run.median_ns;
             let _ = writeln!(

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use opscope_trace::Correlation;
+
 use crate::Recording;
 use crate::recording::{KernelNames, Names, TensorKind};
 
@@ -33,7 +35,7 @@ impl<'a> LabelTable<'a> {
         Self { names, labels: HashMap::new() }
     }
 
-    /// The labels of a kernel; where its names were lost, its numbers.
+    /// Returns the labels of a kernel; where its names were lost, its numbers.
     pub(crate) fn get(&mut self, plan: u64, kernel: u32) -> Arc<KernelLabels> {
         let names = self.names;
         Arc::clone(self.labels.entry((plan, kernel)).or_insert_with(|| {
@@ -67,7 +69,7 @@ impl KernelLabels {
         }
     }
 
-    /// What a timeline shows beside the title: name and text.
+    /// Returns what a timeline shows beside the title: name and text.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes = vec![
             ("operator", self.operator.clone()),
@@ -90,7 +92,7 @@ impl KernelLabels {
     }
 }
 
-/// `1,3,224,224;64,3,7,7`: a semicolon between tensors. None where there is no tensor.
+/// `1,3,224,224;64,3,7,7`: a semicolon between tensors. `None` where there is no tensor.
 fn shapes(tensors: &[TensorKind]) -> Option<String> {
     let shape = |tensor: &TensorKind| tensor.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     (!tensors.is_empty()).then(|| tensors.iter().map(shape).collect::<Vec<_>>().join(";"))
@@ -107,24 +109,30 @@ fn types(tensors: &[TensorKind]) -> Option<String> {
     (!tensors.is_empty()).then(|| tensors.iter().map(dtype).collect::<Vec<_>>().join(";"))
 }
 
-/// The model's name: that of its file, without the ending.
+/// Returns the model's name: that of its file, without the ending.
 pub(crate) fn model_name(recording: &Recording) -> String {
     let path = std::path::Path::new(&recording.manifest().model.path);
     path.file_stem()
         .map_or_else(|| recording.manifest().model.graph.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// What a thread's own track is called. Viewers show its number beside.
+/// Returns what a thread's own track is called. Viewers show its number beside.
 pub(crate) fn thread_title(recording: &Recording, thread: u32) -> String {
     recording.thread_name(thread).map_or_else(|| format!("thread {thread}"), str::to_owned)
 }
 
-/// What a track beside a thread's own is called: `copies of main 77`.
+/// Returns what a track beside a thread's own is called: `copies of main 77`.
 pub(crate) fn side_title(recording: &Recording, what: &str, thread: u32) -> String {
     format!("{what} of {} {thread}", recording.thread_name(thread).unwrap_or("thread"))
 }
 
-/// A counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+/// Returns the ids of the work that a run belongs to, with their names. An id that is 0 is none.
+pub(crate) fn correlation_notes(correlation: Correlation) -> impl Iterator<Item = (&'static str, u64)> {
+    let ids = [("correlation", correlation.internal.0), ("external", correlation.external.0)];
+    ids.into_iter().filter(|(_, id)| *id != 0)
+}
+
+/// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.
 pub(crate) fn counter_title(recording: &Recording, counter: u32) -> (String, &str) {
     match recording.counter(counter) {
         Some(known) => (known.name.clone(), &known.unit),

@@ -9,7 +9,6 @@ mod nesting;
 mod op_statistic;
 mod op_summary;
 mod perfetto;
-mod protobuf;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +44,15 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 3] = [Self::Perfetto, Self::Chrome, Self::Csv];
 
+    /// `perfetto`, `chrome` or `csv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Csv => "csv",
+        }
+    }
+
     fn files(self) -> &'static [(&'static str, Writer)] {
         match self {
             Self::Perfetto => &[("timeline.pftrace", perfetto::write)],
@@ -73,7 +81,7 @@ impl Recording {
     /// with the number of runs. A file appears under its name when it is whole.
     ///
     /// # Errors
-    /// When the recording cannot be read, or a file cannot be written.
+    /// Returns an error if the recording cannot be read, or a file cannot be written.
     pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
         let mut exported = Exported::default();
         let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());

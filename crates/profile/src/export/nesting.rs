@@ -20,9 +20,9 @@ struct Outermost {
 const REMEMBERED: usize = 1024;
 
 impl Nesting {
-    /// Takes the next span that ended on a thread. Gives the moment at which a row shows its beginning: a nanosecond before
-    /// what lies within it where both begin at once, because a row would show the one as the outer one that came
-    /// first. None for a span that does not fit into the row; it is forgotten.
+    /// Takes the next span that ended on a thread. Gives the moment at which a row shows its beginning: a nanosecond
+    /// before what lies within it where both begin at once, because a row would show the one as the outer one that came
+    /// first. `None` for a span that does not fit into the row; it is forgotten.
     pub(crate) fn place(&mut self, thread: u32, (start, end): (u64, u64)) -> Option<u64> {
         let ended = self.threads.entry(thread).or_default();
         let beside = ended.partition_point(|earlier| earlier.start < start);

@@ -5,8 +5,10 @@ use std::os::unix::fs::FileExt;
 use opscope_clock::{ClockPair, Ticks, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The first bytes of a file of records.
-pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x01";
+/// The first bytes of a file of records. The last one is the version.
+pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x02";
+/// The first bytes of a file of version 1, whose frames are the same.
+pub(crate) const FILE_MAGIC_1: [u8; 8] = *b"opsrec\0\x01";
 /// The bytes before the first frame.
 pub(crate) const FILE_HEADER: u64 = 8;
 /// The first bytes of a frame.
@@ -101,13 +103,13 @@ impl FrameReader {
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut reader = Self { file, length, position: 0, damage: Damage::default(), read: 0 };
-        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC) {
+        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC || header == FILE_MAGIC_1) {
             reader.position = FILE_HEADER;
         }
         Ok(reader)
     }
 
-    /// The next whole frame; none at the end. Bytes that are no frame are skipped and counted.
+    /// Returns the next whole frame; `None` at the end. Bytes that are no frame are skipped and counted.
     pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
         if self.position >= self.length {
             return Ok(None);
@@ -127,28 +129,29 @@ impl FrameReader {
         }))
     }
 
-    /// The bytes that were read so far.
+    /// Returns the bytes that were read so far.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The bytes that were read so far, each as often as it was read.
+    /// Returns the bytes that were read so far, each as often as it was read.
     #[cfg(test)]
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// What was left out so far.
+    /// Returns what was left out so far.
     pub(crate) fn damage(&self) -> Damage {
         self.damage
     }
 
-    /// The first whole frame from a position on; none where the search takes too long for what the file can hold.
+    /// Returns the first whole frame from a position on; `None` where the search takes too long for what the file can
+    /// hold.
     fn search(&mut self, from: u64) -> io::Result<Option<(u64, Frame)>> {
         const SMALLEST_WINDOW: u64 = 256;
         const LARGEST_WINDOW: u64 = 256 << 10;
@@ -192,7 +195,7 @@ impl FrameReader {
         Ok(Some(Frame { sequence: word(8), dropped: word(16), clock, payload }))
     }
 
-    /// These bytes; none where the file ends before.
+    /// These bytes; `None` where the file ends before.
     fn bytes(&mut self, position: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
         if position + length as u64 > self.length {
             return Ok(None);

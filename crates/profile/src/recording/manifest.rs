@@ -3,20 +3,24 @@ use std::fs;
 use std::path::Path;
 
 use opscope_clock::{ClockPair, TickSource, Ticks, Timestamp};
+use opscope_model::Fidelity;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
 use crate::whole_file::replace_whole;
 
-/// What this version writes and reads.
-pub(crate) const SCHEMA: &str = "opscope.recording/1";
+/// What this version writes.
+pub(crate) const SCHEMA: &str = "opscope.recording/2";
+/// What this version reads as well: version 1 has no allocations, no retirements and no ranges that were open at the end, and
+/// its run records lack the times of the copies.
+const READABLE: [&str; 2] = [SCHEMA, "opscope.recording/1"];
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// What a recording says of itself: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `opscope.recording/1`.
+    /// `opscope.recording/2`.
     pub schema: String,
     /// Whether everything that was asked for is there.
     pub complete: bool,
@@ -63,8 +67,8 @@ pub struct EngineInfo {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// `optimised` or `exact`.
-    pub fidelity: String,
+    /// How faithfully the file was followed.
+    pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: usize,
     /// Runs at the same time.
@@ -152,7 +156,7 @@ impl Manifest {
             |error: serde_json::Error| ProfileError::Damaged { path: path.clone(), reason: error.to_string() };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
         let found = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        if found != SCHEMA {
+        if !READABLE.contains(&found) {
             return Err(ProfileError::Schema { path, found: found.to_owned(), expected: SCHEMA });
         }
         serde_json::from_value(value).map_err(damaged)
@@ -168,7 +172,7 @@ impl Manifest {
 }
 
 impl ClockReading {
-    /// The pair of moments.
+    /// Returns the pair of moments.
     pub fn pair(self) -> ClockPair {
         ClockPair { ticks: Ticks::from_raw(self.ticks), time: Timestamp::from_nanos_since_boot(self.boottime_ns) }
     }

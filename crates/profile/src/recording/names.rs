@@ -23,7 +23,7 @@ pub(crate) enum NamesLine {
     /// The operators of a graph.
     Graph { graph: usize, operators: Vec<NamedOperator> },
     /// The kernels of a plan, in the order of execution.
-    Plan { plan: usize, graph: usize, fidelity: String, kernels: Vec<NamedKernel> },
+    Plan { plan: usize, graph: usize, fidelity: Fidelity, kernels: Vec<NamedKernel> },
     /// A counter: its name and the unit of its values (`%`, `bytes`, ...), empty where it has none.
     Counter { counter: u32, name: String, unit: String },
     /// A marker of the user's.
@@ -70,7 +70,7 @@ pub(crate) struct NamedAttribution {
 /// Type and shape of a tensor of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorKind {
-    /// The element type, as in `float32`; none for types of the engine's own.
+    /// The element type, as in `float32`; `None` for types of the engine's own.
     pub dtype: Option<String>,
     /// The shape.
     pub shape: Vec<usize>,
@@ -91,8 +91,6 @@ pub struct KernelNames {
     pub plan: usize,
     /// Its place in the plan.
     pub index: usize,
-    /// How faithfully the plan follows the file.
-    pub fidelity: String,
     /// The engine's name for it.
     pub name: String,
     /// What the engine executes.
@@ -171,10 +169,10 @@ impl NamesLine {
             inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
             outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
         });
-        Self::Plan { plan, graph, fidelity: fidelity.to_string(), kernels: kernels.collect() }
+        Self::Plan { plan, graph, fidelity, kernels: kernels.collect() }
     }
 
-    /// A counter: its text may end with the unit of its values, as in `queue [requests]`.
+    /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
     pub(crate) fn counter(id: NameId, text: &str) -> Self {
         let parts = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
         let (name, unit) = parts.unwrap_or((text, ""));
@@ -218,9 +216,9 @@ impl Names {
                 Ok(NamesLine::Graph { graph, operators }) => {
                     graphs.insert(graph, operators);
                 }
-                Ok(NamesLine::Plan { plan, graph, fidelity, kernels }) if plan == names.plans.len() => {
+                Ok(NamesLine::Plan { plan, graph, kernels, .. }) if plan == names.plans.len() => {
                     let operators = graphs.get(&graph).map_or(&[][..], |operators| operators);
-                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, &fidelity, kernel, operators);
+                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operators);
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
                 }
                 Ok(NamesLine::Counter { counter, name, unit }) => {
@@ -238,25 +236,24 @@ impl Names {
         Ok(names)
     }
 
-    /// The kernel at this place of this plan.
+    /// Returns the kernel at this place of this plan.
     pub(crate) fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
     }
 
-    /// How many kernels a run of this plan executes.
+    /// Returns how many kernels a run of this plan executes.
     pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
         self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
     }
 }
 
 impl KernelNames {
-    fn resolve(plan: usize, index: usize, fidelity: &str, kernel: NamedKernel, operators: &[NamedOperator]) -> Self {
+    fn resolve(plan: usize, index: usize, kernel: NamedKernel, operators: &[NamedOperator]) -> Self {
         let operator = |part: &NamedAttribution| operators.get(part.operator);
         let first = kernel.operators.first().and_then(operator);
         Self {
             plan,
             index,
-            fidelity: fidelity.to_owned(),
             operator: first.map_or_else(|| kernel.name.clone(), |first| first.name.clone()),
             op_type: first.map_or_else(|| kernel.op.clone(), |first| first.op_type.clone()),
             exact: kernel.operators.first().is_some_and(|part| part.exact),
@@ -279,13 +276,12 @@ impl KernelNames {
         }
     }
 
-    /// What stands for a kernel whose names were lost.
+    /// Returns what stands for a kernel whose names were lost.
     pub(crate) fn unknown(plan: u64, kernel: u32) -> Self {
         let name = format!("plan_{plan}_kernel_{kernel}");
         Self {
             plan: plan as usize,
             index: kernel as usize,
-            fidelity: String::new(),
             operator: name.clone(),
             name,
             op: "unknown".to_owned(),

@@ -42,7 +42,7 @@ impl Recording {
     /// says what it lacks.
     ///
     /// # Errors
-    /// When there is no recording, its manifest cannot be understood, or a file cannot be read.
+    /// Returns an error if there is no recording, its manifest cannot be understood, or a file cannot be read.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, ProfileError> {
         let directory = directory.into();
         let manifest = Manifest::read(&directory)?;
@@ -68,27 +68,28 @@ impl Recording {
         self.progress = Some(Arc::new(progress));
     }
 
-    /// The directory that it was opened in.
+    /// Returns the directory that it was opened in.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What it says of itself.
+    /// Returns what it says of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Whether everything is there that was asked for.
+    /// Returns whether everything is there that was asked for.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// What is missing, a sentence each.
+    /// Returns what is missing, a sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// How its ticks become time. Where the process was killed, the last frame's clock takes the place of the end's.
+    /// Returns how its ticks become time. Where the process was killed, the last frame's clock takes the place of the
+    /// end's.
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
     }
@@ -99,44 +100,44 @@ impl Recording {
         (nanos(span.start), nanos(span.end).max(nanos(span.start)))
     }
 
-    /// A moment, given in nanoseconds of `CLOCK_BOOTTIME`, in nanoseconds since 1970.
+    /// Returns a moment, given in nanoseconds of `CLOCK_BOOTTIME`, in nanoseconds since 1970.
     pub(crate) fn nanos_since_1970(&self, since_boot: u64) -> u64 {
         let clock = &self.manifest.clock;
         // A damaged clock shows any number.
         clock.start_unix_ns.saturating_add(since_boot).saturating_sub(clock.start.boottime_ns)
     }
 
-    /// The kernels of every plan, in the order of execution.
+    /// Returns the kernels of every plan, in the order of execution.
     pub fn plans(&self) -> &[Vec<KernelNames>] {
         &self.names.plans
     }
 
-    /// The names of a dispatch's kernel; none where they were lost.
+    /// Returns the names of a dispatch's kernel; `None` where they were lost.
     pub fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.names.kernel(plan, kernel)
     }
 
-    /// A counter's name and unit; none where they were lost.
+    /// Returns a counter's name and unit; `None` where they were lost.
     pub fn counter(&self, counter: u32) -> Option<&CounterNames> {
         self.names.counters.get(&counter)
     }
 
-    /// A marker's name; none where it was lost.
+    /// Returns a marker's name; `None` where it was lost.
     pub fn marker(&self, name: u32) -> Option<&str> {
         self.names.markers.get(&name).map(String::as_str)
     }
 
-    /// A marker's name; where it was lost, its number.
+    /// Returns a marker's name; where it was lost, its number.
     pub(crate) fn marker_name(&self, name: u32) -> String {
         self.marker(name).map_or_else(|| format!("marker {name}"), str::to_owned)
     }
 
-    /// Whether the user's code marked anything.
+    /// Returns whether the user's code marked anything.
     pub(crate) fn has_markers(&self) -> bool {
         !self.names.markers.is_empty()
     }
 
-    /// A thread's name; none where it has none.
+    /// Returns a thread's name; `None` where it has none.
     pub fn thread_name(&self, thread: u32) -> Option<&str> {
         self.names.threads.get(&thread).map(String::as_str)
     }
@@ -144,7 +145,7 @@ impl Recording {
     /// Everything in the recording, one after the other. Memory for one frame is needed.
     ///
     /// # Errors
-    /// When the file of records cannot be read.
+    /// Returns an error if the file of records cannot be read.
     pub fn facts(&self) -> Result<Facts, ProfileError> {
         Facts::open(self.directory.join(RECORDS), self.progress.clone())
     }
@@ -154,12 +155,13 @@ impl Recording {
         Ok(Groups::new(self.facts()?))
     }
 
-    /// Whether a run belongs into statistics: it was measured and came to its end. Where runs were not recorded, it does.
+    /// Returns whether a run belongs into statistics: it was measured and came to its end. Where runs were not
+    /// recorded, it does.
     pub(crate) fn counts(&self, group: &RunGroup) -> bool {
         group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
     }
 
-    /// Whether records of this switch are in the recording.
+    /// Returns whether records of this switch are in the recording.
     pub(crate) fn records_of(&self, switch: &str) -> bool {
         self.manifest.switches.get(switch).copied().unwrap_or(true)
     }

@@ -4,8 +4,8 @@ use std::fs;
 
 use opscope_trace::{ThreadId, current_thread};
 
-/// The name of the calling thread: the one that it was started with, `main` for a process's first thread, or what the
-/// system calls it. None where nobody named it.
+/// Returns the name of the calling thread: the one that it was started with, `main` for a process's first thread, or
+/// what the system calls it. `None` where nobody named it.
 pub(crate) fn name_of_this_thread() -> Option<String> {
     match std::thread::current().name() {
         Some(name) => Some(name.to_owned()),
@@ -13,7 +13,7 @@ pub(crate) fn name_of_this_thread() -> Option<String> {
     }
 }
 
-/// The name of a thread of this process, as long as it lives.
+/// Returns the name of a thread of this process, as long as it lives.
 pub(crate) fn name_of_thread(thread: ThreadId) -> Option<String> {
     if thread.0 == std::process::id() {
         return Some("main".to_owned());

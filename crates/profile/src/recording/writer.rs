@@ -74,7 +74,7 @@ impl RecordingWriter {
         Ok((Self { directory: directory.to_owned(), manifest, names }, records))
     }
 
-    /// The file of names.
+    /// Returns the file of names.
     pub(crate) fn names(&self) -> &NamesFile {
         &self.names
     }
@@ -135,7 +135,7 @@ impl Records {
         self.write_frame(pending, batch.dropped());
     }
 
-    /// What was written.
+    /// Returns what was written.
     pub(crate) fn end(&self) -> RecordsEnd {
         RecordsEnd {
             delivered: self.delivered,

@@ -29,7 +29,7 @@ struct Named {
 }
 
 impl Sampler {
-    /// Begins to sample the counters that are switched on; none where there are none.
+    /// Begins to sample the counters that are switched on; `None` where there are none.
     pub(crate) fn start(options: &ProfilerOptions, buffer: &Buffer) -> Result<Option<Self>, ProfileError> {
         if !options.switches.any_counter() {
             return Ok(None);

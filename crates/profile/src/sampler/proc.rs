@@ -103,7 +103,7 @@ impl Counters {
         counters
     }
 
-    /// What the switches ask for.
+    /// Returns what the switches ask for.
     pub(super) fn readings(&self) -> Vec<Reading> {
         let mut readings = Vec::new();
         if self.switches.machine_memory {
@@ -142,7 +142,7 @@ impl Counters {
         self.last = std::mem::replace(&mut self.now, now);
     }
 
-    /// The value at the last reading; none where it needs two readings, or the system does not give it.
+    /// Returns the value at the last reading; `None` where it needs two readings, or the system does not give it.
     pub(super) fn value(&self, reading: Reading) -> Option<f64> {
         let (last, now) = (&self.last, &self.now);
         match reading {
@@ -244,6 +244,7 @@ mod tests {
         let all = Switches {
             runs: false,
             dispatches: false,
+            tensor_memory: false,
             calls: false,
             machine_memory: true,
             processors: true,

@@ -2,15 +2,19 @@
 
 #![allow(dead_code, reason = "each test file uses its share")]
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_model::{Attribution, EngineError, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, TensorType};
+use opscope_model::{
+    Attribution, DeviceTensors, EngineError, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, TensorMemory,
+    TensorType,
+};
 use opscope_onnx::{Graph, Operator, OperatorId, Source};
-use opscope_profile::{Profiler, ProfilerOptions, Recording, Subject};
-use opscope_tensor::DType;
+use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_tensor::{DType, Tensor, TensorView};
 
 pub struct Paper {
     pub graph: Arc<Graph>,
@@ -62,8 +66,8 @@ impl Paper {
         [kernel(0, "a"), kernel(1, "b")].into()
     }
 
-    pub fn subject(&self) -> Subject {
-        Subject {
+    pub fn recording_info(&self) -> RecordingInfo {
+        RecordingInfo {
             graph: Arc::clone(&self.graph),
             engine: "paper".to_owned(),
             engine_version: "1".to_owned(),
@@ -74,7 +78,7 @@ impl Paper {
     }
 
     pub fn profiler(&self, directory: &Path, options: &ProfilerOptions) -> Profiler {
-        Profiler::create(directory, &self.subject(), options).expect("a new directory")
+        Profiler::create(directory, &self.recording_info(), options).expect("a new directory")
     }
 
     /// Runs once, with the clock's own times.
@@ -82,9 +86,13 @@ impl Paper {
         self.run_plan(profiler, run, &self.kernels);
     }
 
+    /// Runs once and computes in place: each run holds an input of 24 bytes, and in the end an output of 8.
     pub fn run_plan(&self, profiler: &Profiler, run: u64, kernels: &Arc<[Kernel]>) {
         let info = RunInfo { id: RunId(run), graph: &self.graph, kernels, fidelity: Fidelity::Optimised };
+        let _correlated = opscope_trace::correlate();
         let observer = profiler.observe(&info);
+        let (input, output) = (Given::of(&[2, 3]), Given::of(&[2]));
+        observer.uploaded(&input, Ticks::now(), Ticks::now());
         let start = Ticks::now();
         if observer.interest().times {
             for kernel in kernels.iter() {
@@ -92,7 +100,14 @@ impl Paper {
                 observer.timed(kernel.id, start, Ticks::now());
             }
         }
+        if observer.interest().memory {
+            let between = TensorMemory { address: 1, bytes: 100 };
+            observer.allocated(between, Ticks::now());
+            observer.allocated(output.memory(), Ticks::now());
+            observer.freed(between, Ticks::now());
+        }
         observer.finished(Ok((start, Ticks::now())));
+        observer.downloaded(&output, Ticks::now(), Ticks::now());
     }
 
     /// Runs once and fails in the second kernel.
@@ -106,11 +121,39 @@ impl Paper {
     }
 }
 
+/// A tensor that the engine holds.
+struct Given(Tensor);
+
+impl Given {
+    fn of(shape: &[usize]) -> Self {
+        let zeros = vec![0.0; shape.iter().product()];
+        Self(Tensor::from_f32(shape.to_vec(), &zeros).expect("as many elements as the shape has"))
+    }
+
+    fn memory(&self) -> TensorMemory {
+        TensorMemory { address: self.0.bytes().as_ptr().addr() as u64, bytes: self.0.bytes().len() as u64 }
+    }
+}
+
+impl DeviceTensors for Given {
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn view(&self, _index: usize) -> TensorView<'_> {
+        self.0.view()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 pub fn open(directory: &Path) -> Recording {
     Recording::open(directory).expect("a recording")
 }
 
-/// How many runs and dispatches a recording holds.
+/// Returns how many runs and dispatches a recording holds.
 pub fn counts(recording: &Recording) -> (u64, u64) {
     let mut counts = (0, 0);
     for fact in recording.facts().expect("records") {

@@ -1,4 +1,4 @@
-//! Pairs of `f32`, many at once. The loops are plain; `pulp` compiles them for the machine's widest vectors.
+//! The fast comparison of `f32` blocks. The loops are plain, and `pulp` compiles them for the machine's widest vectors.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -7,7 +7,7 @@ use super::scalar::Sums;
 const SUM_LANES: usize = 16;
 const EXTREME_LANES: usize = 32;
 
-/// The sums of a block; none if it has elements that are not finite, or whose difference or ratio is not.
+/// Returns the sums of a block, or `None` if an element, a difference or a ratio in it is not finite.
 pub(super) fn sums(x: &[u8], y: &[u8], relative: f64) -> Option<Sums> {
     let arch = Arch::new();
     let (xs, ys) = (x.as_chunks::<4>().0, y.as_chunks::<4>().0);
@@ -15,7 +15,7 @@ pub(super) fn sums(x: &[u8], y: &[u8], relative: f64) -> Option<Sums> {
         return None;
     }
     let squares = if x == y {
-        // Most blocks of two runs that should agree are the same, and only one of them has to be looked at.
+        // In two runs that should agree most blocks are the same, and then reading one of them is enough.
         let same = arch.dispatch(Squares { x: &[], y: ys });
         Sums { product: same.y_squares, x_squares: same.y_squares, squares: 0.0, ..same }
     } else {
@@ -29,7 +29,7 @@ pub(super) fn sums(x: &[u8], y: &[u8], relative: f64) -> Option<Sums> {
     (sums.max_absolute + sums.relative).is_finite().then_some(sums)
 }
 
-/// Sums of squares and products, in double precision.
+/// Sums squares and products in double precision.
 struct Squares<'a> {
     /// Empty if it is the same as `y`.
     x: &'a [[u8; 4]],
@@ -41,7 +41,7 @@ impl WithSimd for Squares<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Sums {
-        // Where there are no vectors there is no instruction for this either, but a slow function.
+        // Without vectors there is no instruction for `mul_add` either, only a slow function.
         let add = |a: f64, b: f64, sum: f64| if S::IS_SCALAR { a * b + sum } else { a.mul_add(b, sum) };
         let mut y_squares = [0f64; SUM_LANES];
         let (y_groups, y_rest) = self.y.as_chunks::<SUM_LANES>();
@@ -90,14 +90,14 @@ impl WithSimd for Squares<'_> {
     }
 }
 
-/// Everything else, of pairs that are all finite.
+/// Computes all other sums, of pairs that are all finite.
 struct Extremes<'a> {
     x: &'a [[u8; 4]],
     y: &'a [[u8; 4]],
     relative: f32,
 }
 
-/// What is kept for each lane.
+/// The sums of one lane.
 struct Lane {
     absolute: f32,
     reference: f32,
@@ -196,7 +196,7 @@ impl Sums {
     }
 }
 
-/// The place of a number among all numbers: its bits are sign and magnitude.
+/// Returns the rank of a number in the order of all numbers. Its bits are a sign and a magnitude.
 #[inline(always)]
 fn ordered(bytes: [u8; 4]) -> i32 {
     let bits = i32::from_le_bytes(bytes);

@@ -4,26 +4,26 @@ mod scalar;
 use crate::{DType, TensorError};
 use scalar::Sums;
 
-/// How far a tensor is from a reference, in numbers.
+/// How far a tensor is from a reference.
 ///
-/// Numbers of two floating-point types are compared [in the coarser one](crate::compared_in): the others are rounded first.
-/// Pairs of which one or both are not finite are left out of the sums; where they are not the same they are counted as
-/// mismatches. With `x` of the tensor and `y` of the reference:
+/// If the types are two different floating-point types, numbers are first rounded to [the coarser
+/// one](crate::compared_in). Pairs in which an element is not finite do not enter the sums; if the two differ, they
+/// count as mismatches. In the formulas, `x` is an element of the tensor and `y` one of the reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// All pairs.
+    /// The number of pairs.
     pub count: u64,
-    /// Pairs that are equal to the last bit, or as numbers.
+    /// Pairs that are equal, bit by bit or as numbers.
     pub equal: u64,
-    /// Pairs of which exactly one is NaN.
+    /// Pairs in which exactly one element is NaN.
     pub nan_mismatches: u64,
-    /// Pairs of which one is infinite and the other is something else, NaN apart.
+    /// Pairs in which one element is infinite and the other differs from it, but neither is NaN.
     pub infinite_mismatches: u64,
-    /// Elements that are NaN: of the tensor and of the reference.
+    /// NaN elements of the tensor and of the reference.
     pub nan: [u64; 2],
-    /// Elements that are infinite: of the tensor and of the reference.
+    /// Infinite elements of the tensor and of the reference.
     pub infinite: [u64; 2],
-    /// The cosine of the angle between the two as vectors: 1 where both are zero, none where one is.
+    /// The cosine of the angle between the two as vectors: 1 if both are zero, `None` if only one is.
     pub cosine: Option<f64>,
     /// max |x - y|.
     pub max_absolute: f64,
@@ -33,32 +33,32 @@ pub struct Difference {
     pub mean_relative: f64,
     /// The root of the mean of (x - y)².
     pub rmse: f64,
-    /// The most numbers of the type that lie between x and y; none for types without it (integers, and where the two
-    /// types differ).
+    /// The largest distance between x and y, counted in numbers of the type. `None` for integers, and if the two types
+    /// differ.
     pub max_ulp: Option<u64>,
     /// max |y|.
     pub max_reference: f64,
-    /// max (|x - y| - r |y|) with the relative tolerance r: what an absolute tolerance has to cover.
+    /// max (|x - y| - r |y|) with the relative tolerance r: what the absolute tolerance must cover.
     pub excess: f64,
 }
 
 /// How far apart two numbers may be: |x - y| <= absolute + relative |y| + of_max max|y|.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// A number.
+    /// An absolute distance.
     pub absolute: f64,
-    /// A share of the reference's element.
+    /// A fraction of the reference's element.
     pub relative: f64,
-    /// A share of the reference's largest magnitude. Sums of many terms err by this much near zero.
+    /// A fraction of the reference's largest magnitude. Sums of many terms have errors of this size near zero.
     pub of_max: f64,
 }
 
 impl Tolerance {
-    /// None at all.
+    /// No tolerance at all.
     pub const EXACT: Tolerance = Tolerance { absolute: 0.0, relative: 0.0, of_max: 0.0 };
 
-    /// What two correct implementations of the same operators are apart: a few hundred rounding units of the type, and
-    /// nothing for integers.
+    /// Returns the default tolerance for a type. It covers the difference between two correct implementations of the
+    /// same operators: a few hundred rounding units of the type, and zero for integers.
     pub fn of(dtype: DType) -> Self {
         let floats = |absolute, relative, of_max| Self { absolute, relative, of_max };
         match dtype {
@@ -75,19 +75,19 @@ impl Tolerance {
 }
 
 impl Difference {
-    /// Pairs of which one element is NaN or infinite and the other is not the same.
+    /// Returns the number of pairs in which one element is NaN or infinite and the other differs from it.
     pub fn mismatches(&self) -> u64 {
         self.nan_mismatches + self.infinite_mismatches
     }
 
-    /// Whether the tensor is the reference as far as a tolerance asks. It must be the tolerance that the difference was
-    /// taken with.
+    /// Returns whether the tensor is equal to the reference within a tolerance. Its relative tolerance must be the one
+    /// that the difference was computed with.
     pub fn is_within(&self, tolerance: &Tolerance) -> bool {
         self.mismatches() == 0 && self.excess <= tolerance.absolute + tolerance.of_max * self.max_reference
     }
 }
 
-/// The difference of two tensors that come in pieces.
+/// Computes the difference of two tensors that arrive in pieces.
 pub struct DifferenceAccumulator {
     types: (DType, DType),
     relative: f64,
@@ -95,14 +95,15 @@ pub struct DifferenceAccumulator {
     sums: Sums,
 }
 
-/// Pairs that are compared together.
+/// The number of pairs that are compared together.
 const BLOCK_ELEMENTS: usize = 4096;
 
 impl DifferenceAccumulator {
-    /// For a tensor and a reference of these types, of so many elements each, with a relative tolerance.
+    /// Creates an accumulator for a tensor and a reference of these types and of `elements` elements each, with a
+    /// relative tolerance.
     ///
     /// # Errors
-    /// When a type has no bytes.
+    /// Returns an error if a type has no byte form.
     pub fn new(tensor: DType, reference: DType, elements: usize, relative: f64) -> Result<Self, TensorError> {
         for dtype in [tensor, reference] {
             if dtype == DType::String {
@@ -113,7 +114,7 @@ impl DifferenceAccumulator {
         Ok(Self { types, relative, elements: elements as u64, sums: Sums::default() })
     }
 
-    /// Takes the next elements of both: as many of one as of the other, and whole bytes of 4-bit types.
+    /// Adds the next elements of both: the same number of each, and whole bytes of 4-bit types.
     pub fn update(&mut self, tensor: &[u8], reference: &[u8]) {
         let (left, right) = self.types;
         let (Some(left_block), Some(right_block)) = (left.bytes_of(BLOCK_ELEMENTS), right.bytes_of(BLOCK_ELEMENTS))
@@ -122,7 +123,7 @@ impl DifferenceAccumulator {
         };
         for (x, y) in tensor.chunks(left_block).zip(reference.chunks(right_block)) {
             let pairs = elements(left, x).min(elements(right, y));
-            // The last byte of a 4-bit type may hold one element only.
+            // The last byte of a 4-bit type may hold only one element.
             let pairs = pairs.min(self.elements.saturating_sub(self.sums.count) as usize);
             let fast = match self.types {
                 (DType::F32, DType::F32) => float32::sums(x, y, self.relative),
@@ -133,7 +134,7 @@ impl DifferenceAccumulator {
         }
     }
 
-    /// The difference of all that was taken.
+    /// Returns the difference of all pairs that were added.
     pub fn finish(self) -> Difference {
         let sums = &self.sums;
         let comparable = sums.compared.max(1) as f64;
@@ -161,7 +162,7 @@ impl DifferenceAccumulator {
     }
 }
 
-/// How many elements have room in bytes.
+/// Returns the number of elements that fit into `bytes`.
 fn elements(dtype: DType, bytes: &[u8]) -> usize {
     dtype.size().map_or(bytes.len() * 2, |size| bytes.len() / size)
 }

@@ -1,16 +1,16 @@
-//! Pairs of elements of any types, one by one.
+//! The comparison of pairs of any types, one by one.
 
 use crate::tensor::rounded;
 use crate::{DType, Element, compared_in};
 
-/// What is summed over pairs. `squares`, products and magnitudes are of pairs that are both finite.
+/// The sums over pairs. Squares, products and magnitudes count only pairs in which both elements are finite.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
     pub count: u64,
     pub equal: u64,
     pub nan_mismatches: u64,
     pub infinite_mismatches: u64,
-    /// Elements that are NaN, and that are infinite: of the tensor and of the reference.
+    /// NaN elements and infinite elements, of the tensor and of the reference.
     pub nan: [u64; 2],
     pub infinite: [u64; 2],
     pub compared: u64,
@@ -82,12 +82,12 @@ impl Sums {
     }
 }
 
-/// Whether numbers between two numbers of a type are counted.
+/// Returns whether the distance of two numbers of a type is counted in numbers of that type.
 pub(super) fn has_ulp(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
 }
 
-/// The sums of `pairs` pairs. A complex number counts as one pair, by its parts.
+/// Returns the sums of the first `pairs` pairs. A complex number counts as one pair.
 pub(super) fn sums(tensor: (DType, &[u8]), reference: (DType, &[u8]), pairs: usize, relative: f64) -> Sums {
     let mut sums = Sums { count: pairs as u64, ..Sums::default() };
     let same = tensor.0 == reference.0;
@@ -97,7 +97,7 @@ pub(super) fn sums(tensor: (DType, &[u8]), reference: (DType, &[u8]), pairs: usi
         let (x, y) = (Element::at(tensor.0, tensor.1, index), Element::at(reference.0, reference.1, index));
         let (Some(x), Some(y)) = (x, y) else { break };
         match (x, y) {
-            // As integers, because doubles do not tell those beyond 2^53 apart.
+            // Compared as integers, because doubles cannot tell integers beyond 2^53 apart.
             (Element::Int(a), Element::Int(b)) if a != b => {
                 unequal(&mut sums, a as f64, b as f64, a.abs_diff(b), relative)
             }
@@ -124,7 +124,7 @@ pub(super) fn sums(tensor: (DType, &[u8]), reference: (DType, &[u8]), pairs: usi
     sums
 }
 
-/// Integers that differ, also where their doubles do not.
+/// Adds a pair of integers that differ, even if they are equal as doubles.
 fn unequal(sums: &mut Sums, x: f64, y: f64, apart: u64, relative: f64) {
     let equal = sums.equal;
     sums.pair(x, y, relative);
@@ -150,7 +150,7 @@ fn ulp(dtype: DType, x: Element, y: Element) -> u64 {
     }
 }
 
-/// The place of a number among all numbers of its type: their bits are sign and magnitude.
+/// Returns the rank of a number in the order of all numbers of its type. Its bits are a sign and a magnitude.
 fn ordered(bits: u64, width: u32) -> i64 {
     let magnitude = (bits & !(1 << (width - 1))).cast_signed();
     if bits >> (width - 1) == 1 { -magnitude } else { magnitude }

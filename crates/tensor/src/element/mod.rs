@@ -6,26 +6,27 @@ use half::{bf16, f16};
 
 use crate::DType;
 
-/// One element of a tensor. It prints as short as it can be read back, as numpy does.
+/// One element of a tensor. It prints as the shortest text that reads back as the same number, as in numpy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Element {
-    /// Of `bool`.
+    /// An element of `bool`.
     Bool(bool),
-    /// Of a signed integer.
+    /// An element of a signed integer type.
     Int(i64),
-    /// Of an unsigned integer.
+    /// An element of an unsigned integer type.
     UInt(u64),
-    /// Of a float of up to 32 bits.
+    /// An element of a float type of up to 32 bits.
     F32(f32),
-    /// Of `float64`.
+    /// An element of `float64`.
     F64(f64),
-    /// Of a complex number: real and imaginary part.
+    /// An element of a complex type: its real and its imaginary part.
     Complex(f64, f64),
 }
 
 impl Element {
-    /// The element at an index of little-endian, row-major data; none past the end and for types without bytes.
+    /// Returns the element at an index of little-endian, row-major data. Returns `None` past the end and for types
+    /// without a byte form.
     pub fn at(dtype: DType, bytes: &[u8], index: usize) -> Option<Self> {
         if matches!(dtype, DType::U4 | DType::I4 | DType::F4E2M1) {
             let bits = (bytes.get(index / 2)? >> (index % 2 * 4)) & 0xf;
@@ -66,7 +67,7 @@ impl Element {
         })
     }
 
-    /// As a real number: integers beyond 2^53 are rounded; a complex number has none.
+    /// Returns the element as a real number, or `None` if it is complex. Integers beyond 2^53 are rounded.
     pub fn to_f64(self) -> Option<f64> {
         match self {
             Element::Bool(value) => Some(f64::from(u8::from(value))),

@@ -1,8 +1,8 @@
-//! Floating-point types of a byte and less, as ONNX defines them ("Float stored in 8 bits").
+//! Floating-point types of at most one byte, as ONNX defines them ("Float stored in 8 bits").
 
 use crate::DType;
 
-/// What a bit pattern of one of these types stands for. Types of four bits use the low half.
+/// Returns the number for a bit pattern of one of these types. The 4-bit type uses the low half of the byte.
 pub(crate) fn to_f32(dtype: DType, bits: u8) -> f32 {
     match dtype {
         DType::F8E4M3Fn if bits & 0x7f == 0x7f => f32::NAN,
@@ -21,7 +21,7 @@ pub(crate) fn to_f32(dtype: DType, bits: u8) -> f32 {
     }
 }
 
-/// Sign, exponent and mantissa, without the special values.
+/// Decodes sign, exponent and mantissa, without the special values.
 fn decode(bits: u8, width: u32, mantissa_bits: u32, bias: i32) -> f32 {
     let mantissa = u32::from(bits) & ((1 << mantissa_bits) - 1);
     let exponent = (u32::from(bits) >> mantissa_bits) & ((1 << (width - 1 - mantissa_bits)) - 1);

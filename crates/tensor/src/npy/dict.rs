@@ -1,8 +1,8 @@
-//! The dictionary in an npy header: a Python literal of which only a small part can occur.
+//! The dictionary in an npy header, a Python literal of which only a small part of the syntax can occur.
 
 use super::NpyError;
 
-/// What the dictionary says.
+/// The contents of the dictionary.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dict {
     pub descr: String,
@@ -10,7 +10,7 @@ pub(super) struct Dict {
     pub shape: Vec<usize>,
 }
 
-/// Reads the dictionary: the three keys in any order, each once, and nothing but white space after it.
+/// Parses the dictionary: each of the three keys once, in any order, and then only white space.
 pub(super) fn parse(text: &[u8]) -> Result<Dict, NpyError> {
     let mut cursor = Cursor { text, at: 0 };
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);

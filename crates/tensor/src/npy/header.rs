@@ -5,27 +5,27 @@ use crate::{DType, TensorError};
 
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// No dictionary that describes a tensor is longer; a length beyond it is damage.
+/// The largest length that is accepted. No dictionary that describes a tensor is longer.
 const LONGEST: usize = 1 << 16;
 
-/// What an npy header says about the data behind it.
+/// The description of the data in an npy header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The type of the elements.
+    /// The element type.
     pub dtype: DType,
     /// The shape, slowest dimension first.
     pub shape: Vec<usize>,
-    /// The order of the bytes of an element.
+    /// The byte order of an element.
     pub byte_order: ByteOrder,
-    /// Whether the first dimension is the fastest (column-major) instead of the last.
+    /// Whether the first dimension is the fastest (column-major) instead of the last (row-major).
     pub fortran_order: bool,
-    /// Where the data begins in the file.
+    /// The offset of the data in the file, in bytes.
     pub data_offset: u64,
-    /// The bytes of the data.
+    /// The size of the data, in bytes.
     pub data_bytes: usize,
 }
 
-/// The order of the bytes of an element.
+/// The byte order of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Least significant first.
@@ -35,10 +35,10 @@ pub enum ByteOrder {
 }
 
 impl Header {
-    /// Reads a header, to the first byte of the data.
+    /// Reads a header up to the first byte of the data.
     ///
     /// # Errors
-    /// When it is not one, is of an unknown version, or names an unknown type.
+    /// Returns an error if it is not a valid npy header, has an unknown version, or names an unknown type.
     pub fn read(reader: &mut impl Read) -> Result<Self, NpyError> {
         let mut start = Vec::with_capacity(8);
         reader.by_ref().take(8).read_to_end(&mut start)?;
@@ -72,12 +72,13 @@ impl Header {
         })
     }
 
-    /// Whether the last dimension is the fastest, as it is where only one dimension counts.
+    /// Returns whether the data is row-major. This includes column-major data in which at most one dimension is larger
+    /// than 1.
     pub(super) fn is_row_major(&self) -> bool {
         !self.fortran_order || self.shape.iter().filter(|&&dim| dim != 1).count() < 2
     }
 
-    /// Whether the data is little-endian and row-major, as everywhere in this crate.
+    /// Returns whether the data is little-endian and row-major, as all data in this crate is.
     pub fn is_native(&self) -> bool {
         self.is_row_major() && (self.byte_order == ByteOrder::Little || self.dtype.size() == Some(1))
     }

@@ -1,7 +1,7 @@
-//! numpy's `.npy` format: read in versions 1.0 to 3.0, in both byte and element orders; written as version 1.0,
-//! little-endian and row-major, with the data at a multiple of 64 bytes.
+//! numpy's `.npy` format. Versions 1.0 to 3.0 are read, in both byte orders and both element orders. Version 1.0 is
+//! written, little-endian and row-major, with the data at a multiple of 64 bytes.
 //!
-//! The format is described by numpy's `numpy.lib.format`.
+//! numpy's documentation of `numpy.lib.format` describes the format.
 
 mod dict;
 mod header;
@@ -16,54 +16,54 @@ pub use write::{header, write};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpyError {
-    /// The file does not begin as the format asks.
-    #[error("this is no npy file: it begins with {found:02x?} instead of 93 'NUMPY'")]
+    /// The file does not begin with the magic bytes.
+    #[error("this is not an npy file: it begins with {found:02x?} instead of 93 'NUMPY'")]
     Magic {
         /// The first bytes.
         found: Vec<u8>,
     },
-    /// A version of the format that is not known.
+    /// The version of the format is not known.
     #[error("npy version {major}.{minor} is not known; 1.0, 2.0 and 3.0 are")]
     Version {
-        /// First number.
+        /// The major version.
         major: u8,
-        /// Second number.
+        /// The minor version.
         minor: u8,
     },
-    /// The header is not what the format asks for.
+    /// The header is malformed.
     #[error("the npy header is wrong at byte {at} of its dictionary: {reason}")]
     Header {
-        /// Offset in the dictionary's text.
+        /// The offset in the dictionary's text.
         at: usize,
-        /// What was expected there.
+        /// What is wrong there.
         reason: String,
     },
-    /// An element type that is not known.
+    /// The element type is not supported.
     #[error("npy type '{0}' is not supported; booleans, integers, floats of 2, 4 and 8 bytes and complex numbers are")]
     Type(String),
-    /// An element type that the format cannot hold.
+    /// The npy format does not have the element type.
     #[error("the npy format has no type for {0}")]
     NoNpyType(crate::DType),
-    /// The data is not as long as the header says.
+    /// The data does not have the length that the header gives.
     #[error("the npy header asks for {expected} bytes of data, the file has {found}")]
     Length {
-        /// What shape and type ask for.
+        /// The number of bytes that shape and type need.
         expected: u64,
-        /// What follows the header.
+        /// The number of bytes after the header.
         found: u64,
     },
-    /// Column-major data that is too large to be turned around.
+    /// The data is column-major and too large to be converted.
     #[error(
         "its elements are in column-major order and have {bytes} bytes, more than can be turned around; save it row-major"
     )]
     ColumnMajor {
-        /// The bytes of the data.
+        /// The size of the data, in bytes.
         bytes: usize,
     },
-    /// What shape and type ask for cannot be a tensor.
+    /// The shape and the type do not form a valid tensor.
     #[error(transparent)]
     Tensor(#[from] crate::TensorError),
-    /// Reading or writing failed; an end within the header is among these.
+    /// Reading or writing failed. This includes a file that ends within the header.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::{ByteOrder, Header, NpyError};
 use crate::{DType, Tensor, open_regular};
 
-/// Reads a whole file's bytes. Data that is big-endian or column-major is turned into this crate's order.
+/// Reads a tensor from the bytes of a file. Big-endian and column-major data is converted to this crate's order.
 ///
 /// # Errors
-/// When the bytes are not one npy array from the first to the last.
+/// Returns an error if the bytes are not exactly one npy array.
 pub fn read(mut bytes: &[u8]) -> Result<Tensor, NpyError> {
     let header = Header::read(&mut bytes)?;
     if bytes.len() != header.data_bytes {
@@ -17,10 +17,10 @@ pub fn read(mut bytes: &[u8]) -> Result<Tensor, NpyError> {
     tensor(header, bytes.to_vec())
 }
 
-/// Reads the header of a file, and leaves the file at the first byte of the data.
+/// Opens a file and reads its header. The file is left at the first byte of the data.
 ///
 /// # Errors
-/// When it is no npy file, cannot be read, or is not as long as its header asks for.
+/// Returns an error if the file is not an npy file, cannot be read, or does not have the length that its header gives.
 pub fn open(path: &Path) -> Result<(Header, File), NpyError> {
     let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
@@ -35,19 +35,19 @@ pub fn open(path: &Path) -> Result<(Header, File), NpyError> {
     Ok((header, file))
 }
 
-/// Reads a file, as [`read`] does. Nothing is allocated before the file's length is known to be right.
+/// Reads a tensor from a file, as [`read`] does. Allocates nothing until the file's length was checked.
 ///
 /// # Errors
-/// As [`read`], and when the file cannot be read or there is no memory for it.
+/// The same as [`read`]. Also returns an error if the file cannot be read or memory is exhausted.
 pub fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     let (header, file) = open(path)?;
     read_opened(header, file)
 }
 
-/// Reads the rest of a file that was [opened](open).
+/// Reads the data of a file that was [opened](open).
 ///
 /// # Errors
-/// When it cannot be read, or there is no memory for it.
+/// Returns an error if the file cannot be read or memory is exhausted.
 pub fn read_opened(header: Header, mut file: File) -> Result<Tensor, NpyError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(header.data_bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -56,10 +56,11 @@ pub fn read_opened(header: Header, mut file: File) -> Result<Tensor, NpyError> {
     tensor(header, bytes)
 }
 
-/// The data of a file in this crate's order, piece by piece. Only column-major data has to be read as a whole for it.
+/// Returns a reader of a file's data in this crate's order. It reads piece by piece, except for column-major data,
+/// which it must hold as a whole.
 ///
 /// # Errors
-/// As [`open`], and where column-major data has more than 1 GiB.
+/// The same as [`open`]. Also returns an error if column-major data has more than 1 GiB.
 pub fn data(path: &Path) -> Result<Box<dyn Read + Send>, NpyError> {
     let (header, file) = open(path)?;
     if header.is_native() {
@@ -74,23 +75,23 @@ pub fn data(path: &Path) -> Result<Box<dyn Read + Send>, NpyError> {
     }
 }
 
-/// More than the longest header and what is in front of it.
+/// An upper limit for the length of a header and what precedes it.
 const MOST_BEFORE_DATA: u64 = 128 << 10;
 
 const LARGEST_COLUMN_MAJOR: usize = 1 << 30;
 
-/// Big-endian data, turned around on its way.
+/// Reads big-endian data and swaps the bytes.
 struct Swapped {
     file: File,
     scalar: usize,
     piece: Vec<u8>,
-    /// How much of the piece was given.
+    /// The number of bytes of the piece that were already returned.
     at: usize,
 }
 
 impl Read for Swapped {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // A multiple of the size of any number.
+        // A multiple of the size of every number type.
         const PIECE: u64 = 64 << 10;
         if self.at == self.piece.len() {
             self.piece.clear();
@@ -114,7 +115,7 @@ fn tensor(header: Header, mut bytes: Vec<u8>) -> Result<Tensor, NpyError> {
     Ok(Tensor::new(header.dtype, header.shape, bytes)?)
 }
 
-/// The bytes that byte order applies to: a complex number is two of them.
+/// Returns the size of the unit that byte order applies to. A complex number consists of two.
 fn scalar_size(dtype: DType) -> usize {
     match dtype {
         DType::Complex64 => 4,
@@ -123,7 +124,7 @@ fn scalar_size(dtype: DType) -> usize {
     }
 }
 
-/// Column-major data in row-major order.
+/// Converts column-major data to row-major order.
 fn row_major(shape: &[usize], size: usize, bytes: &[u8]) -> Vec<u8> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = size;

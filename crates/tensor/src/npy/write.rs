@@ -4,13 +4,13 @@ use super::NpyError;
 use super::header::MAGIC;
 use crate::{DType, TensorView};
 
-/// Where data begins is a multiple of this, so that a mapped file is aligned for any element.
+/// The data begins at a multiple of this, so that it is aligned for every element type in a mapped file.
 const ALIGNMENT: usize = 64;
 
-/// The header of a file with this type and shape, whose data follows little-endian and row-major.
+/// Returns the header of a file with this type and shape, for data that is little-endian and row-major.
 ///
 /// # Errors
-/// When the format has no such type, or the shape has so many dimensions that no header holds them.
+/// Returns an error if the format does not have the type, or if the shape has too many dimensions for a header.
 pub fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, NpyError> {
     let descr = dtype.npy_descr().ok_or(NpyError::NoNpyType(dtype))?;
     let mut dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (");
@@ -37,10 +37,10 @@ pub fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, NpyError> {
     Ok(out)
 }
 
-/// Writes header and data.
+/// Writes the header and the data.
 ///
 /// # Errors
-/// When the format has no such type, the tensor has no bytes, or writing fails.
+/// Returns an error if the format does not have the type, the tensor has no byte form, or writing fails.
 pub fn write(tensor: &TensorView<'_>, writer: &mut impl Write) -> Result<(), NpyError> {
     writer.write_all(&header(tensor.dtype(), tensor.shape())?)?;
     match tensor.bytes() {

@@ -1,13 +1,13 @@
-//! Numbers by their bits. Without its sign, the bits of a float are an integer that grows with its magnitude; infinity
-//! is above all numbers, and NaN is above infinity.
+//! Numbers as bit patterns. Without the sign bit, the bits of a float are an integer that grows with its magnitude.
+//! Infinity is above all numbers, and NaN is above infinity.
 
 use half::{bf16, f16};
 
-/// Counts in as many bits as an element has.
+/// A counter with as many bits as an element.
 pub(super) trait Counter: Copy {
     const ZERO: Self;
 
-    /// How far it can count, or some less.
+    /// A number of elements that it can count without overflow.
     const MOST: usize;
 
     fn plus(self, one: bool) -> Self;
@@ -15,11 +15,11 @@ pub(super) trait Counter: Copy {
     fn to_u64(self) -> u64;
 }
 
-/// A float of the IEEE kind, as it lies in a tensor.
+/// An IEEE float type, as it is stored in a tensor.
 pub(super) trait Float<const SIZE: usize> {
-    /// Its bits.
+    /// Its bits as an unsigned integer.
     type Bits: Copy + Ord + Counter;
-    /// Its bits as an integer that grows with the number, also over zero.
+    /// An integer that grows with the number, across zero.
     type Ordered: Copy + Ord;
 
     const ZERO: Self::Bits;
@@ -27,7 +27,7 @@ pub(super) trait Float<const SIZE: usize> {
     const LOWEST: Self::Ordered;
     const HIGHEST: Self::Ordered;
 
-    /// The bits without the sign.
+    /// Returns the bits without the sign.
     fn magnitude(bytes: [u8; SIZE]) -> Self::Bits;
 
     fn ordered(bytes: [u8; SIZE]) -> Self::Ordered;
@@ -37,7 +37,7 @@ pub(super) trait Float<const SIZE: usize> {
     fn ordered_to_f64(ordered: Self::Ordered) -> f64;
 }
 
-/// An integer as it lies in a tensor.
+/// An integer type, as it is stored in a tensor.
 pub(super) trait Integer<const SIZE: usize>: Copy + Ord {
     /// An unsigned integer of the same width.
     type Counter: Counter;
@@ -122,7 +122,7 @@ macro_rules! floats {
             #[inline(always)]
             fn ordered(bytes: [u8; $size]) -> $ordered {
                 let bits = $ordered::from_le_bytes(bytes);
-                // A negative number's other bits are turned around: the larger its magnitude, the lower it is.
+                // The other bits of a negative number are inverted, because a larger magnitude ranks lower.
                 bits ^ ((bits >> ($bits::BITS - 1)) & $ordered::MAX)
             }
 

@@ -1,27 +1,27 @@
 use crate::{DType, Element};
 
-/// How a tensor's elements are spread over powers of two, of either sign. It needs no range beforehand, and what is too
-/// large or too small for another type can be seen in it.
+/// The distribution of a tensor's elements over powers of two, for both signs. It needs no range in advance, and shows
+/// which elements are too large or too small for another type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
-    /// By sign (positive, negative), then by the power of two that the magnitude is at least, from [`LOWEST`].
+    /// By sign (positive, negative), then by exponent, from [`LOWEST`].
     counts: [Vec<u64>; 2],
     zeros: u64,
     non_finite: u64,
 }
 
-/// Elements between two numbers.
+/// The elements between two numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
-    /// The number nearer to zero, of those that are in the bin. Zero for the bin of zeros.
+    /// The bound nearer to zero, which belongs to the bin. 0 for the bin of zeros.
     pub from: f64,
-    /// The first number beyond, further from zero. Zero for the bin of zeros.
+    /// The bound further from zero, which does not belong to the bin. 0 for the bin of zeros.
     pub to: f64,
-    /// How many elements there are.
+    /// The number of elements.
     pub count: u64,
 }
 
-/// Magnitudes below 2^-64 and above 2^64 are in the outermost bins.
+/// Magnitudes below 2^-64 and above 2^64 count in the outermost bins.
 const LOWEST: i32 = -64;
 const BINS: usize = 129;
 
@@ -32,7 +32,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Takes the next elements of a tensor, at most `left` of them. Complex numbers are not counted.
+    /// Adds the next elements of a tensor, at most `left` of them. Complex numbers are not counted.
     pub fn update(&mut self, dtype: DType, bytes: &[u8], left: usize) {
         if dtype == DType::F32 {
             return bytes.as_chunks::<4>().0.iter().for_each(|&bytes| self.add(f64::from(f32::from_le_bytes(bytes))));
@@ -44,7 +44,7 @@ impl Histogram {
         }
     }
 
-    /// The bins from the lowest number to the highest, without empty ones at both ends.
+    /// Returns the bins from the lowest number to the highest, without the empty ones at both ends.
     pub fn bins(&self) -> Vec<Bin> {
         let bound = |bin: usize| 2f64.powi(LOWEST + bin as i32);
         let side = |sign: usize, factor: f64| {
@@ -62,7 +62,7 @@ impl Histogram {
         negative.into_iter().rev().chain(zeros).chain(side(0, 1.0)).collect()
     }
 
-    /// Elements that are NaN or infinite: they are in no bin.
+    /// Returns the number of elements that are NaN or infinite. They are in no bin.
     pub fn non_finite(&self) -> u64 {
         self.non_finite
     }

@@ -1,5 +1,5 @@
-//! One step over elements, for each question. The loops are plain; `pulp` compiles them once more for the machine's
-//! widest vectors.
+//! The inner loops of a scan, one per question. The loops are plain, and `pulp` compiles them for the machine's widest
+//! vectors.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use super::part::Part;
 use super::{Asked, Depth};
 use crate::DType;
 
-/// How a step over elements of a type is made.
+/// The scan of one step of elements, for one element type.
 pub(super) struct Step {
     asked: Asked,
     arch: Arch,
@@ -19,7 +19,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// None for types whose elements are looked at one by one.
+    /// Returns `None` for types whose elements are scanned one by one.
     pub fn of(dtype: DType, asked: Asked) -> Option<Self> {
         let look = match dtype {
             DType::F16 => Self::floats::<f16, 2>,
@@ -55,7 +55,7 @@ impl Step {
             return;
         }
         let top = arch.dispatch(Extreme { elements, of: F::magnitude, start: F::ZERO, join: Ord::max });
-        // Here it shows, at no cost to tensors without, whether there are any that are not finite.
+        // The largest magnitude shows whether there are elements that are not finite, at no extra cost.
         let is_finite = top < F::INFINITY;
         if is_finite && asked.absmax {
             part.add_absmax(F::magnitude_to_f64(top));
@@ -112,7 +112,7 @@ impl Step {
     }
 }
 
-/// The lowest or the highest of what `of` makes of the elements.
+/// Finds the lowest or the highest value that `of` returns for the elements.
 struct Extreme<'a, T, O, J, const SIZE: usize> {
     elements: &'a [[u8; SIZE]],
     of: O,
@@ -129,7 +129,8 @@ impl<T: Copy, O: Fn([u8; SIZE]) -> T, J: Fn(T, T) -> T, const SIZE: usize> WithS
     }
 }
 
-/// How many elements are of a kind. Counters are as wide as elements, so that they fit into as many vectors.
+/// Counts the elements for which a predicate holds. A counter is as wide as an element, so that both fill vectors
+/// alike.
 struct Count<'a, P, T, const SIZE: usize> {
     elements: &'a [[u8; SIZE]],
     is_one: P,

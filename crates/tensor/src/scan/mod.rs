@@ -1,4 +1,4 @@
-//! Looks through a tensor for just what is asked, as fast as memory gives it.
+//! Scans a tensor for just what is asked, at the speed of memory.
 
 mod bits;
 mod histogram;
@@ -17,14 +17,14 @@ use part::Part;
 pub use histogram::{Bin, Histogram};
 pub use top::{TopBy, top_k};
 
-/// What is to be found out about a tensor's elements. What is not asked costs nothing.
+/// What to find out about a tensor's elements. What is not asked costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Asked {
-    /// Elements that are not a number; a complex number if a part of it is not.
+    /// NaN elements. A complex number counts if one of its parts is NaN.
     pub nan: Depth,
-    /// Elements that are infinite, of either sign; a complex number if a part of it is, and none is NaN.
+    /// Infinite elements, of either sign. A complex number counts if one of its parts is infinite and none is NaN.
     pub infinite: Depth,
-    /// Elements that are zero, of either sign.
+    /// Zeros, of either sign.
     pub zeros: Depth,
     /// The smallest and the largest finite element.
     pub range: bool,
@@ -34,36 +34,36 @@ pub struct Asked {
     pub moments: bool,
 }
 
-/// How much is to be found out about elements of a kind.
+/// How much to find out about one kind of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Depth {
     /// Nothing.
     #[default]
     Nothing,
-    /// Whether there is one. The search ends with the first, if nothing else is asked.
+    /// Whether there is one. The scan ends at the first, if nothing else is asked.
     Presence,
-    /// How many there are.
+    /// The number of them.
     Count,
 }
 
-/// What was found out about a tensor's elements.
+/// The result of a scan.
 ///
-/// All but the counts are those of the *finite* elements, as in [`Statistics`](crate::Statistics), and are none where
-/// there is no finite element or where they were not asked. Integers beyond 2^53 are rounded. Complex numbers have no
-/// smallest and largest element and no mean; their magnitude counts for `absmax` and `l2`.
+/// All fields but the counts describe the *finite* elements, as in [`Statistics`](crate::Statistics). They are `None`
+/// if there is no finite element or if they were not asked. Integers beyond 2^53 are rounded. Complex numbers have no
+/// smallest element, no largest element and no mean; their magnitude counts for `absmax` and `l2`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Findings {
-    /// Elements of the tensor, or of the part of it that was looked through. This needs no look at them.
+    /// The elements of the tensor, or of the part that was scanned. This needs no scan.
     pub count: u64,
-    /// Elements that are not a number. If only their presence was asked: some number above 0 if there are any.
+    /// NaN elements. If only their presence was asked, any number above 0 if there are some.
     pub nan: u64,
-    /// Elements that are infinite. If only their presence was asked: some number above 0 if there are any.
+    /// Infinite elements. If only their presence was asked, any number above 0 if there are some.
     pub infinite: u64,
-    /// Elements that are zero. If only their presence was asked: some number above 0 if there are any.
+    /// Zeros. If only their presence was asked, any number above 0 if there are some.
     pub zeros: u64,
-    /// The smallest.
+    /// The smallest element.
     pub min: Option<f64>,
-    /// The largest.
+    /// The largest element.
     pub max: Option<f64>,
     /// The largest magnitude.
     pub absmax: Option<f64>,
@@ -73,12 +73,12 @@ pub struct Findings {
     pub std: Option<f64>,
     /// The Euclidean norm.
     pub l2: Option<f64>,
-    /// Finite elements, where moments were asked.
+    /// The number of finite elements, if moments were asked.
     finite: u64,
 }
 
 impl Asked {
-    /// What either asks.
+    /// Returns everything that either of the two asks.
     pub fn or(self, other: Self) -> Self {
         Self {
             nan: self.nan.max(other.nan),
@@ -90,7 +90,7 @@ impl Asked {
         }
     }
 
-    /// What is still to be found out, if nothing that is there needs to be found a second time.
+    /// Returns what is still unanswered. What `found` shows to be present need not be found again.
     pub fn without_present(self, found: &Findings) -> Self {
         let left = |depth, found| if depth == Depth::Presence && found > 0 { Depth::Nothing } else { depth };
         Self {
@@ -101,7 +101,7 @@ impl Asked {
         }
     }
 
-    /// What has no answer from the type alone.
+    /// Returns what cannot be answered from the type alone.
     fn of_type(self, dtype: DType) -> Self {
         let integer = !(dtype.is_float() || dtype.is_complex() || dtype.is_small_float());
         match integer {
@@ -112,10 +112,10 @@ impl Asked {
 }
 
 impl Findings {
-    /// Looks through a tensor, once at most. A device's memory is copied piece by piece.
+    /// Scans a tensor, at most once. The memory of a device is copied piece by piece.
     ///
     /// # Errors
-    /// When the tensor has no bytes or the device does not give them.
+    /// Returns an error if the tensor has no byte form or the device cannot read it.
     pub fn of(tensor: &TensorView<'_>, asked: Asked) -> Result<Self, TensorError> {
         let mut scan = Scan::new(tensor.dtype(), tensor.elements(), asked)?;
         if scan.is_open() {
@@ -129,13 +129,13 @@ impl Findings {
         Ok(scan.finish())
     }
 
-    /// Looks through a part of a tensor, once at most.
+    /// Scans a part of a tensor, at most once.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// The same as [`of`](Self::of).
     ///
     /// # Panics
-    /// When the region was made for a tensor of another shape.
+    /// Panics if the region was made for a tensor of another shape.
     pub fn of_region(tensor: &TensorView<'_>, region: &Region, asked: Asked) -> Result<Self, TensorError> {
         let mut scan = Scan::new(tensor.dtype(), region.elements(), asked)?;
         if scan.is_open() {
@@ -144,7 +144,7 @@ impl Findings {
         Ok(scan.finish())
     }
 
-    /// What is to be said of this tensor and another one together. The same was asked of both.
+    /// Returns the joint findings for this tensor and another one. The same must have been asked of both.
     pub fn join(self, other: Self) -> Self {
         let either = |join: fn(f64, f64) -> f64, mine: Option<f64>, theirs: Option<f64>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => Some(join(mine, theirs)),
@@ -154,7 +154,7 @@ impl Findings {
         let share = |of: &Self| of.finite as f64 / finite as f64;
         let together = match (self.mean.zip(self.std), other.mean.zip(other.std)) {
             (Some((mean, std)), Some((other_mean, other_std))) => {
-                // The mean of the squares around the common mean, by Chan, Golub and LeVeque's formula.
+                // The sum of squares around the common mean, by the formula of Chan, Golub and LeVeque.
                 let (mine, theirs, between) = (share(&self), share(&other), mean - other_mean);
                 let variance = mine * std * std + theirs * other_std * other_std + mine * theirs * between * between;
                 let sum = self.finite as f64 * mean + other.finite as f64 * other_mean;
@@ -178,11 +178,11 @@ impl Findings {
     }
 }
 
-/// Looks through a tensor that comes in pieces.
+/// Scans a tensor that arrives in pieces.
 pub struct Scan {
     dtype: DType,
     elements: u64,
-    /// Elements that were looked at.
+    /// The number of elements that were scanned.
     passed: u64,
     asked: Asked,
     part: Part,
@@ -190,18 +190,18 @@ pub struct Scan {
     shift: Option<f64>,
 }
 
-/// Bytes that more than one question is asked about while they are in the first-level cache. With more, the processor is
-/// kept from reading ahead from memory.
+/// The number of bytes for which several questions are answered while they are in the first-level cache. Larger steps
+/// keep the processor from prefetching.
 const STEP: usize = 4 << 10;
 
-/// Bytes whose moments are summed at once.
+/// The number of bytes whose moments are summed at once.
 const BLOCK: usize = 64 << 10;
 
 impl Scan {
-    /// For a tensor of this type, of so many elements.
+    /// Creates a scan for a tensor of this type and of `elements` elements.
     ///
     /// # Errors
-    /// When the type has no bytes.
+    /// Returns an error if the type has no byte form.
     pub fn new(dtype: DType, elements: usize, asked: Asked) -> Result<Self, TensorError> {
         if dtype == DType::String {
             return Err(TensorError::NoBytes(dtype));
@@ -210,7 +210,7 @@ impl Scan {
         Ok(Self { dtype, elements: elements as u64, passed: 0, asked, part, moments, shift: None })
     }
 
-    /// Whether further elements can change what was found.
+    /// Returns whether further elements can change the findings.
     pub fn is_open(&self) -> bool {
         let is_found = |depth: Depth, found: u64| match depth {
             Depth::Nothing => true,
@@ -223,7 +223,7 @@ impl Scan {
         range || absmax || moments || !is_closed
     }
 
-    /// Takes the next piece: whole elements, in order. Breaks when no further piece is needed.
+    /// Scans the next piece, which holds whole elements in order. Breaks if no further piece is needed.
     pub fn update(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         match (self.asked.moments, Step::of(self.dtype, self.asked)) {
             (true, _) => bytes.chunks(BLOCK).for_each(|block| {
@@ -257,7 +257,7 @@ impl Scan {
         if self.is_open() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub fn finish(self) -> Findings {
         let Self { elements: count, asked, part, moments, .. } = self;
         if !asked.moments {

@@ -2,7 +2,7 @@ use super::part::Part;
 use super::{Asked, Depth};
 use crate::{DType, Element};
 
-/// Looks at elements one by one: complex numbers, and types of a byte and less that are no integers of a byte.
+/// Scans elements one by one: complex numbers, small floats and 4-bit types.
 pub(super) fn look(dtype: DType, bytes: &[u8], left: u64, asked: Asked) -> Part {
     let mut part = Part::default();
     let left = usize::try_from(left).unwrap_or(usize::MAX);

@@ -1,10 +1,10 @@
-/// What was found in some of the elements.
+/// The findings for some of the elements.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
     pub nan: u64,
     pub infinite: u64,
     pub zeros: u64,
-    /// Of the finite elements, as the rest.
+    /// This and the following fields count only the finite elements.
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub absmax: Option<f64>,

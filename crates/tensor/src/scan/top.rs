@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{Asked, Depth, Findings, Scan};
 use crate::{DType, Element, Region, TensorError, TensorView};
 
-/// By what elements are the largest.
+/// The order in which elements are the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TopBy {
     /// By their value. Complex numbers have no order.
@@ -15,15 +15,17 @@ pub enum TopBy {
     Magnitude,
 }
 
-/// Elements in which a block is looked through or skipped as a whole. Even, for types of half a byte.
+/// The number of elements that are scanned or skipped as a block. Even, for 4-bit types.
 const BLOCK: usize = 4096;
 
-/// The `k` largest elements with their flat indices, the largest first, and those that are equal in the order of the
-/// tensor. Infinities are among them, NaN is not. A tensor with fewer elements gives all that it has. Integers are compared
-/// exactly. It costs little more than reading the tensor, unless its elements grow from the beginning to the end.
+/// Returns the `k` largest elements with their flat indices, the largest first. Equal elements are in the order of the
+/// tensor. Infinities are included and NaN is not. A tensor with fewer elements returns all of them. Integers are
+/// compared exactly. The cost is little more than that of reading the tensor, unless its elements grow from the
+/// beginning to the end.
 ///
 /// # Errors
-/// When the tensor has no bytes, when the device does not give them, and for complex numbers by value.
+/// Returns an error if the tensor has no byte form, if the device cannot read it, or if complex numbers are to be
+/// ordered by value.
 pub fn top_k(tensor: &TensorView<'_>, k: usize, by: TopBy) -> Result<Vec<(usize, Element)>, TensorError> {
     let dtype = tensor.dtype();
     if by == TopBy::Value && dtype.is_complex() {
@@ -44,7 +46,7 @@ pub fn top_k(tensor: &TensorView<'_>, k: usize, by: TopBy) -> Result<Vec<(usize,
     Ok(kept.into_iter().map(|Reverse(candidate)| (candidate.index, candidate.element)).collect())
 }
 
-/// The largest elements so far. The smallest of them is the first to go.
+/// The largest elements so far. The smallest of them is replaced first.
 struct Top {
     dtype: DType,
     by: TopBy,
@@ -70,7 +72,7 @@ impl Top {
         }
     }
 
-    /// Whether a block has an element that is larger than the smallest one kept.
+    /// Returns whether a block has an element that is larger than the smallest kept one.
     fn may_enter(&self, block: &[u8], elements: usize) -> bool {
         let Some(Reverse(least)) = self.kept.peek().filter(|_| self.kept.len() == self.k) else { return true };
         // Rounding keeps the order, but may make a larger integer equal.
@@ -90,7 +92,7 @@ impl Top {
     }
 }
 
-/// One element, the lesser the smaller it is and the further back it stands.
+/// One element. A candidate is less if its element is smaller, or if it is equal and comes later in the tensor.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     key: Key,
@@ -98,7 +100,7 @@ struct Candidate {
     element: Element,
 }
 
-/// What elements are compared by. All of a tensor's are of the same kind.
+/// The value that elements are compared by. All elements of a tensor have the same variant.
 #[derive(Debug, Clone, Copy)]
 enum Key {
     Integer(i128),
@@ -106,7 +108,7 @@ enum Key {
 }
 
 impl Key {
-    /// None for NaN.
+    /// Returns `None` for NaN.
     fn of(element: Element, by: TopBy) -> Option<Self> {
         let magnitude = by == TopBy::Magnitude;
         let key = match element {

@@ -2,15 +2,16 @@ use std::ops::Range;
 
 use crate::{DType, TensorError, TensorView};
 
-/// Places that are equally far from each other.
+/// A series of equally spaced elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub count: usize,
-    /// Elements from one to the next.
+    /// The distance from one element to the next, in elements.
     pub stride: isize,
 }
 
-/// Copies the chosen elements `range`, packed, in their order. Element 0 lies at `first`; `steps` lead to the others.
+/// Copies the chosen elements of `range`, packed and in order. Element 0 lies at `first`, and `steps` lead to the
+/// others.
 pub(super) fn gather(
     tensor: &TensorView<'_>,
     first: usize,
@@ -30,7 +31,7 @@ pub(super) fn gather(
     }
 }
 
-/// Elements in the host's memory.
+/// Copies elements from the host's memory.
 fn together<const SIZE: usize>(bytes: &[u8], rows: Rows<'_>, into: &mut [u8]) -> Result<(), TensorError> {
     let (elements, _) = bytes.as_chunks::<SIZE>();
     let (mut into, _) = into.as_chunks_mut::<SIZE>();
@@ -45,7 +46,7 @@ fn together<const SIZE: usize>(bytes: &[u8], rows: Rows<'_>, into: &mut [u8]) ->
     Ok(())
 }
 
-/// Elements that a device holds.
+/// Copies elements from a device's memory.
 fn apart(tensor: &TensorView<'_>, size: usize, rows: Rows<'_>, mut into: &mut [u8]) -> Result<(), TensorError> {
     for row in rows {
         let part;
@@ -61,7 +62,7 @@ fn apart(tensor: &TensorView<'_>, size: usize, rows: Rows<'_>, mut into: &mut [u
     Ok(())
 }
 
-/// Elements of half a byte.
+/// Copies elements of 4 bits.
 fn halves(tensor: &TensorView<'_>, rows: Rows<'_>, into: &mut [u8]) -> Result<(), TensorError> {
     debug_assert_ne!(tensor.dtype(), DType::String, "strings have no bytes");
     into.fill(0);
@@ -73,7 +74,7 @@ fn halves(tensor: &TensorView<'_>, rows: Rows<'_>, into: &mut [u8]) -> Result<()
     Ok(())
 }
 
-/// Elements that are equally far from each other.
+/// A row of equally spaced elements.
 #[derive(Clone, Copy)]
 struct Row {
     first: usize,
@@ -87,12 +88,12 @@ impl Row {
     }
 }
 
-/// The rows that some of the chosen elements lie in.
+/// Iterates over the rows that some of the chosen elements lie in.
 struct Rows<'a> {
     steps: &'a [Step],
-    /// Where each step is; the last one counts within a row.
+    /// The position in each step. The last one counts within a row.
     at: Vec<usize>,
-    /// The element at `at`.
+    /// The index of the element at `at`.
     place: usize,
     left: usize,
 }
@@ -128,7 +129,7 @@ impl Iterator for Rows<'_> {
         let (inner_at, outer_at) = self.at.split_last_mut().expect("there is one for each step");
         let count = (inner.count - *inner_at).min(self.left);
         self.left -= count;
-        // To the beginning of this row, and then of the next one.
+        // Back to the beginning of this row, then on to the next one.
         self.place = first.wrapping_add_signed(-(*inner_at as isize) * inner.stride);
         *inner_at = 0;
         for (at, step) in outer_at.iter_mut().zip(outer).rev() {

@@ -1,4 +1,4 @@
-//! A part of a tensor, chosen as numpy's basic slicing does.
+//! Slices: a part of a tensor, chosen as in numpy's basic slicing.
 
 mod gather;
 mod parse;
@@ -9,10 +9,10 @@ use std::fmt;
 use crate::{Tensor, TensorError, TensorView};
 pub use region::Region;
 
-/// Which part of a tensor: an entry for each of its first axes, as in `[0, :4]`, `[..., -1]` or `[::-2]`. Axes without an
+/// A slice of a tensor: an entry for each of its first axes, as in `[0, :4]`, `[..., -1]` or `[::-2]`. Axes without an
 /// entry are taken whole.
 ///
-/// It is read from text and written back by `FromStr` and `Display`, brackets included.
+/// `FromStr` reads it from text and `Display` writes it, both with the brackets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slice {
     axes: Vec<Axis>,
@@ -21,34 +21,36 @@ pub struct Slice {
 /// What is taken of one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// One place; a negative number counts from the end. The result does not have this axis.
+    /// One index. A negative number counts from the end. The result does not have this axis.
     Index(i64),
-    /// Every `step`-th place from `start` to before `stop`. Negative numbers count from the end, and what lies outside of
-    /// the tensor is left out.
+    /// Every `step`-th index from `start` up to but not including `stop`. Negative numbers count from the end, and
+    /// indices outside the axis are ignored.
     Range {
-        /// Where it begins: at the first place if this is missing, at the last one if `step` is negative.
+        /// The first index. If it is missing, the range begins at the first index, or at the last one if `step` is
+        /// negative.
         start: Option<i64>,
-        /// Where it ends, itself not included: when all places are passed, if this is missing.
+        /// The end, which is not included. If it is missing, the range extends to the end of the axis, or to its
+        /// beginning if `step` is negative.
         stop: Option<i64>,
-        /// How far it is from one place to the next. Never 0.
+        /// The distance from one index to the next. Never 0.
         step: i64,
     },
-    /// As many whole axes as the tensor has more than the slice has other entries.
+    /// As many whole axes as the other entries leave.
     Ellipsis,
 }
 
-/// What can be wrong with a slice.
+/// Why a slice is not valid, or does not fit a tensor.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SliceError {
-    /// The text is no slice.
+    /// The text is not a slice.
     #[error("'{found}' at character {} of a slice is wrong: {expected} would be right", .at + 1)]
     Syntax {
-        /// Characters before it.
+        /// The number of characters before the error.
         at: usize,
-        /// What stands there.
+        /// What was found.
         found: String,
-        /// What could stand there.
+        /// What was expected.
         expected: &'static str,
     },
     /// The step of a range is 0.
@@ -75,17 +77,17 @@ pub enum SliceError {
         /// The index.
         index: i64,
     },
-    /// More was chosen than the caller wants at once.
+    /// The slice chooses more elements than the caller accepts at once.
     #[error(
         "the slice chooses {elements} elements, and at most {most} are given at once; choose fewer, or ask for pages"
     )]
     TooMany {
         /// The number of elements chosen.
         elements: usize,
-        /// The most that the caller wants.
+        /// The most elements that the caller accepts.
         most: usize,
     },
-    /// The tensor does not give its data.
+    /// The tensor's data cannot be read.
     #[error(transparent)]
     Tensor(#[from] TensorError),
 }
@@ -99,15 +101,15 @@ fn right(size: usize) -> String {
 }
 
 impl Slice {
-    /// The whole tensor: `[...]`.
+    /// Returns the slice of the whole tensor: `[...]`.
     pub fn all() -> Self {
         Self { axes: vec![Axis::Ellipsis] }
     }
 
-    /// A slice of these entries.
+    /// Creates a slice of these entries.
     ///
     /// # Errors
-    /// When a step is 0, or when there is more than one ellipsis.
+    /// Returns an error if a step is 0, or if there is more than one ellipsis.
     pub fn new(axes: impl Into<Vec<Axis>>) -> Result<Self, SliceError> {
         let axes = axes.into();
         if axes.iter().any(|axis| matches!(axis, Axis::Range { step: 0, .. })) {
@@ -119,24 +121,25 @@ impl Slice {
         Ok(Self { axes })
     }
 
-    /// The entries.
+    /// Returns the entries.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// What the slice chooses in a tensor of this shape.
+    /// Returns the region that the slice chooses in a tensor of this shape.
     ///
     /// # Errors
-    /// When the tensor has fewer axes than the slice has entries, when an index lies outside of its axis, or when the
-    /// shape has more elements than can be addressed.
+    /// Returns an error if the tensor has fewer axes than the slice has entries, if an index lies outside of its axis,
+    /// or if the shape has more elements than can be addressed.
     pub fn resolve(&self, shape: &[usize]) -> Result<Region, SliceError> {
         Region::new(self, shape)
     }
 
-    /// A contiguous copy of what the slice chooses, of at most `most` elements.
+    /// Returns a contiguous copy of the chosen elements, which may be at most `most`.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve), when more is chosen, and when the tensor does not give its data.
+    /// The same as [`resolve`](Self::resolve). Also returns an error if more elements are chosen, or if the tensor's
+    /// data cannot be read.
     pub fn of(&self, tensor: &TensorView<'_>, most: usize) -> Result<Tensor, SliceError> {
         let region = self.resolve(tensor.shape())?;
         match region.elements() {

@@ -17,7 +17,7 @@ impl FromStr for Slice {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Bytes that were read.
+    /// The number of bytes that were consumed.
     at: usize,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
             if !self.take(",") {
                 return Err(self.wrong("',' or ']'"));
             }
-            // As in numpy, a comma may stand at the end.
+            // As in numpy, a trailing comma is allowed.
             if self.take("]") {
                 return Ok(axes);
             }

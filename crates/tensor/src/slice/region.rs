@@ -4,19 +4,19 @@ use super::gather::{self, Step};
 use super::{Axis, Slice, SliceError};
 use crate::{Tensor, TensorError, TensorView};
 
-/// What a slice chooses in tensors of one shape.
+/// The elements that a slice chooses in tensors of one shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    /// The shape of the tensors that it fits.
+    /// The shape of the tensors that the region fits.
     source: Vec<usize>,
     shape: Vec<usize>,
-    /// The element that comes first.
+    /// The index of the first element.
     first: usize,
-    /// The same places as `shape` with as few axes as possible, slowest first.
+    /// The same elements as `shape`, with as few axes as possible, slowest first.
     steps: Vec<Step>,
 }
 
-/// Bytes that are copied at once of what does not lie together.
+/// The number of bytes that are copied at once if the elements are not contiguous.
 const PIECE: usize = 64 << 10;
 
 impl Region {
@@ -28,7 +28,7 @@ impl Region {
         if elements.is_none_or(|elements| isize::try_from(elements).is_err()) {
             return Err(TensorError::TooLarge(source.to_vec()).into());
         }
-        // Saturating: only a tensor without elements has strides that do not fit, and they are not used then.
+        // This saturates. Only a tensor without elements has strides that overflow, and they are not used then.
         let mut strides = vec![1usize; source.len()];
         for axis in (1..source.len()).rev() {
             strides[axis - 1] = strides[axis].saturating_mul(source[axis]);
@@ -48,7 +48,7 @@ impl Region {
                     let (start, count) = places(size, start, stop, step);
                     first = first.saturating_add(start.saturating_mul(stride));
                     shape.push(count);
-                    // Where there is more than one place, the step is smaller than the axis, and so this is exact.
+                    // If there is more than one index, the step is smaller than the axis, so this is exact.
                     let stride = (step as i128 * stride as i128).clamp(isize::MIN as i128, isize::MAX as i128);
                     steps.push(Step { count, stride: stride as isize });
                 }
@@ -59,25 +59,25 @@ impl Region {
         Ok(Self { source: source.to_vec(), shape, first, steps })
     }
 
-    /// All of a tensor of this shape.
+    /// Returns the region of a whole tensor of this shape.
     ///
     /// # Errors
-    /// When it has more elements than can be addressed.
+    /// Returns an error if the shape has more elements than can be addressed.
     pub(crate) fn whole(shape: &[usize]) -> Result<Self, TensorError> {
         Self::new(&Slice::all(), shape).map_err(|_| TensorError::TooLarge(shape.to_vec()))
     }
 
-    /// The shape of what is chosen.
+    /// Returns the shape of the chosen part.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of elements chosen.
+    /// Returns the number of chosen elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The elements of the tensor that are chosen, if they lie together there, in their order.
+    /// Returns the range of the chosen elements in the tensor, or `None` if they are not contiguous and in order.
     pub fn contiguous(&self) -> Option<Range<usize>> {
         match *self.steps {
             [] => Some(self.first..self.first + 1),
@@ -87,22 +87,23 @@ impl Region {
         }
     }
 
-    /// A contiguous copy of what is chosen.
+    /// Returns a contiguous copy of the chosen elements.
     ///
     /// # Errors
-    /// When the tensor has no bytes or the device that holds them does not answer.
+    /// Returns an error if the tensor has no byte form or the device cannot read it.
     ///
     /// # Panics
-    /// As the other functions that take a tensor: when its shape is not the one that the region was made for.
+    /// Panics if the tensor's shape is not the one that the region was made for, as do the other functions that take a
+    /// tensor.
     pub fn copy(&self, tensor: &TensorView<'_>) -> Result<Tensor, TensorError> {
         self.page(tensor, 0, usize::MAX)?.reshaped(self.shape.clone())
     }
 
-    /// A copy of some of the chosen elements, as a tensor of one axis: at most `count` of them, from the `offset`-th on.
-    /// Past the end there are none.
+    /// Returns a copy of some of the chosen elements as a tensor of one axis: at most `count` elements, beginning with
+    /// the one at `offset`. Past the end the tensor is empty.
     ///
     /// # Errors
-    /// As [`copy`](Self::copy).
+    /// The same as [`copy`](Self::copy).
     pub fn page(&self, tensor: &TensorView<'_>, offset: usize, count: usize) -> Result<Tensor, TensorError> {
         let offset = offset.min(self.elements());
         let count = count.min(self.elements() - offset);
@@ -113,11 +114,11 @@ impl Region {
         Tensor::new(tensor.dtype(), vec![count], bytes)
     }
 
-    /// Gives all chosen elements in their order, piece by piece, until `take` breaks. What lies together in the host's
-    /// memory is given as it lies there, all at once; the rest is copied piece by piece.
+    /// Passes all chosen elements in order to `take`, piece by piece, until it breaks. Contiguous elements in the
+    /// host's memory are passed at once and without a copy. Others are copied piece by piece.
     ///
     /// # Errors
-    /// As [`copy`](Self::copy).
+    /// The same as [`copy`](Self::copy).
     pub fn pieces(
         &self,
         tensor: &TensorView<'_>,
@@ -162,14 +163,14 @@ impl Region {
     }
 }
 
-/// The place that an index names.
+/// Returns the position for an index, which may count from the end.
 fn place(axis: usize, size: usize, index: i64) -> Result<usize, SliceError> {
     let place = if index < 0 { size as i128 + i128::from(index) } else { i128::from(index) };
     let inside = usize::try_from(place).ok().filter(|&place| place < size);
     inside.ok_or(SliceError::OutOfRange { axis, size, index })
 }
 
-/// The first place of a range, and how many there are: what Python's `slice.indices` does.
+/// Returns the first position of a range and the number of positions, as Python's `slice.indices` does.
 fn places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> (usize, usize) {
     let (size, step) = (size as i128, i128::from(step));
     let (lowest, highest) = if step > 0 { (0, size) } else { (-1, size - 1) };
@@ -181,11 +182,11 @@ fn places(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> (usi
     let (start, stop) = (start.map_or(begin, inside), stop.map_or(end, inside));
     let distance = if step > 0 { stop - start } else { start - stop };
     let count = if distance > 0 { (distance - 1) / step.abs() + 1 } else { 0 };
-    // An empty range may begin before the first place.
+    // An empty range may begin before the first position.
     (start.max(0) as usize, count as usize)
 }
 
-/// Axes of one place are left out, and those that follow each other without a gap become one.
+/// Drops steps with one position, and joins adjacent steps without a gap between them.
 fn joined(steps: &[Step]) -> Vec<Step> {
     let mut joined: Vec<Step> = Vec::new();
     for &step in steps.iter().filter(|step| step.count != 1) {

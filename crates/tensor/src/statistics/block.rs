@@ -1,4 +1,5 @@
-//! One block of elements. The loops are plain; `pulp` compiles them once more for the machine's widest vectors.
+//! The moments of one block of elements. The loops are plain, and `pulp` compiles them for the machine's widest
+//! vectors.
 
 use pulp::{Arch, Simd, WithSimd};
 use zerocopy::IntoBytes;
@@ -6,18 +7,19 @@ use zerocopy::IntoBytes;
 use super::moments::Moments;
 use crate::{DType, Element};
 
-/// Sums, and extremes, that are kept side by side so that the compiler turns them into vectors. These widths were the
-/// fastest by far, with vectors of eight doubles and with smaller ones.
+/// The numbers of partial sums and extremes, which the compiler turns into vectors. These widths were by far the
+/// fastest, both with vectors of eight doubles and with smaller ones.
 const WIDE_SUM_LANES: usize = 32;
 const SUM_LANES: usize = 16;
 const EXTREME_LANES: usize = 32;
 
-/// Bytes that are passed over more than once, while they are in the first-level cache. The processor goes on to read
-/// ahead from memory only if it is not kept from it for longer than this.
+/// The number of bytes that are read several times while they are in the first-level cache. The processor continues to
+/// prefetch only if it is not interrupted for longer.
 const STEP: usize = 4 << 10;
 
-/// The moments of a block of at most `left` elements. `shift` is chosen by the first block with a finite element.
-/// `before` is given all bytes, a few of them just before they are counted, and whether more of the block follow.
+/// Returns the moments of a block of at most `left` elements. The first block with a finite element chooses `shift`.
+/// `before` is called with all bytes, a few of them at a time just before they are counted, and with whether more of
+/// the block follow.
 pub(super) fn moments(
     dtype: DType,
     block: &[u8],
@@ -45,7 +47,7 @@ pub(super) fn moments(
     }
 }
 
-/// Elements that are not counted as they lie there.
+/// Counts elements of the types without a fast path.
 fn others(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
     match dtype {
         DType::Complex64 | DType::Complex128 => complex(dtype, block, shift),
@@ -63,16 +65,16 @@ pub(super) fn choose_shift(dtype: DType, bytes: &[u8], shift: &mut Option<f64>) 
         let finite = |element: Element| element.to_f64().filter(|value| value.is_finite());
         (0..bytes.len() / size).find_map(|index| Element::at(dtype, bytes, index).and_then(finite))
     };
-    // What is counted as `f32` is not shifted.
+    // Elements that are counted as `f32` need no shift.
     let shifted = matches!(dtype, DType::F64) || !(dtype.is_float() || dtype.is_complex() || dtype.is_small_float());
     *shift = if shifted { shift.or_else(first) } else { Some(0.0) };
 }
 
-/// Elements that are counted as `f32`.
+/// Counts elements that are first widened to `f32`.
 fn widened(shift: &mut Option<f64>, widen: impl Fn(&mut Vec<f32>)) -> Moments {
     let mut wide = Vec::new();
     widen(&mut wide);
-    // Little-endian, as all blocks are.
+    // Blocks are always little-endian.
     wide.iter_mut().for_each(|value| *value = f32::from_bits(value.to_bits().to_le()));
     numbers::<f32, 4>(wide.as_bytes(), shift, |_, _| ())
 }
@@ -92,14 +94,14 @@ fn numbers<T: Number<SIZE>, const SIZE: usize>(
         before(step, steps.len() > 0);
         arch.dispatch(Step { elements: step.as_chunks::<SIZE>().0, shift, lanes: &mut lanes });
     }
-    // A sum of squares that is not finite is how NaN and infinity show, at no cost to those who have none.
+    // NaN and infinity make the sum of squares infinite or NaN. So tensors without them pay nothing for the check.
     match lanes.squares.iter().sum::<f64>().is_finite() {
         true => lanes.moments(elements.len()),
         false => any::<T, SIZE>(elements, shift),
     }
 }
 
-/// Sums, extremes and zeros side by side, as if all elements were finite.
+/// Partial sums, extremes and zeros, under the assumption that all elements are finite.
 struct Lanes<T, const SIZE: usize> {
     sum: [f64; WIDE_SUM_LANES],
     squares: [f64; WIDE_SUM_LANES],
@@ -128,7 +130,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Lanes<T, SIZE> {
     }
 }
 
-/// Counts elements, in two passes: one alone would need more vectors than there are.
+/// Counts elements in two passes, because one would need more vectors than there are.
 struct Step<'a, T, const SIZE: usize> {
     elements: &'a [[u8; SIZE]],
     shift: f64,
@@ -164,7 +166,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
             for lane in 0..LANES {
                 let difference = difference(group[lane]);
                 sum[lane] += difference;
-                // Where there are no vectors there is no instruction for this either, but a slow function.
+                // Without vectors there is no instruction for `mul_add` either, only a slow function.
                 squares[lane] = match S::IS_SCALAR {
                     true => difference * difference + squares[lane],
                     false => difference.mul_add(difference, squares[lane]),
@@ -201,7 +203,7 @@ impl<T: Number<SIZE>, const SIZE: usize> Step<'_, T, SIZE> {
     }
 }
 
-/// Moments whatever the elements are.
+/// Counts the moments of elements of which some may not be finite.
 #[inline(always)]
 fn any<T: Number<SIZE>, const SIZE: usize>(elements: &[[u8; SIZE]], shift: f64) -> Moments {
     let mut moments = Moments { count: elements.len() as u64, ..Moments::default() };
@@ -220,7 +222,7 @@ fn any<T: Number<SIZE>, const SIZE: usize>(elements: &[[u8; SIZE]], shift: f64) 
     moments
 }
 
-/// Complex numbers have no order and no mean here: only the squares of their magnitudes are summed.
+/// Counts complex numbers. They have no order and no mean here, so only the squares of their magnitudes are summed.
 fn complex(dtype: DType, block: &[u8], shift: &mut Option<f64>) -> Moments {
     *shift = Some(0.0);
     let mut moments = Moments::default();
@@ -239,16 +241,17 @@ fn complex(dtype: DType, block: &[u8], shift: &mut Option<f64>) -> Moments {
     moments
 }
 
-/// A number as it lies in a tensor.
+/// A number as it is stored in a tensor.
 trait Number<const SIZE: usize>: Copy + PartialOrd {
     const ZERO: Self;
     const LARGEST: Self;
     const SMALLEST: Self;
 
-    /// Whether sums need the shift. Squares of `f32` and smaller floats are exact in double precision.
+    /// Whether sums need the shift. They do not for `f32` and smaller floats, whose squares are exact in double
+    /// precision.
     const SHIFTED: bool;
 
-    /// From little-endian bytes.
+    /// Decodes a number from little-endian bytes.
     fn decode(bytes: [u8; SIZE]) -> Self;
 
     fn to_f64(self) -> f64;
@@ -275,7 +278,7 @@ impl Number<2> for WideBf16 {
     }
 }
 
-/// A float16, widened by arithmetic that the compiler turns into vectors.
+/// A float16, which is widened by arithmetic that the compiler turns into vectors.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct WideF16(f32);
 
@@ -287,12 +290,13 @@ impl Number<2> for WideF16 {
 
     #[inline(always)]
     fn decode(bytes: [u8; 2]) -> Self {
-        /// 2^(127 - 15): between the biases of the exponents. The product is exact, also of subnormal numbers.
+        /// 2^(127 - 15), the difference between the biases of the exponents. The product is exact, also for subnormal
+        /// numbers.
         const SCALE: f32 = f32::from_bits((127 + 127 - 15) << 23);
         let bits = u32::from(u16::from_le_bytes(bytes));
         let magnitude = bits & 0x7fff;
         let scaled = (f32::from_bits(magnitude << 13) * SCALE).to_bits();
-        // The exponent of infinity and NaN is the highest in both.
+        // In both formats infinity and NaN have the highest exponent.
         let special = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
         Self(f32::from_bits(scaled | special | (bits & 0x8000) << 16))
     }

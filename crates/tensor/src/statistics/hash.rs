@@ -1,12 +1,13 @@
-//! XXH3 of a stream of bytes, with the machine's vectors chosen at run time: the crate's own choice is made when it is
-//! compiled, and then is SSE2. The algorithm is that of the xxHash specification, 64 bit, no seed, default secret.
+//! XXH3 of a stream of bytes, with vector instructions that are chosen at run time. The `xxhash-rust` crate chooses
+//! when it is compiled, and then uses SSE2. The algorithm is that of the xxHash specification: 64 bit, no seed, default
+//! secret.
 
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// XXH3 (64 bit, no seed) of all bytes that were given.
+/// XXH3 (64 bit, no seed) of all bytes so far.
 pub(super) enum Hash {
     #[cfg(target_arch = "x86_64")]
     Wide(Box<wide::Wide>),
@@ -22,7 +23,8 @@ impl Hash {
         Self::Narrow(Box::default())
     }
 
-    /// Takes the next bytes, of any length. `follows` promises that more will come, and saves a copy of the last ones.
+    /// Adds the next bytes, of any length. `follows` promises that more will come, which saves a copy of the last
+    /// block.
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
     pub fn update(&mut self, bytes: &[u8], follows: bool) {
         match self {

@@ -11,16 +11,16 @@ use crate::{DType, TensorError, TensorView};
 use hash::Hash;
 pub(crate) use moments::Moments;
 
-/// What a tensor's elements are like, in numbers.
+/// Statistics of a tensor's elements.
 ///
-/// `min`, `max`, `mean`, `std` and `l2` are those of the *finite* elements, so that they say something also when some
-/// are not finite; how many are not stands beside them. They are none where there is no finite element. For complex
-/// numbers only `l2` is defined. Integers beyond 2^53 are rounded.
+/// `min`, `max`, `mean`, `std` and `l2` describe the *finite* elements, so that they are meaningful even if some are
+/// not finite. They are `None` if there is no finite element. For complex numbers only `l2` is defined. Integers beyond
+/// 2^53 are rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
-    /// All elements.
+    /// The number of elements.
     pub count: u64,
-    /// Elements that are not a number.
+    /// Elements that are NaN.
     pub nan: u64,
     /// Elements that are +infinity. A complex number with an infinite part counts here.
     pub positive_infinite: u64,
@@ -34,7 +34,7 @@ pub struct Statistics {
     pub max: Option<f64>,
     /// The mean of the finite elements, summed in double precision.
     pub mean: Option<f64>,
-    /// The standard deviation of the finite elements around that mean (divided by their number, as numpy does).
+    /// The standard deviation of the finite elements around that mean, divided by their number as in numpy.
     pub std: Option<f64>,
     /// The Euclidean norm: the root of the sum of the squares of the finite elements.
     pub l2: Option<f64>,
@@ -43,10 +43,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The statistics of a tensor, in one pass over its data. A device's memory is copied piece by piece.
+    /// Returns the statistics of a tensor, in one pass over its data. The memory of a device is copied piece by piece.
     ///
     /// # Errors
-    /// When the tensor has no bytes, or the device does not give them.
+    /// Returns an error if the tensor has no byte form, or the device cannot read it.
     pub fn of(tensor: &TensorView<'_>) -> Result<Self, TensorError> {
         let mut accumulator = Accumulator::new(tensor.dtype(), tensor.elements())?;
         match tensor.bytes() {
@@ -64,36 +64,36 @@ impl Statistics {
         Ok(accumulator.finish())
     }
 
-    /// Whether any element is NaN or infinite.
+    /// Returns whether any element is NaN or infinite.
     pub fn has_non_finite(&self) -> bool {
         self.nan + self.positive_infinite + self.negative_infinite > 0
     }
 }
 
-/// Statistics of a tensor that comes in pieces.
+/// Computes the statistics of a tensor that arrives in pieces.
 pub struct Accumulator {
     dtype: DType,
     elements: u64,
     hash: Hash,
     moments: Moments,
-    /// The shift of the moments is chosen from the first finite element.
+    /// The shift of the moments, chosen from the first finite element.
     shift: Option<f64>,
 }
 
-/// Bytes whose sums are made side by side and then joined. A multiple of every element's size.
+/// The number of bytes whose partial sums are computed before they are joined. A multiple of every element's size.
 const BLOCK: usize = 64 << 10;
 
-/// Pieces from this size on are worth the start of a thread.
+/// The smallest piece for which starting a thread pays off, in bytes.
 const SHARED: usize = 2 << 20;
 
-/// What a thread takes of a shared piece at once.
+/// The number of bytes that a thread takes from a shared piece at once.
 const PART: usize = 256 << 10;
 
 impl Accumulator {
-    /// For a tensor of this type, of so many elements.
+    /// Creates an accumulator for a tensor of this type and of `elements` elements.
     ///
     /// # Errors
-    /// When the type has no bytes.
+    /// Returns an error if the type has no byte form.
     pub fn new(dtype: DType, elements: usize) -> Result<Self, TensorError> {
         if dtype == DType::String {
             return Err(TensorError::NoBytes(dtype));
@@ -102,7 +102,7 @@ impl Accumulator {
         Ok(Self { dtype, elements: elements as u64, hash, moments, shift: None })
     }
 
-    /// Takes the next piece: whole elements, in order. A long piece is shared with a second thread.
+    /// Adds the next piece, which holds whole elements in order. A long piece is shared with a second thread.
     pub fn update(&mut self, bytes: &[u8]) {
         let shared = bytes.len() >= SHARED && self.dtype.size().is_some() && processors() > 1;
         if shared && self.update_shared(bytes) {
@@ -117,8 +117,8 @@ impl Accumulator {
         }
     }
 
-    /// One thread hashes, which has to go from the beginning to the end, while the other one counts; then it helps.
-    /// False if the system gives no second thread.
+    /// One thread hashes, because the hash runs from the beginning to the end, while the other one counts. When the
+    /// hash is done, its thread helps to count. Returns `false` if the system could not start a second thread.
     fn update_shared(&mut self, bytes: &[u8]) -> bool {
         block::choose_shift(self.dtype, bytes, &mut self.shift);
         let (dtype, shift, next) = (self.dtype, self.shift, AtomicUsize::new(0));
@@ -143,7 +143,7 @@ impl Accumulator {
         moments.map(|moments| self.moments.add(moments)).is_some()
     }
 
-    /// The statistics of all that was taken.
+    /// Returns the statistics of all elements that were added.
     pub fn finish(self) -> Statistics {
         let moments = &self.moments;
         let finite = moments.finite();
@@ -165,13 +165,13 @@ impl Accumulator {
     }
 }
 
-/// The moments of a block of at most `left` elements, without their hash. `shift` is chosen by the first block with a
-/// finite element.
+/// Returns the moments of a block of at most `left` elements, without a hash. The first block with a finite element
+/// chooses `shift`.
 pub(crate) fn block_moments(dtype: DType, block: &[u8], left: u64, shift: &mut Option<f64>) -> Moments {
     block::moments(dtype, block, left, shift, |_, _| ())
 }
 
-/// How many threads the machine runs at once. Asking the system takes long enough to ask once.
+/// Returns the number of threads that the machine runs at once. The value is cached, because the system call is slow.
 fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))

@@ -1,4 +1,4 @@
-/// Sums over some of a tensor's elements. The sums are of differences from a shift that the whole tensor shares, so
+/// Sums over some of a tensor's elements. They are sums of differences from a shift that the whole tensor shares, so
 /// that the variance of numbers far from zero does not cancel out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moments {
@@ -7,7 +7,7 @@ pub(crate) struct Moments {
     pub positive_infinite: u64,
     pub negative_infinite: u64,
     pub zeros: u64,
-    /// Of the finite elements, as the rest.
+    /// This and the following fields count only the finite elements.
     pub min: f64,
     pub max: f64,
     pub sum: f64,
@@ -31,29 +31,29 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// The number of finite elements.
+    /// Returns the number of finite elements.
     pub fn finite(&self) -> u64 {
         self.count - self.nan - self.positive_infinite - self.negative_infinite
     }
 
-    /// The mean of the finite elements.
+    /// Returns the mean of the finite elements.
     pub fn mean(&self, shift: f64) -> f64 {
         (shift + self.sum / self.finite() as f64).clamp(self.min, self.max)
     }
 
-    /// The standard deviation of the finite elements around their mean.
+    /// Returns the standard deviation of the finite elements around their mean.
     pub fn std(&self) -> f64 {
         let n = self.finite() as f64;
         ((self.squares - self.sum * (self.sum / n)).max(0.0) / n).sqrt()
     }
 
-    /// The root of the sum of the squares of the finite elements.
+    /// Returns the Euclidean norm of the finite elements.
     pub fn l2(&self, shift: f64) -> f64 {
         let squares = self.squares + shift * (2.0 * self.sum + self.finite() as f64 * shift);
         squares.max(0.0).sqrt()
     }
 
-    /// Joins the sums of further elements.
+    /// Adds the sums of further elements.
     pub fn add(&mut self, other: Moments) {
         self.count += other.count;
         self.nan += other.nan;

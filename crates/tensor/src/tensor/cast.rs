@@ -3,8 +3,8 @@ use half::{bf16, f16};
 use super::Tensor;
 use crate::{DType, Element};
 
-/// The type in which numbers of two types are compared. That is the coarser of two floating-point types: what the finer one
-/// holds beyond it, the other cannot have. Else it is the second type.
+/// Returns the type in which numbers of two types are compared. For two floating-point types it is the coarser one,
+/// because it cannot represent the additional precision of the other. Otherwise it is the reference's type.
 pub fn compared_in(tensor: DType, reference: DType) -> DType {
     match (significant_bits(tensor), significant_bits(reference)) {
         (Some(ours), Some(theirs)) if ours < theirs => tensor,
@@ -12,7 +12,7 @@ pub fn compared_in(tensor: DType, reference: DType) -> DType {
     }
 }
 
-/// The bits of a floating-point type's fraction; none for other types, and for complex numbers.
+/// Returns the number of significant bits of a floating-point type, or `None` for other types, complex ones included.
 fn significant_bits(dtype: DType) -> Option<u32> {
     match dtype {
         DType::F64 => Some(53),
@@ -23,7 +23,7 @@ fn significant_bits(dtype: DType) -> Option<u32> {
     }
 }
 
-/// The number of a type that is nearest to a number.
+/// Returns the number of the type that is nearest to `number`.
 pub(crate) fn rounded(dtype: DType, number: f64) -> f64 {
     match dtype {
         DType::F16 => f16::from_f64(number).to_f64(),
@@ -34,8 +34,8 @@ pub(crate) fn rounded(dtype: DType, number: f64) -> f64 {
 }
 
 impl Tensor {
-    /// The same numbers in another floating-point type, each rounded to the nearest one. None where one of the two types is no
-    /// floating-point type of 16 bits or more.
+    /// Converts to another floating-point type, rounding each element to the nearest number. Returns `None` if one of
+    /// the two types is not a floating-point type of at least 16 bits.
     pub fn cast(&self, dtype: DType) -> Option<Tensor> {
         significant_bits(self.dtype()).and(significant_bits(dtype))?;
         if self.dtype() == dtype {

@@ -1,4 +1,4 @@
-//! Tensors: owned, borrowed, and in another type.
+//! Tensors: owned, borrowed, and converted to another type.
 
 mod cast;
 mod error;
@@ -14,7 +14,7 @@ pub(crate) use cast::rounded;
 pub use error::TensorError;
 pub use view::{RemoteTensor, TensorView};
 
-/// A tensor of one's own. Clones share the data.
+/// An owned tensor. Clones share the data.
 #[derive(Clone, PartialEq)]
 pub struct Tensor {
     dtype: DType,
@@ -23,62 +23,62 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor from its little-endian, row-major bytes.
+    /// Creates a tensor from its little-endian, row-major bytes.
     ///
     /// # Errors
-    /// When their number is not what the type and the shape ask for.
+    /// Returns an error if the number of bytes does not fit the type and the shape.
     pub fn new(dtype: DType, shape: Vec<usize>, bytes: impl Into<Arc<[u8]>>) -> Result<Self, TensorError> {
         let bytes = bytes.into();
         check_length(dtype, &shape, bytes.len())?;
         Ok(Self { dtype, shape, bytes })
     }
 
-    /// A tensor of `f32`.
+    /// Creates a tensor of `f32`.
     ///
     /// # Errors
-    /// When the shape asks for another number of values.
+    /// Returns an error if the number of values does not fit the shape.
     pub fn from_f32(shape: Vec<usize>, values: &[f32]) -> Result<Self, TensorError> {
         Self::new(DType::F32, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// A tensor of `i64`.
+    /// Creates a tensor of `i64`.
     ///
     /// # Errors
-    /// When the shape asks for another number of values.
+    /// Returns an error if the number of values does not fit the shape.
     pub fn from_i64(shape: Vec<usize>, values: &[i64]) -> Result<Self, TensorError> {
         Self::new(DType::I64, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// The type of the elements.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The dimensions, slowest first.
+    /// Returns the shape, slowest dimension first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The data.
+    /// Returns the data, little-endian and row-major.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// A view of it.
+    /// Returns a view of the tensor.
     pub fn view(&self) -> TensorView<'_> {
         TensorView::new(self.dtype, self.shape.as_slice(), &*self.bytes)
             .expect("a tensor has the right number of bytes")
     }
 
-    /// The same data with another shape of as many elements.
+    /// Returns the same data with another shape.
     ///
     /// # Errors
-    /// When the number of elements differs.
+    /// Returns an error if the number of elements differs.
     pub fn reshaped(&self, shape: Vec<usize>) -> Result<Self, TensorError> {
         Self::new(self.dtype, shape, Arc::clone(&self.bytes))
     }
@@ -88,7 +88,7 @@ impl TensorView<'_> {
     /// Returns an owned copy.
     ///
     /// # Errors
-    /// As [`read`](TensorView::read).
+    /// The same as [`read`](TensorView::read).
     pub fn to_tensor(&self) -> Result<Tensor, TensorError> {
         let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype()))?;
         let mut bytes = vec![0; length];

@@ -5,8 +5,7 @@ use std::ops::Range;
 use super::TensorError;
 use crate::DType;
 
-/// A tensor that belongs to someone else, usually to an engine in the middle of a run. It is small; looking costs
-/// nothing.
+/// A borrowed tensor, usually one of an engine in the middle of a run. It is small, and creating it copies no data.
 #[derive(Clone)]
 pub struct TensorView<'a> {
     dtype: DType,
@@ -18,24 +17,24 @@ pub struct TensorView<'a> {
 enum Storage<'a> {
     Bytes(Cow<'a, [u8]>),
     Remote(&'a dyn RemoteTensor),
-    /// No bytes at all: strings, or data in a layout of the engine's own.
+    /// Strings, or data in an engine's own layout, which have no byte form.
     Opaque,
 }
 
-/// Tensor data that the host cannot address, in a device's memory for example.
+/// Tensor data that the host cannot address, for example in a device's memory.
 pub trait RemoteTensor: Sync {
-    /// Copies a range of bytes. `into` is as long as the range.
+    /// Copies a range of bytes. `into` has the length of the range.
     ///
     /// # Errors
-    /// What the device says, as text.
+    /// Returns the device's error, as text.
     fn read(&self, range: Range<usize>, into: &mut [u8]) -> Result<(), String>;
 }
 
 impl<'a> TensorView<'a> {
-    /// A view of bytes in the host's memory.
+    /// Creates a view of bytes in the host's memory.
     ///
     /// # Errors
-    /// When their number is not what the type and the shape ask for.
+    /// Returns an error if the number of bytes does not fit the type and the shape.
     pub fn new(
         dtype: DType,
         shape: impl Into<Cow<'a, [usize]>>,
@@ -46,32 +45,32 @@ impl<'a> TensorView<'a> {
         Ok(Self { dtype, shape, storage: Storage::Bytes(bytes) })
     }
 
-    /// A view of memory that the host cannot address.
+    /// Creates a view of memory that the host cannot address.
     pub fn remote(dtype: DType, shape: impl Into<Cow<'a, [usize]>>, tensor: &'a dyn RemoteTensor) -> Self {
         Self { dtype, shape: shape.into(), storage: Storage::Remote(tensor) }
     }
 
-    /// A tensor whose data cannot be had as bytes.
+    /// Creates a view of a tensor without a byte form.
     pub fn opaque(dtype: DType, shape: impl Into<Cow<'a, [usize]>>) -> Self {
         Self { dtype, shape: shape.into(), storage: Storage::Opaque }
     }
 
-    /// The type of the elements.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The dimensions, slowest first. Empty for a scalar.
+    /// Returns the shape, slowest dimension first. Empty for a scalar.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The number of bytes; none where there is no byte form.
+    /// Returns the number of bytes, or `None` if there is no byte form.
     pub fn byte_len(&self) -> Option<usize> {
         match &self.storage {
             Storage::Bytes(bytes) => Some(bytes.len()),
@@ -80,8 +79,8 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// The data without a copy: little-endian, row-major. None for memory that the host cannot address (use
-    /// [`read`](Self::read)) and for tensors without a byte form.
+    /// Returns the data without a copy, little-endian and row-major. Returns `None` for memory that the host cannot
+    /// address (use [`read`](Self::read)) and for tensors without a byte form.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.storage {
             Storage::Bytes(bytes) => Some(bytes),
@@ -89,10 +88,10 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// Copies a range of the data. `into` must be as long as the range.
+    /// Copies a range of the data. `into` must have the length of the range.
     ///
     /// # Errors
-    /// When there are no bytes, the range reaches past the end, or the device does not answer.
+    /// Returns an error if there is no byte form, if the range reaches past the end, or if the device cannot read it.
     pub fn read(&self, range: Range<usize>, into: &mut [u8]) -> Result<(), TensorError> {
         let length = self.byte_len().ok_or(TensorError::NoBytes(self.dtype))?;
         if range.end > length || range.len() != into.len() {

@@ -1,14 +1,14 @@
 //! How the benches of this crate measure and report.
 //!
-//! Whatever is compared is measured in turns, a batch of each at a time, so that a machine that slows down slows them all
-//! down. The median over the rounds is reported; a goal is met if the whole 95 % confidence interval of the median reaches it.
+//! Contenders are measured in turns, a batch of each at a time, so that a machine that slows down slows all of them down.
+//! The median over the rounds is reported. A goal is met if the whole 95 % confidence interval of the median reaches it.
 
 // Each bench is a program of its own and uses a part of this.
 #![allow(dead_code)]
 
 use std::time::Instant;
 
-/// Something to be measured: its name, and a function that does it once and gives the cost of it in the bench's unit.
+/// Something to be measured: its name, and a function that does it once and returns its cost in the bench's unit.
 pub struct Contender<'a> {
     name: &'static str,
     run: Box<dyn FnMut() -> f64 + 'a>,
@@ -24,32 +24,32 @@ impl<'a> Contender<'a> {
 pub struct Measured(Vec<f64>);
 
 impl Measured {
-    /// The middle one.
+    /// Returns the median.
     pub fn median(&self) -> f64 {
         median(self.0.clone())
     }
 
-    /// Returns whether it costs at most so many times what the other one does, which was measured in the same rounds.
+    /// Returns whether it costs at most `factor` times as much as the other one, which was measured in the same rounds.
     pub fn is_within(&self, factor: f64, other: &Self) -> bool {
         let ratios = self.0.iter().zip(&other.0).map(|(ours, theirs)| ours / theirs);
         interval(ratios.collect()).1 <= factor
     }
 
-    /// Returns whether it costs at most so much.
+    /// Returns whether it costs at most `bound`.
     pub fn is_at_most(&self, bound: f64) -> bool {
         interval(self.0.clone()).1 <= bound
     }
 
-    /// Returns whether it comes to so much at least.
+    /// Returns whether it reaches at least `bound`.
     pub fn is_at_least(&self, bound: f64) -> bool {
         interval(self.0.clone()).0 >= bound
     }
 }
 
-/// The costs of all contenders, in their order.
+/// Measures all contenders, and returns their costs in the same order.
 pub fn measured<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N]) -> [Measured; N] {
     for contender in &mut contenders {
-        // Once for nothing: page faults, branch predictors, clocks.
+        // Not counted: page faults, branch predictors, clocks.
         (contender.run)();
     }
     let mut samples: [Vec<f64>; N] = [const { Vec::new() }; N];
@@ -68,15 +68,14 @@ pub fn measured<const N: usize>(rounds: usize, mut contenders: [Contender<'_>; N
     measured
 }
 
-/// Says what the numbers below are.
+/// Prints what the numbers below it are.
 pub fn title(text: &str) {
     if std::env::var_os("OPSCOPE_BENCH_JSON").is_none() {
         println!("{text}");
     }
 }
 
-/// Keeps this thread on a processor, where there is that one, so that what is compared has the same placement and no other
-/// program's threads make this one move.
+/// Pins this thread to a processor, if there is that one, so that all contenders run in the same place.
 pub fn run_on(processor: usize) {
     let mut set = rustix::thread::CpuSet::new();
     set.set(processor);
@@ -90,8 +89,8 @@ pub fn median(mut samples: Vec<f64>) -> f64 {
     samples[samples.len() / 2]
 }
 
-/// The 95 % confidence interval of the median: order statistics, about two standard deviations of a binomial distribution
-/// around the middle one.
+/// Returns the 95 % confidence interval of the median: the order statistics about two standard deviations of a binomial
+/// distribution away from the middle.
 fn interval(mut samples: Vec<f64>) -> (f64, f64) {
     const DEVIATIONS: f64 = 1.959_964;
     samples.sort_by(f64::total_cmp);
@@ -100,7 +99,7 @@ fn interval(mut samples: Vec<f64>) -> (f64, f64) {
     (samples[(middle - reach).floor() as usize], samples[((middle + reach).ceil() as usize).min(last)])
 }
 
-/// Nanoseconds per repetition.
+/// Returns the nanoseconds per repetition.
 pub fn nanos_each(repetitions: u64, mut act: impl FnMut(u64)) -> f64 {
     let start = Instant::now();
     for index in 0..repetitions {

@@ -14,17 +14,17 @@ use opscope_trace::{
 pub struct Subject {
     pub buffer: Buffer,
     pub context: Context,
-    /// Records that the callback got, all of them checked.
+    /// The records that the callback received and checked.
     pub checked: Arc<AtomicU64>,
 }
 
 impl Subject {
-    /// A buffer whose callback checks each thread's sequence and the content of each record.
+    /// Starts a context with a buffer whose callback checks each thread's sequence and the content of each record.
     pub fn start(options: BufferOptions) -> Self {
         Self::start_with(options, || ())
     }
 
-    /// The same, with something that the callback thread does first.
+    /// As `start`, with something that the callback thread does first.
     pub fn start_with(options: BufferOptions, prepare: impl FnOnce() + Send + 'static) -> Self {
         let checked = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&checked);
@@ -49,17 +49,17 @@ impl Subject {
             }
             count.fetch_add(batch.len(), Ordering::Relaxed);
         })
-        .expect("the options make sense");
+        .expect("the options are valid");
         let context = Context::create();
         for kind in [Kind::OperatorDispatch, Kind::Marker] {
             context.configure(kind, Operations::All, &buffer).expect("it is free");
         }
-        context.start().expect("it is there");
+        context.start().expect("it is not destroyed");
         Self { buffer, context, checked }
     }
 }
 
-/// The record of one dispatch, numbered per producer.
+/// Returns the record of one dispatch, numbered per producer.
 #[inline(always)]
 pub fn record(producer: u32, number: u64) -> DispatchRecord {
     DispatchRecord {

@@ -1,148 +1,163 @@
-mod deliver;
-mod emit;
-mod inner;
+//! Buffers: where records wait for their callback.
+//!
+//! A record's way, from top to bottom; most records end at the second step:
+//!
+//! 1. [`Buffer::emit_bytes`], or `emit` of the room above, finds the thread's writer (`emit::thread_writers`).
+//! 2. The writer writes the record into the thread's chunk, without a lock (`state::writer`).
+//! 3. Where there is more to do than writing, the buffer's lock is taken (`emit`), and the record appended under it
+//!    (`state::append`).
+//! 4. When a callback is due, the buffer is put on its callback thread's list (`delivery::schedule`). That thread takes the
+//!    next batch (`state::batch`) and calls the callback (`delivery`).
+//!
+//! `shared` is what all handles of a buffer share; it holds the lock.
+
+#[allow(unsafe_code)]
+mod batch;
+mod delivery;
+#[allow(unsafe_code)]
+pub(crate) mod emit;
 mod options;
+#[allow(unsafe_code)]
+mod process_events;
+mod registry;
+mod shared;
+#[allow(unsafe_code)]
+pub(crate) mod state;
 mod statistics;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use inner::{Inner, State};
-pub use options::{BufferOptions, Policy};
+pub use batch::{Batch, Records};
+pub use delivery::{CallbackThread, on_callback_thread_creation};
+#[cfg(not(loom))]
+pub use emit::Reservation;
+pub use options::BufferOptions;
+pub(crate) use process_events::register as register_for_process_events;
+pub(crate) use registry::destroy_all;
+pub(crate) use shared::SharedBuffer;
 pub use statistics::{KindStatistics, Statistics};
 
+use crate::TraceError;
 use crate::chunk::header_word;
-use crate::{Batch, CallbackThread, Category, Record, TraceError, local};
+use crate::record::{BufferId, Category, Record};
+use emit::thread_writers;
 
-/// Names a buffer within the process. Numbers are never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BufferId(pub(crate) u64);
-
-/// Where records wait for their callback. Clones are handles of the same buffer, which is destroyed with the last one or
-/// by [`destroy`](Self::destroy).
+/// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
+/// [`destroy`](Self::destroy).
 ///
-/// *Sizes* count payload, each record rounded up to 8 bytes. For one emitting thread they are exact; with several, a
+/// *Sizes* count payload, each record rounded up to 8 bytes. For one emitting thread they are exact. With several, a
 /// callback may become due later, by at most a chunk's share (a sixteenth of the size, 512 bytes to 31 KiB) for each.
 ///
-/// *The order* is each thread's own. What a thread emitted comes before what another one emits after joining it.
+/// *The order* is kept per thread. What a thread emitted also comes before what another thread emits after joining it.
 ///
-/// *A flush is a barrier*: what any thread emitted before it was called is delivered when it returns.
+/// *A flush is a barrier*: what any thread emitted before the call is delivered when it returns.
 ///
-/// *A fork* leaves the parent as it was. The child's buffer is empty, in memory, and works; where another thread's callback
-/// does not return for 100 ms, or the fork is made in the callback, it is destroyed.
+/// *A fork* leaves the parent as it was. The child's buffer is empty, in memory, and works. It is destroyed if another
+/// thread's callback does not return within 100 ms, or if the fork is made in the callback.
 #[derive(Debug, Clone)]
 pub struct Buffer {
-    inner: Arc<Inner>,
-    _owner: Arc<Owner>,
+    shared: Arc<SharedBuffer>,
+    _handle: Arc<Handle>,
 }
 
+/// Destroys the buffer when the last handle is dropped.
 #[derive(Debug)]
-struct Owner(Arc<Inner>);
+struct Handle(Arc<SharedBuffer>);
 
 impl Buffer {
-    /// Creates a buffer. `callback` is called with what it holds, by one thread at a time. A callback that panics is caught
-    /// and counted; the next one comes.
+    /// Creates a buffer. `callback` is called with its records, by one thread at a time. A callback that panics is caught
+    /// and counted, and called again for the next batch.
     ///
     /// # Errors
-    /// When the options make no sense, or memory, thread or file cannot be had.
+    /// When the options contradict each other, or the system refuses memory, a thread or the file.
     pub fn create(
         options: BufferOptions,
         callback: impl FnMut(&Batch<'_>) + Send + 'static,
     ) -> Result<Self, TraceError> {
-        let inner = Inner::create(options, Box::new(callback))?;
-        Ok(Self { _owner: Arc::new(Owner(Arc::clone(&inner))), inner })
+        let shared = SharedBuffer::create(options, Box::new(callback))?;
+        Ok(Self { _handle: Arc::new(Handle(Arc::clone(&shared))), shared })
     }
 
-    /// Its name within the process.
+    /// Returns its number within the process.
     pub fn id(&self) -> BufferId {
-        self.inner.id()
+        self.shared.id()
     }
 
-    /// What it was created with.
+    /// Returns the options that it was created with.
     pub fn options(&self) -> &BufferOptions {
-        self.inner.options()
+        self.shared.options()
     }
 
-    /// Emits a record into this buffer, whether or not a context wants its kind.
+    /// Emits a record into this buffer, whether or not a context traces its kind.
     ///
     /// # Errors
-    /// When the record can never fit, the buffer is destroyed, or it is full and only this thread could make room.
+    /// When the record can never fit, the buffer is destroyed, or it is full and only this thread could free room.
     #[inline]
     pub fn emit<R: Record>(&self, record: &R) -> Result<(), TraceError> {
         self.emit_bytes(Category::TRACING, R::KIND.as_raw(), record.as_bytes())
     }
 
-    /// Emits a record of any kind, by its bytes: 1 byte to a chunk's share.
+    /// Emits a record of any kind by its bytes: 1 byte to a chunk's share.
     ///
     /// # Errors
     /// As [`emit`](Self::emit).
     #[inline]
     pub fn emit_bytes(&self, category: Category, kind: u16, payload: &[u8]) -> Result<(), TraceError> {
         let header = header_word(category, kind, payload.len());
-        if local::append_to(self.id(), header, payload) { Ok(()) } else { self.inner.emit(None, header, payload) }
+        if thread_writers::append_by_buffer(self.id(), header, payload) {
+            return Ok(());
+        }
+        self.shared.emit(None, header, payload)
     }
 
-    /// Delivers everything that was emitted before, and returns when it is. Nothing is called back where nothing is
-    /// there. Opens a buffer that [`Policy::Discard`] has closed.
+    /// Delivers everything that was emitted before, and returns when it is delivered. An empty buffer makes no callback. A
+    /// buffer that [`Policy::Discard`](crate::Policy::Discard) closed is opened.
     ///
     /// # Errors
-    /// [`TraceError::Busy`] where it would wait for the callback that it is called from; when the buffer is destroyed.
+    /// [`TraceError::Busy`] if it would wait for the callback that it is called from; if the buffer is destroyed.
     pub fn flush(&self) -> Result<(), TraceError> {
-        self.inner.flush(None)
+        self.shared.flush(None)
     }
 
-    /// As [`flush`](Self::flush), but waits no longer than this.
+    /// As [`flush`](Self::flush), but waits at most this long.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush), and [`TraceError::TimedOut`]; the delivery goes on then.
+    /// As [`flush`](Self::flush), and [`TraceError::TimedOut`]. The delivery continues then.
     pub fn flush_within(&self, timeout: Duration) -> Result<(), TraceError> {
-        self.inner.flush(Some(timeout))
+        self.shared.flush(Some(timeout))
     }
 
-    /// What it did so far.
+    /// Returns what it has done so far.
     pub fn statistics(&self) -> Statistics {
-        self.inner.statistics()
+        self.shared.statistics()
     }
 
-    /// Lets another thread call back from the next batch on.
+    /// Moves the buffer to another callback thread, from the next batch on.
     ///
     /// # Errors
     /// When that thread cannot be started, or the buffer is destroyed.
     pub fn assign(&self, thread: &CallbackThread) -> Result<(), TraceError> {
-        self.inner.assign(thread)
+        self.shared.assign(thread)
     }
 
-    /// Delivers what is there, and ends. Where that would wait for the callback that it is called from, it returns at
-    /// once and the end comes when that callback has returned.
+    /// Destroys the buffer, and returns when everything is delivered. If it would wait for the callback that it is called
+    /// from, it returns at once, and the rest is delivered after that callback.
     ///
     /// # Errors
     /// When it is destroyed already.
     pub fn destroy(&self) -> Result<(), TraceError> {
-        self.inner.destroy()
+        self.shared.destroy()
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    pub(crate) fn shared(&self) -> &Arc<SharedBuffer> {
+        &self.shared
     }
 }
 
-impl Drop for Owner {
+impl Drop for Handle {
     fn drop(&mut self) {
-        // A buffer that was destroyed by name is what this would make of it.
+        // An error means that the buffer is destroyed already.
         let _ = self.0.destroy();
-    }
-}
-
-impl fmt::Display for BufferId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "buffer {}", self.0)
-    }
-}
-
-impl BufferId {
-    /// The number.
-    pub const fn as_raw(self) -> u64 {
-        self.0
     }
 }

@@ -1,43 +1,32 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Bytes, CallbackThread};
+use super::CallbackThread;
+use crate::chunk::Policy;
+use crate::record::Bytes;
 
-/// What a buffer is to be.
+/// The options of a [`Buffer`](crate::Buffer).
 #[derive(Debug, Clone)]
 pub struct BufferOptions {
-    /// How many bytes of payload it holds, rounded up to a multiple of 8. At least 1.
+    /// The payload bytes that it holds, rounded up to a multiple of 8. At least 1.
     pub size: Bytes,
-    /// After how many bytes of payload a callback becomes due: 0 (after every record) to `size`. A batch ends at the record
+    /// The payload bytes after which a callback becomes due: 0 (after every record) to `size`. A batch ends at the record
     /// that reaches it, however late the callback comes.
     pub watermark: Bytes,
-    /// What happens when it is full.
+    /// What happens when the buffer is full.
     pub policy: Policy,
-    /// After how long what is there is delivered even below the watermark.
+    /// The time after which records below the watermark are delivered, too.
     pub interval: Option<Duration>,
-    /// The thread that calls back; the default one is shared by all buffers that name no other.
+    /// The thread that calls the callback. By default all buffers share one.
     pub thread: CallbackThread,
-    /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it back. It must
-    /// not exist yet, and takes about three times the size, most of which is never written to. `docs/records.md` has its
+    /// A file that holds the records, so that they survive the process: [`recover`](crate::recover) reads it. It must not
+    /// exist yet. It takes about three times the size, most of which is never written to. `docs/records.md` describes its
     /// layout.
     pub file: Option<PathBuf>,
 }
 
-/// What happens when a record finds the buffer full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// The emitting thread waits until a callback has made room. Nothing is lost.
-    Lossless,
-    /// The record is dropped and counted, as is everything larger than the room that is left, until the buffer is flushed
-    /// explicitly. A buffer that is full to its last byte is closed, too.
-    Discard,
-    /// The oldest records are dropped and counted: the buffer keeps the newest. With a watermark at the size it is a flight
-    /// recorder, which delivers only when it is flushed or destroyed.
-    Overwrite,
-}
-
 impl Default for BufferOptions {
-    /// 8 MiB, a callback each MiB, nothing lost.
+    /// 8 MiB, a callback per MiB, lossless.
     fn default() -> Self {
         Self {
             size: Bytes::mib(8),

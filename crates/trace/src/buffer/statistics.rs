@@ -1,20 +1,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{Bytes, Category, Kind};
+use crate::record::{Bytes, Category, Kind};
 
-/// What a buffer did so far: `emitted == delivered + dropped + waiting` for every kind at any moment.
+/// What a buffer has done so far: `emitted == delivered + dropped + waiting` for every kind at any moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Counts per category and kind.
     pub kinds: BTreeMap<(Category, u16), KindStatistics>,
-    /// Payload that callbacks got, each record rounded up to 8 bytes.
+    /// Payload bytes that callbacks received, each record rounded up to 8.
     pub bytes: Bytes,
-    /// Callbacks that were made.
+    /// Callbacks that returned or panicked.
     pub callbacks: u64,
     /// Callbacks that panicked. Their batch counts as delivered.
     pub panics: u64,
-    /// How often a thread had to wait for room.
+    /// The number of times that a thread had to wait for room.
     pub stalls: u64,
     /// The longest of those waits.
     pub longest_stall: Duration,
@@ -25,16 +25,16 @@ pub struct Statistics {
 pub struct KindStatistics {
     /// Records that were emitted.
     pub emitted: u64,
-    /// Records that a callback got.
+    /// Records that a callback received.
     pub delivered: u64,
     /// Records that were dropped.
     pub dropped: u64,
-    /// Records that wait for a callback, or are in one that runs.
+    /// Records that wait for a callback, or are in a running one.
     pub waiting: u64,
 }
 
 impl Statistics {
-    /// The sum over all kinds.
+    /// Returns the sum over all kinds.
     pub fn total(&self) -> KindStatistics {
         self.kinds.values().fold(KindStatistics::default(), |sum, kind| KindStatistics {
             emitted: sum.emitted + kind.emitted,
@@ -44,7 +44,7 @@ impl Statistics {
         })
     }
 
-    /// The counts of one of opscope's own kinds.
+    /// Returns the counts of one of opscope's own kinds.
     pub fn kind(&self, kind: Kind) -> KindStatistics {
         self.kinds.get(&(Category::TRACING, kind.as_raw())).copied().unwrap_or_default()
     }

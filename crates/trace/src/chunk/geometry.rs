@@ -1,33 +1,33 @@
 use super::START;
 
-/// The largest buffer: offsets and counts stay far away from the limits of their types.
+/// The largest size of a buffer. Offsets and counts stay far below the limits of their types.
 pub(crate) const MAX_SIZE: u64 = 64 << 30;
 
-/// The least a chunk is made for.
+/// The smallest share.
 const SMALLEST_SHARE: usize = 512;
-/// The most: with the head, the headers of 120 segments and the end of the last record it makes eight pages.
+/// The largest share. With the head and the headers of 120 segments it makes eight pages.
 const LARGEST_SHARE: usize = 31 << 10;
-/// Into how many chunks a buffer of middling size is cut.
+/// The number of shares in a buffer whose share is neither the smallest nor the largest.
 const CHUNKS: usize = 16;
-/// Chunks beyond those that the size asks for: the one that threads share, one that is half delivered, two for what is
-/// overwritten next, and two for threads that emit seldom.
+/// The chunks beyond those that the size needs: one that threads share, one that is half delivered, two for the room that
+/// `Overwrite` keeps, and two for threads that emit seldom.
 const SPARE: usize = 6;
 
-/// How a buffer's memory is cut.
+/// How a buffer's memory is cut into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     /// The buffer's size: payload bytes, a multiple of 8.
     pub(crate) size: usize,
-    /// How much payload a chunk is made for, and the longest record.
+    /// The payload bytes that a chunk is made for, and the longest record.
     pub(crate) share: usize,
-    /// How far chunks lie apart.
+    /// The distance between the starts of two chunks.
     pub(crate) stride: usize,
-    /// How many chunks there are.
+    /// The number of chunks.
     pub(crate) count: usize,
 }
 
 impl Geometry {
-    /// For a buffer of this size, which is at least 1 and at most [`MAX_SIZE`].
+    /// Returns the geometry of a buffer of this size: at least 1, at most [`MAX_SIZE`].
     pub(crate) fn for_size(size: u64) -> Self {
         let size = size as usize;
         let size = size.next_multiple_of(8);
@@ -35,15 +35,15 @@ impl Geometry {
         Self { size, share, stride: stride(share), count: size.div_ceil(share) + SPARE }
     }
 
-    /// The bytes of all chunks.
+    /// Returns the bytes of all chunks.
     pub(crate) fn bytes(&self) -> usize {
         self.stride * self.count
     }
 }
 
-/// A chunk takes records until its share is reached: in the worst case all but 8 bytes of it in 8-byte records of
-/// alternating kinds, each with a header of 8 bytes, and then one more record of the longest size with its header.
-/// Most of that is never touched, and memory that is not touched costs nothing.
+/// Returns the bytes that a chunk needs. It takes records until its share is reached. In the worst case all but 8 bytes of
+/// it are 8-byte records of alternating kinds, each with a header of 8 bytes, and one more record of the longest size
+/// follows with its header. Most of that is never touched, and memory that is not touched costs nothing.
 fn stride(share: usize) -> usize {
     let worst = START + 2 * share + 8 + share;
     if share == LARGEST_SHARE { worst.next_multiple_of(4096) } else { worst.next_multiple_of(64) }

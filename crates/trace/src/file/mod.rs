@@ -1,4 +1,4 @@
-//! A buffer's memory in a file, so that what was committed survives the process, and reading it back.
+//! A buffer's memory in a file, so that committed records survive the process, and recovery: reading the file back.
 
 mod layout;
 mod names;
@@ -12,15 +12,15 @@ use std::sync::atomic::Ordering;
 use opscope_clock::{ClockPair, TickSource};
 use rustix::fs::{FallocateFlags, fallocate};
 
-pub(crate) use names::{Lock, lock_for_fork, note_new_names};
+pub(crate) use names::{FollowersLock, lock_followers};
 pub use recover::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 
-use crate::chunk::{Geometry, Region};
-use crate::{BufferId, Policy};
-use layout::{HEAD_BYTES, MAGIC, VERSION, word};
+use crate::chunk::{Geometry, Policy, Region};
+use crate::record::BufferId;
+use layout::{HEAD_BYTES, MAGIC, VERSION, policy_number, word};
 
-/// Makes the file of a buffer: all of it allocated, so that writing to it later cannot fail, and its head written.
-/// Existing files are left alone.
+/// Creates the file of a buffer and writes its head. The file is allocated in full, so that later writes to it cannot fail.
+/// It fails if the file exists.
 pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Policy) -> io::Result<Region> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     fallocate(&file, FallocateFlags::empty(), 0, (HEAD_BYTES + geometry.bytes()) as u64)?;
@@ -29,17 +29,12 @@ pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Poli
         TickSource::TimeStampCounter => layout::SOURCE_COUNTER,
         TickSource::SystemClock => layout::SOURCE_SYSTEM,
     };
-    let policy = match policy {
-        Policy::Lossless => 0,
-        Policy::Discard => 1,
-        Policy::Overwrite => 2,
-    };
     for (at, value) in [
         (word::SIZE, geometry.size as u64),
         (word::SHARE, geometry.share as u64),
         (word::STRIDE, geometry.stride as u64),
         (word::COUNT, geometry.count as u64),
-        (word::POLICY, policy),
+        (word::POLICY, policy_number(policy)),
         (word::TICK_SOURCE, source),
         (word::PROCESS, u64::from(std::process::id())),
         (word::BUFFER, id.as_raw()),
@@ -51,18 +46,19 @@ pub(crate) fn create(path: &Path, geometry: Geometry, id: BufferId, policy: Poli
     for at in [word::FIRST_CLOCKS, word::LAST_CLOCKS] {
         set_clocks(&region, at, now);
     }
-    // Last: a file without it was never a buffer.
+    // Last: a file without it is not a buffer.
     set(&region, word::MAGIC, MAGIC);
     names::follow(id, file, (HEAD_BYTES + geometry.bytes()) as u64)?;
     Ok(region)
 }
 
-/// Notes in the file's head how many records were dropped.
+/// Writes the number of dropped records into the head. Like all `note_` functions it does nothing for a buffer without a
+/// file.
 pub(crate) fn note_dropped(region: &Region, dropped: u64) {
     set(region, word::DROPPED, dropped);
 }
 
-/// Notes in the file's head how many records were delivered, and what time it is.
+/// Writes the number of delivered records and the current time into the head.
 pub(crate) fn note_delivered(region: &Region, delivered: u64) {
     if region.head_word(word::DELIVERED).is_some() {
         set(region, word::DELIVERED, delivered);
@@ -70,17 +66,12 @@ pub(crate) fn note_delivered(region: &Region, delivered: u64) {
     }
 }
 
-/// Notes that the buffer has ended and nothing waits in it.
+/// Writes into the head that the buffer has ended and nothing waits in it.
 pub(crate) fn note_end(region: &Region, id: BufferId) {
     if region.head_word(word::ENDED).is_some() {
         set(region, word::ENDED, 1);
         names::unfollow(id);
     }
-}
-
-/// Lets go of every file, in the child of a fork: they are the parent's.
-pub(crate) fn forget_all() {
-    names::forget_all();
 }
 
 fn set(region: &Region, at: usize, value: u64) {

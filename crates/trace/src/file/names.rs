@@ -4,14 +4,14 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::layout::NAME_HEAD;
-use crate::name::names_after;
-use crate::{BufferId, NameId};
+use crate::record::name::{names_after, set_on_new_name};
+use crate::record::{BufferId, NameId};
 
-/// A file behind whose chunks names are written.
+/// A file to whose end every name is written.
 pub(crate) struct Follower {
     buffer: BufferId,
     file: File,
-    /// Where the next name goes.
+    /// The offset of the next name.
     end: u64,
     /// The last name that is in the file.
     last: NameId,
@@ -20,33 +20,31 @@ pub(crate) struct Follower {
 /// The files of all buffers that have one.
 static FOLLOWERS: Mutex<Vec<Follower>> = Mutex::new(Vec::new());
 
-/// Writes every name to this file, those that are there and those that come.
+/// Writes every name to this file: those that exist, and every later one.
 pub(super) fn follow(buffer: BufferId, file: File, end: u64) -> io::Result<()> {
     let mut follower = Follower { buffer, file, end, last: NameId(0) };
-    let mut followers = lock();
+    set_on_new_name(write_new_names);
+    let mut followers = lock_followers();
     follower.catch_up()?;
     followers.push(follower);
     Ok(())
 }
 
 pub(super) fn unfollow(buffer: BufferId) {
-    lock().retain(|follower| follower.buffer != buffer);
+    lock_followers().retain(|follower| follower.buffer != buffer);
 }
 
-pub(super) fn forget_all() {
-    lock().clear();
-}
-
-/// A text got a number. When this returns it is in the files, so it is there before any record that refers to it.
-pub(crate) fn note_new_names() {
-    for follower in lock().iter_mut() {
-        // A name that cannot be written is missing in the recovery; the records are all there.
+/// Writes new names to all files. It is called before a name's number is returned, so a name is in the file before any
+/// record that refers to it.
+fn write_new_names() {
+    for follower in lock_followers().iter_mut() {
+        // A name that cannot be written is missing after a recovery. The records are all there.
         let _ = follower.catch_up();
     }
 }
 
 impl Follower {
-    /// Writes what is not in the file yet.
+    /// Writes every name that is not in the file yet.
     fn catch_up(&mut self) -> io::Result<()> {
         names_after(self.last).iter().try_for_each(|(id, text)| self.write(*id, text))
     }
@@ -63,14 +61,10 @@ impl Follower {
     }
 }
 
-/// The files, locked.
-pub(crate) type Lock = MutexGuard<'static, Vec<Follower>>;
+/// The locked list of files.
+pub(crate) type FollowersLock = MutexGuard<'static, Vec<Follower>>;
 
-pub(crate) fn lock_for_fork() -> Lock {
-    lock()
-}
-
-fn lock() -> Lock {
-    // Nothing panics between two halves of a change.
+pub(crate) fn lock_followers() -> FollowersLock {
+    // No code panics in the middle of a change.
     FOLLOWERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

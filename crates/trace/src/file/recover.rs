@@ -4,94 +4,94 @@ use std::path::{Path, PathBuf};
 
 use opscope_clock::{Calibration, ClockPair, Ticks, Timestamp};
 
-use super::layout::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, word};
-use crate::chunk::{Cursor, Fill, START, Words, head};
-use crate::{Bytes, NameId, Policy, RecordRef, ThreadId};
+use super::layout::{HEAD_BYTES, MAGIC, NAME_HEAD, SOURCE_SYSTEM, VERSION, policy_of_number, word};
+use crate::chunk::{Cursor, Fill, Policy, START, Words, head};
+use crate::record::{Bytes, NameId, RecordRef, ThreadId};
 
-/// Why a file could not be read as a buffer.
+/// Why a file cannot be read as a buffer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// The file could not be read.
-    #[error("{path} could not be read: {source}")]
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It is something else.
-    #[error("this is no buffer of opscope: it does not begin with the bytes OPSCREC")]
+    /// It is not the file of a buffer.
+    #[error("this is not the file of a buffer: such a file begins with the bytes OPSCREC")]
     NotABuffer,
-    /// It is of another version.
+    /// It has another version.
     #[error("this buffer's file has version {0}; this program reads version 1")]
     Version(u64),
-    /// Its head makes no sense.
+    /// Its head is damaged.
     #[error("the head of this buffer's file is damaged: {0}")]
     Head(&'static str),
 }
 
-/// What a file held, beside its records.
+/// What a file holds beside its records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
-    /// Records that are here: committed, and not seen by a callback that returned.
+    /// The records in the file: committed, and not received by a callback that returned.
     pub records: u64,
-    /// Their payload.
+    /// Their payload bytes.
     pub bytes: Bytes,
-    /// Records that callbacks had got before.
+    /// The records that callbacks received.
     pub delivered: u64,
-    /// Records that the buffer dropped by its policy.
+    /// The records that the buffer dropped by its policy.
     pub dropped: u64,
-    /// Whether the buffer was destroyed in order, with nothing left in it.
+    /// The buffer was destroyed, and everything in it delivered.
     pub ended: bool,
     /// The process that emitted.
     pub process: u32,
-    /// What happened when the buffer was full.
+    /// The buffer's policy.
     pub policy: Policy,
-    /// Where the file is damaged. Empty after a process was killed: nothing that was committed is lost then.
+    /// The damaged parts of the file. A killed process leaves none: nothing that was committed is lost then.
     pub damage: Vec<Damage>,
     /// The texts that records refer to.
     pub names: BTreeMap<NameId, String>,
-    /// How ticks become time.
+    /// The calibration that turns ticks into timestamps.
     pub calibration: Calibration,
 }
 
-/// A part of a chunk that makes no sense.
+/// A part of a chunk that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// The chunk's number.
+    /// The chunk's index.
     pub chunk: usize,
     /// The thread that wrote there.
     pub thread: ThreadId,
-    /// Bytes that should hold records and do not.
+    /// The bytes that should hold records and do not; 0 if that is not known, because the file is cut off.
     pub lost: Bytes,
 }
 
-/// The records of a file, and what is to be known about them.
+/// The records of a file, and what the file says about them.
 #[derive(Debug, Clone)]
 pub struct Recovered {
-    /// What was found.
+    /// What the file says.
     pub recovery: Recovery,
     words: Vec<u64>,
     parts: Vec<Part>,
 }
 
-/// What is left in one chunk.
+/// The records in one chunk.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     sequence: u64,
-    /// Where the chunk starts and ends, in words.
+    /// The chunk's start and end, in words from the start of the file.
     start: usize,
     end: usize,
     cursor: Cursor,
     upto: usize,
 }
 
-/// Reads the file of a buffer whose process has ended, however it did. The file is not changed.
+/// Reads the file of a buffer whose process has ended in any way. The file is not changed.
 ///
 /// # Errors
-/// When it cannot be read or is no buffer at all. A file that is damaged in part gives what is whole, and
-/// [`Recovery::damage`] says what is not.
+/// When the file cannot be read or is not the file of a buffer. From a damaged file the whole records are returned, and
+/// [`Recovery::damage`] says what is lost.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;
@@ -114,10 +114,10 @@ pub fn recover_bytes(bytes: &[u8]) -> Result<Recovered, RecoverError> {
     }
     let (stride, count) = (at(word::STRIDE), at(word::COUNT));
     if stride < (START + 8) as u64 || stride % 8 != 0 || stride > 1 << 20 {
-        return Err(RecoverError::Head("the distance of chunks is none that a buffer has"));
+        return Err(RecoverError::Head("the distance between its chunks is not one that a buffer has"));
     }
     if count > 1 << 32 {
-        return Err(RecoverError::Head("there are more chunks than a buffer has"));
+        return Err(RecoverError::Head("it has more chunks than a buffer can have"));
     }
     let mut recovery = Recovery {
         records: 0,
@@ -126,11 +126,7 @@ pub fn recover_bytes(bytes: &[u8]) -> Result<Recovered, RecoverError> {
         dropped: at(word::DROPPED),
         ended: at(word::ENDED) == 1,
         process: at(word::PROCESS) as u32,
-        policy: match at(word::POLICY) {
-            1 => Policy::Discard,
-            2 => Policy::Overwrite,
-            _ => Policy::Lossless,
-        },
+        policy: policy_of_number(at(word::POLICY)),
         damage: Vec::new(),
         names: names(bytes, HEAD_BYTES as u64 + stride * count),
         calibration: calibration(&at),
@@ -141,7 +137,7 @@ pub fn recover_bytes(bytes: &[u8]) -> Result<Recovered, RecoverError> {
         let end = start + stride as usize / 8;
         match words.get(start..end.min(words.len())).filter(|chunk| chunk.len() > START / 8) {
             Some(chunk) => parts.extend(part(chunk, index, start, &mut recovery)),
-            // Where the file was cut off nobody knows what was there.
+            // The file is cut off here.
             None => {
                 recovery.damage.push(Damage { chunk: index, thread: ThreadId(0), lost: Bytes::new(0) });
                 break;
@@ -152,7 +148,7 @@ pub fn recover_bytes(bytes: &[u8]) -> Result<Recovered, RecoverError> {
     Ok(Recovered { recovery, words, parts })
 }
 
-/// What is left in a chunk, with its records counted and its damage noted.
+/// Returns the records in a chunk, and adds their number and the chunk's damage to `recovery`.
 fn part(chunk: &[u64], index: usize, start: usize, recovery: &mut Recovery) -> Option<Part> {
     let committed = Fill(chunk.word(head::COMMITTED));
     if committed.0 == 0 {
@@ -179,7 +175,7 @@ fn part(chunk: &[u64], index: usize, start: usize, recovery: &mut Recovery) -> O
     (cursor != first).then_some(part)
 }
 
-/// Every whole name behind the chunks.
+/// Returns every whole name behind the chunks.
 fn names(bytes: &[u8], start: u64) -> BTreeMap<NameId, String> {
     let mut names = BTreeMap::new();
     let mut rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
@@ -205,14 +201,15 @@ fn calibration(at: &dyn Fn(usize) -> u64) -> Calibration {
         time: Timestamp::from_nanos_since_boot(at(offset + 8)),
     };
     let (first, last) = (pair(word::FIRST_CLOCKS), pair(word::LAST_CLOCKS));
-    // A buffer that was killed before its first callback has one pair only. On the boot that it ran in, the clocks go on.
+    // A process that was killed before its first callback left one pair only. If the machine was not booted since, its
+    // clocks of now serve as the second pair.
     let now = ClockPair::now();
     let last = if last == first && now.time > first.time { now } else { last };
     Calibration::between(first, last)
 }
 
 impl Recovered {
-    /// The records: those of each thread in the order in which it emitted them.
+    /// Returns the records: those of each thread in the order in which it emitted them.
     pub fn records(&self) -> impl Iterator<Item = RecordRef<'_>> {
         self.parts.iter().flat_map(|part| {
             let chunk = &self.words[part.start..part.end];

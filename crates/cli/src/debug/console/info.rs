@@ -279,7 +279,7 @@ impl Console {
                 info.name,
                 info.path,
                 show::count(u64::from(info.operators), "operator"),
-                shown_text(&model.fidelity)
+                model.fidelity
             ));
             for (kind, values) in [("input", &info.inputs), ("output", &info.outputs)] {
                 text.extend(values.iter().map(|value| format!("  {kind:<6}  {}", of_the_file(value))));

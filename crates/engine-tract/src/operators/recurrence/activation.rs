@@ -23,7 +23,7 @@ pub(super) enum Activation {
     ThresholdedRelu(f32),
 }
 
-/// What the file asks for, or the default, for each direction.
+/// Returns what the file asks for, or the default, for each direction.
 pub(super) fn activations(node: &NodeProto, kind: Kind, directions: usize) -> TractResult<Vec<Activation>> {
     let default: &[&str] = match kind {
         Kind::Rnn => &["Tanh"],

@@ -138,7 +138,7 @@ impl TypedOp for Apart {
     as_op!();
 }
 
-/// Whether a value is known to be one number in all places.
+/// Returns whether a value is known to be one number in all places.
 fn is_everywhere(model: &TypedModel, outlet: OutletId, number: &TDim) -> bool {
     let Ok(Some(numbers)) = model.outlet_fact(outlet).map(|fact| fact.konst.clone()) else { return false };
     let expected = number.to_i64();

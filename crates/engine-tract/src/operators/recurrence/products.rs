@@ -55,7 +55,7 @@ impl Weights {
     }
 }
 
-/// The scale and the zero point with which `DynamicQuantizeLinear` makes bytes of values.
+/// Returns the scale and the zero point with which `DynamicQuantizeLinear` makes bytes of values.
 fn dynamic_scale(values: &[f32]) -> (f32, f32) {
     let low = values.iter().copied().fold(0.0, f32::min);
     let high = values.iter().copied().fold(0.0, f32::max);
@@ -72,7 +72,7 @@ pub(super) fn whole_numbers(tensor: &Tensor) -> TractResult<Vec<i32>> {
 }
 
 impl Recurrence {
-    /// The weights of a direction. ONNX has a row for each gate; quantized weights have a column.
+    /// Returns the weights of a direction. ONNX has a row for each gate; quantized weights have a column.
     pub(super) fn weights(
         &self,
         tensor: &Tensor,

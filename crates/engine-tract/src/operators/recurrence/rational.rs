@@ -10,7 +10,7 @@ pub(super) fn sigmoid(x: f32) -> f32 {
     (polynomial(&ODD, x * x) * x / polynomial(&EVEN, x * x) + 0.5).clamp(0.0, 1.0)
 }
 
-/// The hyperbolic tangent, within some 1e-7.
+/// Returns the hyperbolic tangent, within some 1e-7.
 pub(super) fn tanh(x: f32) -> f32 {
     const ODD: [f32; 7] = [
         -2.760_768_4e-16,
@@ -26,13 +26,14 @@ pub(super) fn tanh(x: f32) -> f32 {
     polynomial(&ODD, x * x) * x / polynomial(&EVEN, x * x)
 }
 
-/// The coefficient of the highest power first.
+/// Returns the coefficient of the highest power first.
 fn polynomial(coefficients: &[f32], x: f32) -> f32 {
     coefficients.iter().copied().reduce(|sum, coefficient| fused(sum, x, coefficient)).unwrap_or(0.0)
 }
 
-/// The product and the sum, rounded once. `f32::mul_add` is a slow function where the program is built for every processor;
-/// in double precision the product is exact, and a sum that is rounded twice is another one in less than one of 10^8 cases.
+/// Returns the product and the sum, rounded once. `f32::mul_add` is a slow function where the program is built for
+/// every processor; in double precision the product is exact, and a sum that is rounded twice is another one in less
+/// than one of 10^8 cases.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     (f64::from(a) * f64::from(b) + f64::from(c)) as f32
 }

@@ -104,8 +104,8 @@ pub(super) fn multi_head(spelling: &mut Spelling<'_>) -> TractResult<()> {
     give_weighted(spelling, &parts, mask.as_deref(), bias)
 }
 
-/// What is added to the scores for a mask of ones and zeros, as [batch, 1, 1, length]. A mask with another number of axes
-/// is none of those, and then the transposition does not load.
+/// Returns what is added to the scores for a mask of ones and zeros, as [batch, 1, 1, length]. A mask with another
+/// number of axes is none of those, and then the transposition does not load.
 fn hidden(spelling: &mut Spelling<'_>, mask: &str) -> String {
     let value = spelling.float("mask_filter_value", HIDDEN);
     let checked = spelling.add("mask_rows", "Transpose", &[mask], vec![ints("perm", &[0, 1])]);
@@ -171,7 +171,7 @@ fn causal(spelling: &mut Spelling<'_>, scores: &str) -> String {
     spelling.add("causal", "Where", &[&seen, scores, &hidden], vec![])
 }
 
-/// A constant of one whole number and no dimensions.
+/// Returns a constant of one whole number and no dimensions.
 fn number(value: i64) -> tract_onnx::pb::TensorProto {
     tract_onnx::pb::TensorProto { dims: vec![], ..whole_numbers(&[value]) }
 }

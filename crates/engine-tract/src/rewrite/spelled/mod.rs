@@ -21,7 +21,7 @@ const DOMAIN: &str = "com.microsoft";
 /// Spells out one operator.
 type Speller = fn(&mut Spelling<'_>) -> TractResult<()>;
 
-/// The nodes that stand for one; none where the operator is not one of those.
+/// Returns the nodes that stand for one; `None` where the operator is not one of those.
 ///
 /// # Errors
 ///

@@ -15,7 +15,7 @@ pub(super) fn speller(node: &NodeProto) -> Option<Speller> {
     })
 }
 
-/// The root of the mean of the powers, times how many there are.
+/// Returns the root of the mean of the powers, times how many there are.
 fn pool(spelling: &mut Spelling<'_>) -> TractResult<()> {
     spelling.refuse_unless("ceil_mode", 0)?;
     let p = spelling.int("p", 2) as f32;

@@ -22,7 +22,7 @@ impl<'a> Spelling<'a> {
         &self.node.op_type
     }
 
-    /// The name of an input; none where it is left out.
+    /// Returns the name of an input; `None` where it is left out.
     pub(super) fn given(&self, slot: usize) -> Option<&'a str> {
         self.node.input.get(slot).map(String::as_str).filter(|name| !name.is_empty())
     }
@@ -34,12 +34,12 @@ impl<'a> Spelling<'a> {
         }
     }
 
-    /// How many inputs there are, with those that are left out before the last.
+    /// Returns how many inputs there are, with those that are left out before the last.
     pub(super) fn inputs(&self) -> usize {
         self.node.input.len()
     }
 
-    /// Whether an output is asked for.
+    /// Returns whether an output is asked for.
     pub(super) fn has_output(&self, slot: usize) -> bool {
         self.node.output.get(slot).is_some_and(|name| !name.is_empty())
     }
@@ -157,13 +157,13 @@ impl<'a> Spelling<'a> {
         self.nodes.push(NodeProto { name, op_type, input, output, attribute, ..NodeProto::default() });
     }
 
-    /// A name for a value that the file does not have. It holds that of a value that only this operator makes.
+    /// Returns a name for a value that the file does not have. It holds that of a value that only this operator makes.
     fn value(&self, what: &str) -> String {
         let own = self.node.output.iter().find(|name| !name.is_empty()).unwrap_or(&self.node.name);
         format!("{own}.opscope.{what}")
     }
 
-    /// The nodes.
+    /// Returns the nodes.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ pub(super) fn whole_numbers(values: &[i64]) -> TensorProto {
     TensorProto { dims, data_type, int64_data: values.to_vec(), ..TensorProto::default() }
 }
 
-/// The element type that `Cast` calls float32.
+/// Returns the element type that `Cast` calls float32.
 pub(super) fn to_float() -> Vec<AttributeProto> {
     vec![int("to", DataType::Float as i64)]
 }

@@ -7,16 +7,16 @@ use pulp::{NullaryFnOnce, cast};
 use xxhash_rust::const_xxh3::const_custom_default_secret;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is mixed into one state, each word of the data into one word of it.
+/// The bytes that are mixed into the state at once, one word of data into each word of the state.
 const STRIPE: usize = 64;
 
-/// After as many stripes as the secret has places for, the state is scrambled.
+/// The state is scrambled after every block, which has as many stripes as the secret has positions for.
 const BLOCK: usize = 1024;
 
-/// The default secret: what a seed of zero derives.
+/// The default secret, which is also the one for a seed of 0.
 const SECRET: [u8; 192] = const_custom_default_secret(0);
 
-/// Where in the secret is what a block's scrambling, the last stripe, and the merging of the state use.
+/// The offsets in the secret for scrambling a block, for the last stripe and for merging the state.
 const SCRAMBLE: usize = SECRET.len() - STRIPE;
 const LAST: usize = SECRET.len() - STRIPE - 7;
 const MERGE: usize = 11;
@@ -32,8 +32,8 @@ pub struct Wide {
     vectors: Vectors,
     state: State,
     total: u64,
-    /// The last stripe of what is in the state, and then what is not: the last block is never mixed in before it is
-    /// known whether any byte follows, and the last stripe may begin before it.
+    /// The last stripe that was mixed in, followed by the bytes that were not. The last block must wait until another
+    /// byte follows, and the last stripe may begin before it.
     buffer: [u8; STRIPE + BLOCK],
     pending: usize,
 }
@@ -45,7 +45,7 @@ enum Vectors {
 }
 
 impl Wide {
-    /// None if the machine has not the vectors.
+    /// Returns `None` if the machine has neither AVX2 nor AVX-512.
     pub fn new() -> Option<Self> {
         let vectors = V4::try_new().map(Vectors::Avx512).or_else(|| V3::try_new().map(Vectors::Avx2))?;
         Some(Self::with(vectors))
@@ -70,7 +70,7 @@ impl Wide {
             self.mix(&[block]);
         }
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-        // As long as nothing is known to follow, the last block stays behind.
+        // The last block stays in the buffer until it is known that more bytes follow.
         let stays = !follows && rest.is_empty() && !blocks.is_empty();
         let mixed = blocks.len() - usize::from(stays);
         self.mix(&blocks[..mixed]);
@@ -83,7 +83,7 @@ impl Wide {
         self.pending += bytes.len();
     }
 
-    /// Mixes blocks into the state; nothing is pending then.
+    /// Mixes blocks into the state and leaves nothing pending.
     fn mix(&mut self, blocks: &[[u8; BLOCK]]) {
         let Some(last) = blocks.last() else { return };
         let state = &mut self.state;
@@ -97,7 +97,7 @@ impl Wide {
 
     pub fn digest(&self) -> u64 {
         let pending = &self.buffer[STRIPE..STRIPE + self.pending];
-        // All that was given is still here. The short forms are others.
+        // All bytes are still in the buffer. Short inputs have other forms of the hash.
         if self.total <= BLOCK as u64 {
             return xxh3_64(pending);
         }
@@ -139,7 +139,7 @@ fn accumulate(state: &mut State, stripe: &[u8; STRIPE], key: State) {
     }
 }
 
-/// Plain loops, which the compiler turns into vectors as long as these have four words.
+/// Plain loops, which the compiler turns into vectors of four words.
 struct Avx2Blocks<'a> {
     state: &'a mut State,
     blocks: &'a [[u8; BLOCK]],
@@ -166,7 +166,7 @@ impl NullaryFnOnce for Avx2Blocks<'_> {
     }
 }
 
-/// The whole state is one vector. Plain loops come out four times as slow here.
+/// The whole state is one vector. Plain loops are four times as slow here.
 struct Avx512Blocks<'a> {
     simd: V4,
     state: &'a mut State,
@@ -187,7 +187,7 @@ impl NullaryFnOnce for Avx512Blocks<'_> {
                 let (data, key): (__m512i, __m512i) = (cast(stripe), cast(*secret(index * 8)));
                 let keyed = simd._mm512_xor_si512(data, key);
                 let product = simd._mm512_mul_epu32(keyed, simd._mm512_srli_epi64::<32>(keyed));
-                // The words of each pair change places.
+                // Swaps the words of each pair.
                 let swapped = simd._mm512_shuffle_epi32::<0b01_00_11_10>(data);
                 state = simd._mm512_add_epi64(state, simd._mm512_add_epi64(product, swapped));
             }

@@ -1,0 +1,120 @@
+use std::path::PathBuf;
+
+use opscope::inputs::{Data, InputSpec, ShapeSpec};
+
+use super::MODEL;
+use crate::options::refusal::Refusal;
+use crate::options::values::{height_width, one_of, shape_range, shape_set, truth};
+
+const SHAPES: &str = "Shapes of dynamic inputs";
+
+/// The inputs of a model, as they stand on the command line of every command that runs one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+#[allow(missing_docs)]
+pub struct FeedArguments {
+    /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
+    #[arg(long, value_name = "FILES", help_heading = MODEL)]
+    pub input: Option<String>,
+    /// The generated data if there is no --input; zero if not given [also: -pdt]
+    #[arg(long, value_parser = one_of(Data::ALL, |data| data.name()), ignore_case = true, value_name = "TYPE")]
+    #[arg(help_heading = MODEL)]
+    pub pure_data_type: Option<Data>,
+    /// The seed of random input; 0 if not given
+    #[arg(long, value_name = "N", help_heading = MODEL)]
+    pub seed: Option<u64>,
+    /// The shapes, such as "data:1,600;info:1,600" [also: -ds]
+    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
+    pub dym_shape: Option<String>,
+    /// Ranges of shapes, such as "data:1,3,200~224,224-300", or an .info file; a table over all of them [also: -dr]
+    #[arg(long, value_name = "RANGES", help_heading = SHAPES)]
+    pub dym_shape_range: Option<String>,
+    /// The same as --dym-shape [also: -dd]
+    #[arg(long, value_name = "SHAPES", help_heading = SHAPES)]
+    pub dym_dims: Option<String>,
+    /// The batch dimension [also: -db]
+    #[arg(long, value_name = "N", help_heading = SHAPES)]
+    pub dym_batch: Option<usize>,
+    /// Height and width, such as 224,224 [also: -dhw]
+    #[arg(long, value_name = "H,W", help_heading = SHAPES)]
+    pub dym_hw: Option<String>,
+    /// Take the shape from each input file; files are not joined to a batch [also: -asdsm]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = SHAPES)]
+    pub auto_set_dymshape_mode: Option<bool>,
+    /// The same as --auto-set-dymshape-mode [also: -asddm]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = SHAPES)]
+    pub auto_set_dymdims_mode: Option<bool>,
+}
+
+impl FeedArguments {
+    /// The inputs of the model. Several files make a batch, unless each has its own shape.
+    ///
+    /// # Errors
+    /// When `--input` is not a list of files.
+    pub fn inputs(&self) -> Result<InputSpec, Refusal> {
+        /// As in the original.
+        const MOST: usize = 1024;
+        let Some(list) = &self.input else {
+            return Ok(InputSpec::Generated(
+                self.pure_data_type.unwrap_or(Data::Zero).with_seed(self.seed.unwrap_or(0)),
+            ));
+        };
+        let refuse = |what| {
+            let right = "write files or directories with commas between them, such as a.npy,b.npy";
+            Err(Refusal::Value { option: "--input", what, right })
+        };
+        let paths: Vec<PathBuf> = list.split(',').map(PathBuf::from).collect();
+        if paths.len() > MOST {
+            return refuse(format!("{} entries are more than {MOST}", paths.len()));
+        }
+        if paths.iter().any(|path| path.as_os_str().is_empty()) {
+            return refuse(format!("'{list}' has an empty entry"));
+        }
+        Ok(InputSpec::Files { paths, join: !self.shape_of_each_file() })
+    }
+
+    /// The shapes of its dynamic inputs: one choice, or several for a table.
+    ///
+    /// # Errors
+    /// When two options set shapes, or one cannot be read.
+    pub fn shapes(&self) -> Result<Vec<ShapeSpec>, Refusal> {
+        let batch = self.dym_batch.filter(|batch| *batch > 0);
+        let given: Vec<&'static str> = [
+            (batch.is_some(), "--dym-batch"),
+            (self.dym_hw.is_some(), "--dym-hw"),
+            (self.dym_dims.is_some(), "--dym-dims"),
+            (self.dym_shape.is_some(), "--dym-shape"),
+            (self.dym_shape_range.is_some(), "--dym-shape-range"),
+            (self.auto_set_dymshape_mode == Some(true), "--auto-set-dymshape-mode"),
+            (self.auto_set_dymdims_mode == Some(true), "--auto-set-dymdims-mode"),
+        ]
+        .into_iter()
+        .filter_map(|(given, option)| given.then_some(option))
+        .collect();
+        if let [first, second, ..] = given[..] {
+            return Err(Refusal::Excludes { first, second, reason: "each of them sets the shapes of the inputs" });
+        }
+        if self.shape_of_each_file() && self.input.is_none() {
+            return Err(Refusal::Needs { option: given[0], needed: "--input, the files to take the shapes from" });
+        }
+        if let Some(text) = &self.dym_shape_range {
+            return Ok(shape_range(text)?.into_iter().map(ShapeSpec::Fixed).collect());
+        }
+        Ok(vec![if let Some(batch) = batch {
+            ShapeSpec::Batch(batch)
+        } else if let Some(text) = &self.dym_hw {
+            height_width(text)?
+        } else if let Some(text) = &self.dym_dims {
+            ShapeSpec::Fixed(shape_set("--dym-dims", text)?)
+        } else if let Some(text) = &self.dym_shape {
+            ShapeSpec::Fixed(shape_set("--dym-shape", text)?)
+        } else {
+            ShapeSpec::Smallest
+        }])
+    }
+
+    fn shape_of_each_file(&self) -> bool {
+        self.auto_set_dymshape_mode == Some(true) || self.auto_set_dymdims_mode == Some(true)
+    }
+}

@@ -1,0 +1,78 @@
+use opscope::profile::{ProfilerOptions, SwitchEffect};
+use opscope::trace::{Bytes, Policy};
+
+use crate::options::notes::Notes;
+use crate::options::refusal::Refusal;
+use crate::options::values::{one_of, size};
+
+/// What a profile records, and the memory for it, as it stands on the command line.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[allow(missing_docs)]
+pub struct ProfilerArguments {
+    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on if not given), sys-cpu-profiling,
+    /// sys-profiling, sys-pid-profiling (off)
+    #[arg(long, value_name = "KEY=on|off", help_heading = super::INSTRUMENTS)]
+    pub profiler_option: Vec<String>,
+    /// The memory for records, such as 8M
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
+    pub profiler_size: Option<Bytes>,
+    /// How much of it fills before it is written
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::INSTRUMENTS)]
+    pub profiler_watermark: Option<Bytes>,
+    /// What happens to a record when it is full: lossless, it waits; discard, it is dropped and counted; overwrite, the oldest
+    /// records are dropped and counted
+    #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
+    #[arg(help_heading = super::INSTRUMENTS)]
+    pub profiler_policy: Option<Policy>,
+}
+
+const POLICIES: [Policy; 3] = [Policy::Lossless, Policy::Discard, Policy::Overwrite];
+
+fn policy_name(policy: &Policy) -> &'static str {
+    match policy {
+        Policy::Lossless => "lossless",
+        Policy::Discard => "discard",
+        Policy::Overwrite => "overwrite",
+    }
+}
+
+impl ProfilerArguments {
+    /// The first option that was given; for a command line without `--profiler`.
+    pub(in crate::options) fn first_given(&self) -> Option<&'static str> {
+        [
+            ("--profiler-option", !self.profiler_option.is_empty()),
+            ("--profiler-size", self.profiler_size.is_some()),
+            ("--profiler-watermark", self.profiler_watermark.is_some()),
+            ("--profiler-policy", self.profiler_policy.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// The options of a profile; the profiler's own defaults for what was not given.
+    pub(in crate::options) fn options(&self, notes: &mut Notes) -> Result<ProfilerOptions, Refusal> {
+        let mut options = self.memory()?;
+        for setting in &self.profiler_option {
+            match options.switches.apply(setting) {
+                Ok(SwitchEffect::Applied) => {}
+                Ok(SwitchEffect::NoSuchUnit) => notes.note(format!("--profiler-option {setting}"), "no such unit here"),
+                Err(error) => return Err(Refusal::unreadable("--profiler-option", error)),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The options of a profile whose switches are set elsewhere.
+    pub(in crate::options) fn memory(&self) -> Result<ProfilerOptions, Refusal> {
+        let (size, watermark) = (self.profiler_size, self.profiler_watermark);
+        if let Some((size, watermark)) = size.zip(watermark).filter(|(size, watermark)| watermark > size) {
+            let what = format!("{watermark} are more than the {size} of --profiler-size");
+            return Err(Refusal::Value { option: "--profiler-watermark", what, right: "write a smaller size" });
+        }
+        let mut options = ProfilerOptions::default();
+        options.buffer_size = size.unwrap_or(options.buffer_size);
+        options.watermark = watermark.unwrap_or(options.watermark.min(options.buffer_size));
+        options.when_full = self.profiler_policy.unwrap_or(options.when_full);
+        Ok(options)
+    }
+}

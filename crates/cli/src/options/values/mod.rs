@@ -1,0 +1,87 @@
+//! Reads the values of options.
+
+mod shapes;
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use opscope::trace::Bytes;
+
+use super::refusal::Refusal;
+
+pub use shapes::shape_set;
+pub(super) use shapes::{height_width, shape_range};
+
+/// Makes a parser that takes one of these values by its name. A refusal lists the names. Upper and lower case are the same
+/// if the argument says `ignore_case`.
+pub fn one_of<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = T>,
+    name: fn(&T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<T> = values.into_iter().collect();
+    let names = PossibleValuesParser::new(values.iter().map(name));
+    names.map(move |given: String| {
+        let found = values.iter().find(|value| name(value).eq_ignore_ascii_case(&given));
+        found.cloned().expect("the parser of names takes no other text")
+    })
+}
+
+/// Reads `true` or `false`, which [`expand`](super::expand) makes of every spelling of a boolean.
+pub fn truth(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
+}
+
+/// Reads a time above 0, such as `2.5` or `2.5s`.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.strip_suffix('s').unwrap_or(text).parse().ok().filter(|seconds: &f64| *seconds > 0.0);
+    let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "write a number of seconds above 0".to_owned())
+}
+
+/// Reads a percentage above 0 and up to 100, such as `2.5` or `2.5%`.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = number.filter(|number| *number > 0.0 && *number <= 100.0);
+    percent.ok_or_else(|| "write a number above 0 and up to 100".to_owned())
+}
+
+/// Reads a size above 0 such as `4096`, `64K`, `64KiB`, `8M`, `1G`: powers of 1024.
+pub fn size(text: &str) -> Result<Bytes, String> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let shift = match text[digits..].to_ascii_lowercase().as_str() {
+        "" | "b" => Some(0),
+        "k" | "kb" | "kib" => Some(10),
+        "m" | "mb" | "mib" => Some(20),
+        "g" | "gb" | "gib" => Some(30),
+        _ => None,
+    };
+    let count = text[..digits].parse::<u64>().ok();
+    let bytes = count.zip(shift).and_then(|(count, shift)| count.checked_mul(1 << shift));
+    let right = "write a size above 0 such as 65536, 64K or 8M (powers of 1024)";
+    bytes.filter(|bytes| *bytes > 0).map(Bytes::new).ok_or_else(|| right.to_owned())
+}
+
+/// Checks a number of threads: a system slows to a halt before it refuses a very large one.
+pub fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
+    const MOST: usize = 256;
+    match threads.filter(|threads| threads.get() > MOST) {
+        Some(many) => Err(Refusal::Value { option, what: format!("{many} are too many"), right: "write 1 to 256" }),
+        None => Ok(threads),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024_and_never_zero_or_too_large() {
+        for (text, bytes) in [("4096", 4096), ("64K", 65536), ("8MiB", 8 << 20), ("1gb", 1 << 30)] {
+            assert_eq!(size(text), Ok(Bytes::new(bytes)));
+        }
+        for text in ["", "0", "K", "-1", "1.5M", "1T", "99999999999999999999", "18446744073709551615K"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Shapes of dynamic inputs: `--dym-shape`, `--dym-shape-range` and `--dym-hw`.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use opscope::inputs::{NamedShape, ShapeSpec};
+
+use crate::options::refusal::Refusal;
+
+/// Shapes of some of the model's inputs.
+type ShapeSet = Vec<NamedShape>;
+
+/// The largest number of sets of shapes that a range may stand for.
+const MOST_SETS: usize = 10_000;
+
+const SET: &str = "write the inputs and their dimensions, such as \"data:1,600;info:1,600\"";
+const RANGE: &str = "write ranges as a~b or a~b~step and alternatives with -, \
+                     such as \"data:1,3,200~224,224-300;info:1~4\", \
+                     or name a .info file with one such line per set of shapes";
+
+/// Reads `name:1,600;other:1,600`.
+pub fn shape_set(option: &'static str, text: &str) -> Result<Vec<NamedShape>, Refusal> {
+    let refuse = |what| Refusal::Value { option, what, right: SET };
+    let dims = |dims: &str| dims.split(',').map(|dim| number(dim).map(|dim| vec![dim.get()])).collect();
+    let inputs = inputs(text, dims).map_err(refuse)?;
+    let one = |(name, dims): (String, Vec<Vec<usize>>)| NamedShape { name, dims: dims.concat() };
+    Ok(inputs.into_iter().map(one).collect())
+}
+
+/// Reads `height,width`.
+pub fn height_width(text: &str) -> Result<ShapeSpec, Refusal> {
+    let refuse = |what| Refusal::Value { option: "--dym-hw", what, right: "write height and width, such as 224,224" };
+    let (height, width) = text.split_once(',').ok_or_else(|| refuse(format!("'{text}' is one number")))?;
+    let (height, width) = (number(height).map_err(refuse)?, number(width).map_err(refuse)?);
+    Ok(ShapeSpec::HeightWidth(height.get(), width.get()))
+}
+
+/// Reads a range such as `a:1,3,200~224,224-300;b:1~4`, or a `.info` file with one on each line, and returns every set of
+/// shapes that it stands for, each once: the last dimension varies fastest.
+pub fn shape_range(text: &str) -> Result<Vec<Vec<NamedShape>>, Refusal> {
+    let refuse = |what| Refusal::Value { option: "--dym-shape-range", what, right: RANGE };
+    if !text.ends_with(".info") {
+        return expand_range(text).map_err(refuse);
+    }
+    let lines = std::fs::read_to_string(Path::new(text)).map_err(|error| refuse(format!("'{text}': {error}")))?;
+    let mut sets = Vec::new();
+    for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let more =
+            expand_range(line.trim()).map_err(|what| refuse(format!("'{text}', line {}: {what}", number + 1)))?;
+        sets.extend(more);
+        if sets.len() > MOST_SETS {
+            return Err(refuse(too_many()));
+        }
+    }
+    if sets.is_empty() {
+        return Err(refuse(format!("'{text}' is empty")));
+    }
+    Ok(without_repeats(sets))
+}
+
+fn too_many() -> String {
+    format!("it stands for more than {MOST_SETS} sets of shapes")
+}
+
+fn without_repeats(sets: Vec<ShapeSet>) -> Vec<ShapeSet> {
+    let mut seen = HashSet::new();
+    sets.into_iter().filter(|set| seen.insert(set.clone())).collect()
+}
+
+fn expand_range(text: &str) -> Result<Vec<ShapeSet>, String> {
+    let inputs = inputs(text, |dims| dims.split(',').map(choices).collect())?;
+    let lengths = inputs.iter().flat_map(|(_, dims)| dims).map(Vec::len);
+    let sets = lengths.fold(1usize, usize::saturating_mul);
+    if sets > MOST_SETS {
+        return Err(too_many());
+    }
+    let set = |number: usize| {
+        // A number whose digits, from the right, choose one alternative of each dimension.
+        let mut rest = number;
+        let mut shapes: Vec<NamedShape> = inputs
+            .iter()
+            .rev()
+            .map(|(name, dims)| {
+                let mut chosen: Vec<usize> = dims
+                    .iter()
+                    .rev()
+                    .map(|choices| {
+                        let choice = choices[rest % choices.len()];
+                        rest /= choices.len();
+                        choice
+                    })
+                    .collect();
+                chosen.reverse();
+                NamedShape { name: name.clone(), dims: chosen }
+            })
+            .collect();
+        shapes.reverse();
+        shapes
+    };
+    Ok(without_repeats((0..sets).map(set).collect()))
+}
+
+/// Every input's name and the alternatives of each of its dimensions.
+type Alternatives = Vec<(String, Vec<Vec<usize>>)>;
+
+fn inputs(text: &str, dims: impl Fn(&str) -> Result<Vec<Vec<usize>>, String>) -> Result<Alternatives, String> {
+    let mut inputs: Alternatives = Vec::new();
+    for part in text.trim_end_matches(';').split(';') {
+        // ONNX names may have a colon in them, as in "input:0".
+        let (name, shape) = part.rsplit_once(':').ok_or_else(|| format!("'{part}' has no ':' behind a name"))?;
+        if name.is_empty() {
+            return Err(format!("'{part}' names no input"));
+        }
+        if inputs.iter().any(|(other, _)| other == name) {
+            return Err(format!("'{name}' is given twice"));
+        }
+        inputs.push((name.to_owned(), dims(shape)?));
+    }
+    Ok(inputs)
+}
+
+fn choices(dim: &str) -> Result<Vec<usize>, String> {
+    let mut all = Vec::new();
+    for choice in dim.split('-') {
+        let bounds: Vec<_> =
+            choice.split('~').map(|bound| number(bound).map(NonZeroUsize::get)).collect::<Result<_, _>>()?;
+        let (first, last, step) = match bounds[..] {
+            [single] => (single, single, 1),
+            [first, last] => (first, last, 1),
+            [first, last, step] => (first, last, step),
+            _ => return Err(format!("'{choice}' has too many '~'")),
+        };
+        if first > last {
+            return Err(format!("'{choice}' ends before it begins"));
+        }
+        if (last - first) / step >= MOST_SETS {
+            return Err(too_many());
+        }
+        all.extend((0..=(last - first) / step).map(|at| first + at * step));
+    }
+    Ok(all)
+}
+
+fn number(text: &str) -> Result<NonZeroUsize, String> {
+    let text = text.trim();
+    let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = if all_digits { text.parse().ok() } else { None };
+    value.ok_or_else(|| format!("'{text}' is not a dimension, which is a whole number above 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set as it is written on the command line.
+    fn written(set: &[NamedShape]) -> String {
+        let shape = |shape: &NamedShape| {
+            let dims: Vec<_> = shape.dims.iter().map(usize::to_string).collect();
+            format!("{}:{}", shape.name, dims.join(","))
+        };
+        set.iter().map(shape).collect::<Vec<_>>().join(";")
+    }
+
+    fn table(text: &str) -> Vec<String> {
+        let sets = shape_range(text).unwrap_or_else(|error| panic!("{error}"));
+        sets.iter().map(|set| written(set)).collect()
+    }
+
+    #[test]
+    fn names_may_have_colons_and_the_set_is_written_as_it_was_read() {
+        for text in ["data:1,600;info:1,600", "input:0:1,3", "/model/x.y:7"] {
+            assert_eq!(written(&shape_set("--dym-shape", text).unwrap()), text);
+        }
+        assert_eq!(shape_set("--dym-shape", "input:0:1,3").unwrap()[0].name, "input:0");
+        assert_eq!(written(&shape_set("--dym-shape", "a: 1, 2;").unwrap()), "a:1,2");
+    }
+
+    #[test]
+    fn a_range_stands_for_every_combination_the_last_dimension_first() {
+        assert_eq!(table("a:1~3"), ["a:1", "a:2", "a:3"]);
+        assert_eq!(table("a:2~9~3"), ["a:2", "a:5", "a:8"]);
+        assert_eq!(table("a:224-300,3"), ["a:224,3", "a:300,3"]);
+        assert_eq!(table("a:1-4~5"), ["a:1", "a:4", "a:5"]);
+        assert_eq!(table("a:1~2,7-9;b:1~2").len(), 8);
+        assert_eq!(table("a:1~2,7;b:5-6"), ["a:1,7;b:5", "a:1,7;b:6", "a:2,7;b:5", "a:2,7;b:6"]);
+        assert_eq!(table("a:1-1-2"), ["a:1", "a:2"], "each set once");
+        assert_eq!(table("a:1~10000").len(), 10_000);
+    }
+
+    #[test]
+    fn a_file_has_a_range_on_each_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("shapes.info");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            shape_range(path.to_str().unwrap())
+        };
+        let sets = read("a:1,3;b:2\n\na:2~3,3;b:2\n").unwrap();
+        assert_eq!(sets.iter().map(|set| written(set)).collect::<Vec<_>>(), ["a:1,3;b:2", "a:2,3;b:2", "a:3,3;b:2"]);
+        assert!(read("a:1\nb\n").unwrap_err().to_string().contains("line 2: 'b' has no ':'"));
+        assert!(read("\n").unwrap_err().to_string().contains("is empty"));
+        assert!(shape_range("/nowhere/x.info").unwrap_err().to_string().contains("No such file"));
+    }
+
+    #[test]
+    fn what_is_no_shape_is_refused_with_the_part_named() {
+        for (text, says) in [
+            ("", "'' has no ':'"),
+            ("1,2", "'1,2' has no ':'"),
+            (":1", "names no input"),
+            ("a:", "'' is not a dimension"),
+            ("a:0", "'0' is not a dimension"),
+            ("a:1;a:2", "'a' is given twice"),
+            ("a:3~1", "'3~1' ends before it begins"),
+            ("a:1~2~3~4", "too many '~'"),
+            ("a:1~18446744073709551615", "more than 10000 sets"),
+            ("a:1~101,1~100", "more than 10000 sets"),
+            ("a:1~5~0", "'0' is not a dimension"),
+        ] {
+            let error = shape_range(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!(shape_set("--dym-shape", "a:1~2").unwrap_err().to_string().contains("'1~2' is not a dimension"));
+        assert!(height_width("224").is_err() && height_width("224,0").is_err());
+    }
+}

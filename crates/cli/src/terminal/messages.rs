@@ -1,0 +1,39 @@
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use opscope::onnx::shown_text;
+
+/// Messages for the person at the terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct Messages {
+    /// No messages but errors.
+    pub quiet: bool,
+    /// More messages.
+    pub debug: bool,
+}
+
+impl Messages {
+    /// A detail of what the command does, for `--debug`.
+    pub fn debug(self, text: impl Display) {
+        if self.debug {
+            self.say("debug", text);
+        }
+    }
+
+    /// Something that is useful to know.
+    pub fn note(self, text: impl Display) {
+        self.say("note", text);
+    }
+
+    /// Something that was asked for does not happen.
+    pub fn warning(self, text: impl Display) {
+        self.say("warning", text);
+    }
+
+    fn say(self, kind: &str, text: impl Display) {
+        if !self.quiet {
+            // The command continues if stderr is closed.
+            let _ = writeln!(io::stderr(), "{kind}: {}", shown_text(&text.to_string()));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::TensorView;
+
+use super::observer::{Observer, Watch};
+use super::routes::{Route, Routes, is_weight};
+use super::subscription::Subscription;
+use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
+
+/// The instrument that captures tensors and delivers them to sinks.
+///
+/// Sinks [subscribe](Self::subscribe). Every plan is [added](Self::add_plan) before it runs, so that the values that
+/// the engine computed at load are delivered, too. The runs are those that the dumper [observes](Instrument::observe).
+/// [`finish`](Self::finish) delivers what is still queued and reports the outcome.
+#[derive(Default)]
+pub struct Dumper {
+    subscriptions: RwLock<Vec<(Handle, Arc<Subscription>)>>,
+    plans: Mutex<Vec<Arc<PlanRoutes>>>,
+    /// The inputs of runs that have not begun.
+    inputs: Mutex<HashMap<RunId, Arc<[InputEntry]>>>,
+    next: Mutex<u64>,
+}
+
+/// Identifies a subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle(u64);
+
+/// The routes of a plan, and the subset that each subscription selected.
+struct PlanRoutes {
+    /// Kept alive, so that no other plan can get the same address.
+    kernels: Arc<[Kernel]>,
+    all: Routes,
+    selected: Mutex<Vec<(Handle, Arc<Routes>)>>,
+}
+
+impl Dumper {
+    /// Creates a dumper without subscriptions. Without them it wants no calls from the engine.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a sink. It gets nothing from runs that have already begun.
+    ///
+    /// # Errors
+    /// Returns an error if no thread could be started for its queue.
+    pub fn subscribe(&self, sink: Box<dyn Sink>, request: Request) -> Result<Handle, DumpError> {
+        let mut next = lock(&self.next);
+        let handle = Handle(*next);
+        *next += 1;
+        let subscription = Arc::new(Subscription::new(sink, request)?);
+        self.subscriptions.write().unwrap_or_else(PoisonError::into_inner).push((handle, subscription));
+        Ok(handle)
+    }
+
+    /// Removes a sink: waits for the call in flight, delivers what is queued and closes the sink. It is not called
+    /// afterwards. Returns `None` if it was already removed.
+    ///
+    /// # Errors
+    /// Returns an error if the sink itself calls this.
+    pub fn unsubscribe(&self, handle: Handle) -> Result<Option<SubscriptionReport>, DumpError> {
+        let found = self.subscriptions().into_iter().find(|(other, _)| *other == handle);
+        let Some((_, subscription)) = found else { return Ok(None) };
+        let report = subscription.close()?;
+        let mut subscriptions = self.subscriptions.write().unwrap_or_else(PoisonError::into_inner);
+        subscriptions.retain(|(other, _)| *other != handle);
+        Ok(Some(report))
+    }
+
+    /// Adds a plan and delivers the values that the engine computed when it loaded the model. Must be called once per
+    /// plan, before it runs and after the sinks that want those values have subscribed.
+    ///
+    /// # Errors
+    /// Returns an error if those values cannot be read or delivered.
+    pub fn add_plan(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
+        if lock(&self.plans).iter().any(|known| Arc::ptr_eq(&known.kernels, plan.kernels())) {
+            return Ok(());
+        }
+        let mut constants = HashSet::new();
+        let collect = &mut |value, _: TensorView<'_>| {
+            constants.insert(value);
+            Ok(())
+        };
+        plan.constants(collect).map_err(DumpError::Constants)?;
+        let routes = self.add_routes(model.graph(), plan.kernels(), &constants);
+        let subscriptions = self.subscriptions();
+        let selected: Vec<_> = subscriptions.iter().map(|(handle, s)| (s, routes.selected(*handle, s))).collect();
+        for (subscription, selected) in &selected {
+            selected.missing().for_each(|missing| subscription.missing(missing));
+        }
+        let deliver = |value: ValueId, tensor: &TensorView<'_>| {
+            for (subscription, selected) in &selected {
+                for &route in selected.constant.iter().filter(|route| route.value == value) {
+                    subscription.deliver(selected.origin(route, None), route.siblings, tensor);
+                }
+            }
+        };
+        plan.constants(&mut |value, tensor| {
+            deliver(value, &tensor);
+            Ok(())
+        })
+        .map_err(DumpError::Constants)?;
+        let graph = model.graph();
+        let in_file = |route: &&Route| !constants.contains(&route.value) && is_weight(graph, route.value);
+        let weights: HashSet<ValueId> =
+            selected.iter().flat_map(|(_, s)| s.constant.iter().filter(in_file).map(|route| route.value)).collect();
+        if weights.is_empty() {
+            return Ok(());
+        }
+        graph.initializers(
+            |value| weights.contains(&value),
+            |value, tensor| {
+                deliver(value, &tensor.view());
+                Ok(())
+            },
+        )
+    }
+
+    /// Sets the inputs of a run, so that a comparison can tell whether another run had the same. Must be called before
+    /// the run is observed. Runs with the same inputs share one set.
+    pub fn set_inputs(&self, run: RunId, inputs: Arc<[InputEntry]>) {
+        lock(&self.inputs).insert(run, inputs);
+    }
+
+    /// Records that the runs are incomplete, for example because they were interrupted. The dump then counts as
+    /// incomplete, although every run that took place was captured as a whole.
+    pub fn set_incomplete(&self, reason: &str) {
+        self.subscriptions().iter().for_each(|(_, subscription)| subscription.set_incomplete(reason));
+    }
+
+    /// Ends all subscriptions: delivers what is queued, closes the sinks, and reports the outcome.
+    ///
+    /// # Errors
+    /// Returns an error if a sink calls this.
+    pub fn finish(&self) -> Result<DumpReport, DumpError> {
+        let subscriptions = self.subscriptions().into_iter().map(|(handle, _)| self.unsubscribe(handle));
+        let reports: Result<Vec<_>, _> = subscriptions.collect();
+        Ok(DumpReport { subscriptions: reports?.into_iter().flatten().collect() })
+    }
+
+    fn subscriptions(&self) -> Vec<(Handle, Arc<Subscription>)> {
+        self.subscriptions.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn routes_of(&self, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Arc<PlanRoutes> {
+        let known = lock(&self.plans).iter().find(|known| Arc::ptr_eq(&known.kernels, kernels)).cloned();
+        known.unwrap_or_else(|| self.add_routes(graph, kernels, &HashSet::new()))
+    }
+
+    fn add_routes(&self, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>, constants: &HashSet<ValueId>) -> Arc<PlanRoutes> {
+        let mut plans = lock(&self.plans);
+        let all = Routes::new(graph, plans.len(), kernels, constants);
+        let routes = Arc::new(PlanRoutes { kernels: Arc::clone(kernels), all, selected: Mutex::default() });
+        plans.push(Arc::clone(&routes));
+        routes
+    }
+}
+
+impl Instrument for Dumper {
+    fn name(&self) -> &str {
+        "dumper"
+    }
+
+    fn requires(&self) -> Capabilities {
+        Capabilities { intermediates: true, names: true, ..Capabilities::default() }
+    }
+
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        let routes = self.routes_of(run.graph, run.kernels);
+        let watches = self.subscriptions().into_iter().filter(|(_, s)| s.selection.runs.contains(run.id));
+        let watches = watches.map(|(handle, s)| Watch { routes: routes.selected(handle, &s), subscription: s });
+        let inputs = lock(&self.inputs).remove(&run.id);
+        Box::new(Observer::new(run, watches.collect(), inputs))
+    }
+}
+
+impl PlanRoutes {
+    fn selected(&self, handle: Handle, subscription: &Subscription) -> Arc<Routes> {
+        let mut selected = lock(&self.selected);
+        if let Some((_, routes)) = selected.iter().find(|(other, _)| *other == handle) {
+            return Arc::clone(routes);
+        }
+        let routes = Arc::new(self.all.selected(&subscription.selection));
+        selected.push((handle, Arc::clone(&routes)));
+        routes
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,182 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
+};
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::{Tensor, TensorView};
+
+use super::routes::{Route, Routes};
+use super::subscription::Subscription;
+use crate::stream::outcome::RunOutcome;
+use crate::{InputEntry, Io, Missing};
+
+/// The observer of one run.
+pub(crate) struct Observer {
+    run: RunId,
+    graph: Arc<Graph>,
+    kernels: Arc<[Kernel]>,
+    watches: Vec<Watch>,
+    inputs: Option<Arc<[InputEntry]>>,
+    /// The progress of each kernel.
+    progress: Vec<AtomicU8>,
+    /// Copies of the inputs of kernels in flight that no subscription captures.
+    held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
+}
+
+/// A subscription that takes part in the run.
+pub(crate) struct Watch {
+    pub routes: Arc<Routes>,
+    pub subscription: Arc<Subscription>,
+}
+
+impl Watch {
+    fn wants_in_flight(&self) -> bool {
+        self.subscription.inputs_in_flight
+    }
+}
+
+const BEGUN: u8 = 1;
+const ENDED: u8 = 2;
+
+impl Observer {
+    pub fn new(run: &RunInfo<'_>, watches: Vec<Watch>, inputs: Option<Arc<[InputEntry]>>) -> Self {
+        let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
+        let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
+        Self { run: run.id, graph, kernels, watches, inputs, progress, held: Mutex::default() }
+    }
+
+    fn deliver<'r>(
+        &self,
+        routes: impl Fn(&'r Watch) -> &'r [Route],
+        tensors: &[TensorView<'_>],
+        watches: &'r [Watch],
+    ) -> Action {
+        let mut stop = None;
+        for watch in watches {
+            for &route in routes(watch) {
+                let origin = watch.routes.origin(route, Some(self.run));
+                match tensors.get(route.engine_slot) {
+                    Some(tensor) => stop = stop.or(watch.subscription.deliver(origin, route.siblings, tensor)),
+                    None => {
+                        let reason = "the engine did not give the tensor that it had announced".into();
+                        watch.subscription.missing(Missing { origin, reason });
+                    }
+                }
+            }
+        }
+        stop.map_or(Action::Continue, Action::Stop)
+    }
+
+    /// Returns whether a subscription that wants the inputs in flight would not have those of this kernel if the run
+    /// failed in it.
+    fn holds(&self, index: usize) -> bool {
+        self.watches.iter().any(|watch| watch.wants_in_flight() && !watch.routes.uncaptured[index].is_empty())
+    }
+
+    fn hold(&self, kernel: &Kernel, inputs: &[TensorView<'_>]) {
+        let mut copies: Vec<(ValueId, Tensor)> = Vec::new();
+        for watch in self.watches.iter().filter(|watch| watch.wants_in_flight()) {
+            for &(slot, value) in &watch.routes.uncaptured[kernel.id.index()] {
+                if copies.iter().all(|(held, _)| *held != value)
+                    && let Some(Ok(tensor)) = inputs.get(slot).map(TensorView::to_tensor)
+                {
+                    copies.push((value, tensor));
+                }
+            }
+        }
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.id, copies);
+    }
+
+    /// Delivers the inputs of the operators in flight.
+    fn deliver_held(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        for (kernel, copies) in held {
+            let operator = self.graph.operator(self.kernels[kernel.index()].operator());
+            for watch in self.watches.iter().filter(|watch| watch.wants_in_flight()) {
+                let wanted = &watch.routes.uncaptured[kernel.index()];
+                for (value, tensor) in copies.iter().filter(|(held, _)| wanted.iter().any(|(_, value)| value == held)) {
+                    let slot = operator.inputs.iter().position(|input| *input == Some(*value)).unwrap_or(0);
+                    let route = Route {
+                        engine_slot: 0,
+                        operator: operator.id,
+                        io: Io::Input,
+                        slot,
+                        value: *value,
+                        siblings: 1,
+                    };
+                    watch.subscription.deliver(watch.routes.origin(route, Some(self.run)), 1, &tensor.view());
+                }
+            }
+        }
+    }
+
+    /// Reports everything that was still to come when the run failed as missing.
+    fn lose_the_rest(&self, reason: &str) {
+        for watch in &self.watches {
+            for kernel in self.kernels.iter() {
+                let index = kernel.id.index();
+                let progress = self.progress[index].load(Ordering::Relaxed);
+                let before = watch.routes.before[index].iter().filter(|_| progress < BEGUN);
+                let after = watch.routes.after[index].iter().filter(|_| progress < ENDED);
+                for &route in before.chain(after) {
+                    let origin = watch.routes.origin(route, Some(self.run));
+                    let reason = format!("the run ended before it was computed: {reason}");
+                    watch.subscription.missing(Missing { origin, reason });
+                }
+            }
+        }
+    }
+}
+
+impl RunObserver for Observer {
+    fn interest(&self) -> Interest {
+        if self.watches.is_empty() {
+            return Interest::default();
+        }
+        // All kernels, because a failed run must report the kernels in flight.
+        Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
+    }
+
+    fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
+        let index = dispatch.kernel.id.index();
+        self.progress[index].store(BEGUN, Ordering::Relaxed);
+        if self.holds(index) {
+            self.hold(dispatch.kernel, inputs);
+        }
+        self.deliver(|watch| &watch.routes.before[index], inputs, &self.watches)
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        let index = dispatch.kernel.id.index();
+        self.progress[index].store(ENDED, Ordering::Relaxed);
+        if self.holds(index) {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&dispatch.kernel.id);
+        }
+        self.deliver(|watch| &watch.routes.after[index], outputs, &self.watches)
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        let failure = outcome.err().map(ToString::to_string);
+        let mut in_flight = Vec::new();
+        if let Some(reason) = &failure {
+            self.deliver_held();
+            self.lose_the_rest(reason);
+            let begun = |kernel: &&Kernel| self.progress[kernel.id.index()].load(Ordering::Relaxed) == BEGUN;
+            in_flight = self.kernels.iter().filter(begun).map(Kernel::operator).collect();
+            in_flight.dedup();
+        }
+        for watch in &self.watches {
+            watch.subscription.run_ended(RunOutcome {
+                run: self.run,
+                graph: Arc::clone(&self.graph),
+                inputs: self.inputs.clone(),
+                failure: failure.clone(),
+                in_flight: in_flight.clone(),
+            });
+        }
+    }
+}

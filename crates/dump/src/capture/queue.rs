@@ -1,0 +1,296 @@
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opscope_model::RunId;
+
+use crate::{Flow, Policy, Stream};
+
+/// The queue of a sink, bounded in bytes. It has one producer at a time and one consumer.
+///
+/// The producer waits only for the consumer, and the consumer waits only for a message. Neither holds the lock while it
+/// copies, writes or calls anything. So they cannot deadlock.
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    /// Notified when memory is returned.
+    space: Condvar,
+    /// Notified when there is a message, or when no more will come.
+    work: Condvar,
+    cap: usize,
+    block: usize,
+    policy: Policy,
+}
+
+/// What the consumer gets.
+pub(crate) enum Message {
+    Begin(Arc<Stream>),
+    Piece { data: Data, offset: u64, last: bool },
+    Broken(String),
+    RunEnded(RunId),
+}
+
+/// The bytes of a piece.
+pub(crate) enum Data {
+    Memory(Vec<u8>),
+    Spilled { offset: u64, length: usize },
+}
+
+/// Why a piece was not queued.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The consumer took nothing for this long.
+    Patience(Duration),
+    /// The spill file could not be written.
+    Spill(io::Error),
+    /// The consumer has left.
+    Gone,
+}
+
+struct State {
+    messages: VecDeque<Message>,
+    /// The bytes of blocks, of small pieces that are queued, and of the messages themselves.
+    used: usize,
+    /// Blocks for reuse. The last used comes first, because it is still in the processor's cache.
+    free: Vec<Vec<u8>>,
+    /// Grows with everything that the consumer takes, so that a waiting producer sees that it is alive.
+    progress: u64,
+    closed: bool,
+    gone: bool,
+    spill: Option<Arc<File>>,
+    /// The end of the spill file, and the number of pieces in it that were not read yet.
+    spill_end: u64,
+    spilled: usize,
+}
+
+/// Pieces up to this size are allocated. Larger ones are copied into blocks that are reused.
+const SMALL: usize = 32 << 10;
+
+/// The bytes that a message counts for, besides its data.
+const OVERHEAD: usize = 512;
+
+impl Queue {
+    pub fn new(flow: &Flow) -> Self {
+        let cap = flow.cap.max(Flow::SMALLEST_CAP);
+        // With `Spill`, the other half of the cap is for the messages of what is in the file.
+        let cap = if matches!(flow.policy, Policy::Spill { .. }) { cap / 2 } else { cap };
+        let state = State {
+            messages: VecDeque::new(),
+            used: 0,
+            free: Vec::new(),
+            progress: 0,
+            closed: false,
+            gone: false,
+            spill: None,
+            spill_end: 0,
+            spilled: 0,
+        };
+        let block = (cap / 4).min(1 << 20) & !63;
+        let (space, work) = (Condvar::new(), Condvar::new());
+        Self { state: Mutex::new(state), space, work, cap, block, policy: flow.policy.clone() }
+    }
+
+    /// Returns the largest size of a piece: whole elements of any type.
+    pub fn piece_size(&self) -> usize {
+        self.block
+    }
+
+    /// Returns whether a tensor of this many bytes fits now, for a producer that drops it otherwise.
+    pub fn has_room_for(&self, bytes: u64) -> bool {
+        let state = self.lock();
+        let free = self.cap - state.used.min(self.cap) + state.free.len() * self.block;
+        let blocks = bytes.div_ceil(self.block as u64).saturating_mul((self.block + OVERHEAD) as u64);
+        let needed = if bytes <= SMALL as u64 { bytes + 2 * OVERHEAD as u64 } else { blocks + OVERHEAD as u64 };
+        needed <= free as u64
+    }
+
+    pub fn drops(&self) -> bool {
+        matches!(self.policy, Policy::Drop)
+    }
+
+    pub fn begin(&self, stream: Stream) -> Result<(), Refused> {
+        let mut state = self.room(0, self.lock())?.0;
+        state.used += OVERHEAD;
+        self.push(state, Message::Begin(Arc::new(stream)));
+        Ok(())
+    }
+
+    /// Copies a piece of at most [`piece_size`](Self::piece_size) bytes into the queue.
+    pub fn piece(&self, bytes: &[u8], offset: u64, last: bool) -> Result<(), Refused> {
+        let (mut state, room) = self.room(bytes.len(), self.lock())?;
+        state.used += OVERHEAD;
+        let data = match room {
+            Room::Memory(block) => {
+                drop(state);
+                let mut copy = block.unwrap_or_else(|| Vec::with_capacity(self.capacity(bytes.len())));
+                copy.clear();
+                copy.extend_from_slice(bytes);
+                Data::Memory(copy)
+            }
+            Room::Spill(file, offset) => {
+                state.spill_end += bytes.len() as u64;
+                state.spilled += 1;
+                drop(state);
+                file.write_all_at(bytes, offset).map_err(Refused::Spill)?;
+                Data::Spilled { offset, length: bytes.len() }
+            }
+        };
+        self.push(self.lock(), Message::Piece { data, offset, last });
+        Ok(())
+    }
+
+    /// Queues a message without data. It needs no room, so it never waits.
+    pub fn tell(&self, message: Message) {
+        let mut state = self.lock();
+        state.used += OVERHEAD;
+        self.push(state, message);
+    }
+
+    /// Closes the queue: no more messages come.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.work.notify_one();
+    }
+
+    /// Waits for the next message and returns it. Returns `None` once the queue is closed and empty.
+    pub fn take(&self) -> Option<Message> {
+        let mut state = self.lock();
+        loop {
+            if let Some(message) = state.messages.pop_front() {
+                return Some(message);
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Frees the memory of a message that was handled.
+    pub fn done(&self, message: Message) {
+        let mut state = self.lock();
+        state.used -= OVERHEAD;
+        state.progress += 1;
+        match message {
+            Message::Piece { data: Data::Memory(block), .. } if block.len() > SMALL => state.free.push(block),
+            Message::Piece { data: Data::Memory(small), .. } => state.used -= small.len(),
+            Message::Piece { data: Data::Spilled { .. }, .. } => {
+                state.spilled -= 1;
+                if state.spilled == 0 {
+                    state.spill_end = 0;
+                }
+            }
+            Message::Begin(_) | Message::Broken(_) | Message::RunEnded(_) => {}
+        }
+        drop(state);
+        self.space.notify_one();
+    }
+
+    /// Makes the consumer leave: it takes nothing more.
+    pub fn leave(&self) {
+        let mut state = self.lock();
+        state.gone = true;
+        state.messages.clear();
+        state.free.clear();
+        drop(state);
+        self.space.notify_one();
+    }
+
+    /// Reads the bytes of a piece that was spilled.
+    pub fn read_spilled(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let file = self.lock().spill.clone().ok_or(io::ErrorKind::NotFound)?;
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// Finds memory for a message with a piece of this length, as the policy says, and counts the piece as used.
+    fn room<'a>(
+        &'a self,
+        length: usize,
+        mut state: MutexGuard<'a, State>,
+    ) -> Result<(MutexGuard<'a, State>, Room), Refused> {
+        let takes = if length > SMALL { self.block } else { length };
+        loop {
+            if state.gone {
+                return Err(Refused::Gone);
+            }
+            if length > SMALL
+                && state.used + OVERHEAD <= self.cap
+                && let Some(block) = state.free.pop()
+            {
+                return Ok((state, Room::Memory(Some(block))));
+            }
+            if state.used + takes + OVERHEAD <= self.cap {
+                state.used += takes;
+                return Ok((state, Room::Memory(None)));
+            }
+            if state.free.pop().is_some() {
+                state.used -= self.block;
+                continue;
+            }
+            state = match &self.policy {
+                // A spilled piece still takes a message, and messages are bounded, too.
+                Policy::Spill { directory } if state.messages.len() * OVERHEAD < self.cap => {
+                    return if length > 0 { self.spill(directory, state) } else { Ok((state, Room::Memory(None))) };
+                }
+                Policy::Block { patience } => self.wait(state, *patience)?,
+                Policy::Drop | Policy::Spill { .. } => self.wait(state, Flow::DEFAULT_PATIENCE)?,
+            };
+        }
+    }
+
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        patience: Duration,
+    ) -> Result<MutexGuard<'a, State>, Refused> {
+        let before = state.progress;
+        let timeout;
+        (state, timeout) = self
+            .space
+            .wait_timeout_while(state, patience, |state| state.progress == before && !state.gone)
+            .unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() { Err(Refused::Patience(patience)) } else { Ok(state) }
+    }
+
+    fn spill<'a>(
+        &'a self,
+        directory: &std::path::Path,
+        mut state: MutexGuard<'a, State>,
+    ) -> Result<(MutexGuard<'a, State>, Room), Refused> {
+        let file = match &state.spill {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(tempfile::tempfile_in(directory).map_err(Refused::Spill)?),
+        };
+        state.spill = Some(Arc::clone(&file));
+        let offset = state.spill_end;
+        Ok((state, Room::Spill(file, offset)))
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, State>, message: Message) {
+        if state.gone {
+            return;
+        }
+        state.messages.push_back(message);
+        drop(state);
+        self.work.notify_one();
+    }
+
+    fn capacity(&self, length: usize) -> usize {
+        if length > SMALL { self.block } else { length }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Room {
+    /// A block to reuse, or `None` to allocate one.
+    Memory(Option<Vec<u8>>),
+    /// An offset in the spill file.
+    Spill(Arc<File>, u64),
+}

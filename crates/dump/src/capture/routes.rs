@@ -1,0 +1,201 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use opscope_model::{Kernel, KernelId, RunId};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope_tensor::DType;
+
+use crate::{Io, Missing, Origin, Selection};
+
+/// Where the tensors of a plan can be captured: for each kernel, the inputs and outputs of the file's operators that
+/// are the kernel's own inputs and outputs.
+pub(crate) struct Routes {
+    pub graph: Arc<Graph>,
+    pub plan: usize,
+    /// What to capture before a kernel is executed, by [`KernelId`].
+    pub before: Vec<Vec<Route>>,
+    /// What to capture after a kernel was executed, by [`KernelId`].
+    pub after: Vec<Vec<Route>>,
+    /// What is the same in every run.
+    pub constant: Vec<Route>,
+    /// What cannot be captured, and why.
+    pub absent: Vec<(Route, &'static str)>,
+    /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
+    /// run fails in the kernel, these are delivered.
+    pub uncaptured: Vec<Vec<(usize, ValueId)>>,
+}
+
+/// One tensor of an operator, and where to capture it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    /// The kernel's slot. It has no meaning if the tensor is constant or absent.
+    pub engine_slot: usize,
+    pub operator: OperatorId,
+    pub io: Io,
+    pub slot: usize,
+    pub value: ValueId,
+    /// The number of selected tensors of the operator that come with this one: in a run, or as constants.
+    pub siblings: usize,
+}
+
+impl Routes {
+    /// Creates the routes of all tensors of all operators. `constants` are the values that were computed when the model
+    /// was loaded.
+    pub fn new(graph: &Arc<Graph>, plan: usize, kernels: &[Kernel], constants: &HashSet<ValueId>) -> Self {
+        let mut routes = Self {
+            graph: Arc::clone(graph),
+            plan,
+            before: vec![Vec::new(); kernels.len()],
+            after: vec![Vec::new(); kernels.len()],
+            constant: Vec::new(),
+            absent: Vec::new(),
+            uncaptured: kernels.iter().map(changing_inputs).collect(),
+        };
+        let seen = Seen::new(kernels, constants);
+        for operator in &graph.operators {
+            for (slot, value) in operator.inputs.iter().enumerate() {
+                let Some(value) = *value else { continue };
+                let weight = || is_weight(graph, value).then_some(Place::Constant);
+                let place = seen.as_input(value, operator.id).or_else(weight).ok_or_else(|| no_input(graph, value));
+                routes.add(
+                    place,
+                    Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value, siblings: 0 },
+                );
+            }
+            for (slot, value) in operator.outputs.iter().enumerate() {
+                let Some(value) = *value else { continue };
+                let place = seen.as_output(value).ok_or("the engine computes no tensor that is this value");
+                routes.add(
+                    place,
+                    Route { engine_slot: 0, operator: operator.id, io: Io::Output, slot, value, siblings: 0 },
+                );
+            }
+        }
+        routes
+    }
+
+    /// Returns only the routes that a selection matches.
+    pub fn selected(&self, selection: &Selection) -> Self {
+        let ranges = selection.ranges_in(&self.graph);
+        let wants =
+            |route: &&Route| selection.wants(&ranges, self.graph.operator(route.operator), route.io, route.slot);
+        let filter = |routes: &[Vec<Route>]| -> Vec<Vec<Route>> {
+            routes.iter().map(|routes| routes.iter().filter(wants).copied().collect()).collect()
+        };
+        let (mut before, mut after) = (filter(&self.before), filter(&self.after));
+        let mut constant: Vec<Route> = self.constant.iter().filter(wants).copied().collect();
+        count_siblings(before.iter_mut().chain(&mut after).flatten());
+        count_siblings(constant.iter_mut());
+        let captured: HashSet<ValueId> =
+            before.iter().chain(&after).flatten().chain(&constant).map(|route| route.value).collect();
+        let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
+            inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
+        };
+        Self {
+            graph: Arc::clone(&self.graph),
+            plan: self.plan,
+            before,
+            after,
+            constant,
+            uncaptured: self.uncaptured.iter().map(uncaptured).collect(),
+            absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
+        }
+    }
+
+    pub fn origin(&self, route: Route, run: Option<RunId>) -> Origin {
+        let Route { operator, io, slot, value, .. } = route;
+        Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, io, slot, value }
+    }
+
+    /// Returns the tensors that cannot be captured in any run.
+    pub fn missing(&self) -> impl Iterator<Item = Missing> + '_ {
+        self.absent.iter().map(|&(route, reason)| Missing { origin: self.origin(route, None), reason: reason.into() })
+    }
+
+    fn add(&mut self, place: Result<Place, &'static str>, route: Route) {
+        match place {
+            Ok(Place::Before(kernel, engine_slot)) => self.before[kernel.index()].push(Route { engine_slot, ..route }),
+            Ok(Place::After(kernel, engine_slot)) => self.after[kernel.index()].push(Route { engine_slot, ..route }),
+            Ok(Place::Constant) => self.constant.push(route),
+            Err(reason) => self.absent.push((route, reason)),
+        }
+    }
+}
+
+/// Returns the inputs of a kernel that are values of the file and may differ from run to run.
+fn changing_inputs(kernel: &Kernel) -> Vec<(usize, ValueId)> {
+    let inputs = kernel.inputs.iter().enumerate().filter(|(_, input)| !input.constant);
+    inputs.filter_map(|(slot, input)| Some((slot, input.value?))).collect()
+}
+
+fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {
+    let mut routes: Vec<&mut Route> = routes.collect();
+    let mut counts: HashMap<OperatorId, usize> = HashMap::new();
+    routes.iter().for_each(|route| *counts.entry(route.operator).or_default() += 1);
+    routes.iter_mut().for_each(|route| route.siblings = counts[&route.operator]);
+}
+
+/// Returns whether a value is an initializer. Then the file has its bytes even if the engine keeps them in its own
+/// layout.
+pub(crate) fn is_weight(graph: &Graph, value: ValueId) -> bool {
+    let value = graph.value(value);
+    value.producer == Producer::Initializer && value.dtype.is_some_and(|dtype| dtype != DType::String)
+}
+
+fn no_input(graph: &Graph, value: ValueId) -> &'static str {
+    match graph.value(value).producer {
+        Producer::Initializer => "it is a weight without a form as bytes",
+        Producer::Input => "the engine does not use this input of the model",
+        Producer::Operator(..) => "the engine computes no tensor that is this value",
+    }
+}
+
+/// Where a value can be read.
+#[derive(Clone, Copy)]
+enum Place {
+    Before(KernelId, usize),
+    After(KernelId, usize),
+    Constant,
+}
+
+/// The first place of every value.
+struct Seen<'a> {
+    constants: &'a HashSet<ValueId>,
+    made: HashMap<ValueId, (KernelId, usize)>,
+    taken: HashMap<ValueId, (KernelId, usize)>,
+    taken_by: HashMap<(ValueId, OperatorId), (KernelId, usize)>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(kernels: &[Kernel], constants: &'a HashSet<ValueId>) -> Self {
+        let (mut made, mut taken, mut taken_by) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for kernel in kernels {
+            for (slot, values) in kernel.outputs.iter().enumerate() {
+                for &value in values {
+                    made.entry(value).or_insert((kernel.id, slot));
+                }
+            }
+            for (slot, input) in kernel.inputs.iter().enumerate() {
+                let Some(value) = input.value else { continue };
+                taken.entry(value).or_insert((kernel.id, slot));
+                for attribution in &kernel.operators {
+                    taken_by.entry((value, attribution.operator)).or_insert((kernel.id, slot));
+                }
+            }
+        }
+        Self { constants, made, taken, taken_by }
+    }
+
+    fn as_output(&self, value: ValueId) -> Option<Place> {
+        let constant = self.constants.contains(&value).then_some(Place::Constant);
+        constant.or_else(|| self.made.get(&value).map(|&(kernel, slot)| Place::After(kernel, slot)))
+    }
+
+    /// Prefers the kernel of the operator itself, so that an operator's inputs come right before its outputs.
+    fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<Place> {
+        let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| Place::Before(kernel, slot));
+        let any = || self.taken.get(&value).map(|&(kernel, slot)| Place::Before(kernel, slot));
+        let constant = self.constants.contains(&value).then_some(Place::Constant);
+        constant.or(own).or_else(|| self.as_output(value)).or_else(any)
+    }
+}

@@ -1,0 +1,180 @@
+mod runs;
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use opscope_onnx::{Graph, Operator, OperatorId, Pattern};
+
+use crate::{DumpError, Io};
+pub use runs::Runs;
+
+/// The tensors to capture: those for which every condition holds. The default is every output of every operator.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Operators by name. Empty for all.
+    pub operators: Vec<Pattern>,
+    /// Operators by type. Empty for all.
+    pub op_types: Vec<Pattern>,
+    /// Operators from one to another, in the order of the graph, both included. Empty for all.
+    pub ranges: Vec<OperatorRange>,
+    /// Whether inputs, outputs or both are captured.
+    pub io: IoSelection,
+    /// Slots of inputs and outputs, or `None` for all.
+    pub slots: Option<Vec<usize>>,
+    /// The runs.
+    pub runs: Runs,
+    /// The most tensors to capture.
+    pub first: Option<u64>,
+    /// Only tensors with a NaN or an infinite element.
+    pub only_non_finite: bool,
+    /// The most bytes to capture. A tensor that no longer fits is listed as missing.
+    pub byte_budget: Option<u64>,
+    /// Tensors to exclude, by the operator's type.
+    pub type_blacklist: Vec<BlacklistEntry>,
+    /// Tensors to exclude, by the operator's name.
+    pub name_blacklist: Vec<BlacklistEntry>,
+}
+
+pub(crate) type Range = RangeInclusive<OperatorId>;
+
+/// The operators from one to another, both included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorRange {
+    /// The name of the first operator.
+    pub begin: String,
+    /// The name of the last operator.
+    pub end: String,
+}
+
+/// The sides of an operator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IoSelection {
+    /// Its inputs.
+    Inputs,
+    /// Its outputs.
+    #[default]
+    Outputs,
+    /// Both.
+    All,
+}
+
+/// Tensors to exclude.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlacklistEntry {
+    /// The operator's exact name or type.
+    pub name: String,
+    /// The tensors to exclude. Empty for all of the operator's.
+    pub positions: Vec<Position>,
+}
+
+/// The position of a tensor at an operator: `input0`, `output1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The side.
+    pub io: Io,
+    /// The slot.
+    pub slot: usize,
+}
+
+impl Selection {
+    /// Checks that the names in the selection exist in this graph, and that it matches a tensor and one of `runs` runs.
+    /// A selection with a wrong name would silently capture less than was meant.
+    ///
+    /// # Errors
+    /// Returns all names that do not exist, or that nothing matches.
+    pub fn check(&self, graph: &Graph, runs: u64) -> Result<(), Vec<DumpError>> {
+        let exact = self.operators.iter().filter_map(|pattern| match pattern {
+            Pattern::Exact(name) => Some(name),
+            _ => None,
+        });
+        let ends = self.ranges.iter().flat_map(|range| [&range.begin, &range.end]);
+        let unknown: Vec<_> = exact
+            .chain(ends)
+            .filter(|name| graph.operator_named(name).is_none())
+            .map(|name| DumpError::NoSuchOperator {
+                name: name.clone(),
+                nearest: graph.nearest_operator(name).map(|found| found.name.clone()),
+            })
+            .collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        if !self.runs.any_of(runs) {
+            return Err(vec![DumpError::NoSuchRun { runs }]);
+        }
+        if graph.operators.iter().any(|operator| self.wants_any_of(&self.ranges_in(graph), operator)) {
+            Ok(())
+        } else {
+            Err(vec![DumpError::NothingSelected { operators: graph.operators.len() }])
+        }
+    }
+
+    fn wants_any_of(&self, ranges: &[Range], operator: &Operator) -> bool {
+        let sides = [(Io::Input, &operator.inputs), (Io::Output, &operator.outputs)];
+        sides.into_iter().any(|(io, values)| {
+            (0..values.len()).any(|slot| values[slot].is_some() && self.wants(ranges, operator, io, slot))
+        })
+    }
+
+    /// Returns the ranges as positions in this graph.
+    pub(crate) fn ranges_in(&self, graph: &Graph) -> Vec<Range> {
+        let place = |name| graph.operator_named(name).map(|operator| operator.id);
+        self.ranges.iter().filter_map(|range| Some(place(&range.begin)?..=place(&range.end)?)).collect()
+    }
+
+    /// Returns whether the tensor at this place of the graph matches. Conditions on its data are not checked.
+    pub(crate) fn wants(&self, ranges: &[Range], operator: &Operator, io: Io, slot: usize) -> bool {
+        let named = |patterns: &[Pattern], name: &str| {
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+        };
+        let listed = |list: &[BlacklistEntry], name: &str| {
+            list.iter().any(|entry| {
+                entry.name == name && (entry.positions.is_empty() || entry.positions.contains(&Position { io, slot }))
+            })
+        };
+        self.io.contains(io)
+            && named(&self.operators, &operator.name)
+            && named(&self.op_types, &operator.op_type)
+            && (self.ranges.is_empty() || ranges.iter().any(|range| range.contains(&operator.id)))
+            && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
+            && !listed(&self.type_blacklist, &operator.op_type)
+            && !listed(&self.name_blacklist, &operator.name)
+    }
+}
+
+impl IoSelection {
+    /// Every selection of sides.
+    pub const ALL: [IoSelection; 3] = [IoSelection::Inputs, IoSelection::Outputs, IoSelection::All];
+
+    /// `inputs`, `outputs` or `all`.
+    pub fn name(self) -> &'static str {
+        match self {
+            IoSelection::Inputs => "inputs",
+            IoSelection::Outputs => "outputs",
+            IoSelection::All => "all",
+        }
+    }
+
+    /// Returns whether a side is included.
+    pub fn contains(self, io: Io) -> bool {
+        match self {
+            IoSelection::Inputs => io == Io::Input,
+            IoSelection::Outputs => io == Io::Output,
+            IoSelection::All => true,
+        }
+    }
+}
+
+impl FromStr for Position {
+    type Err = DumpError;
+
+    fn from_str(text: &str) -> Result<Self, DumpError> {
+        let side = |io: Io| text.strip_prefix(io.name()).map(|slot| (io, slot));
+        let (io, slot) =
+            side(Io::Input).or_else(|| side(Io::Output)).ok_or_else(|| DumpError::Position(text.into()))?;
+        match slot.bytes().all(|byte| byte.is_ascii_digit()).then(|| slot.parse().ok()).flatten() {
+            Some(slot) => Ok(Self { io, slot }),
+            None => Err(DumpError::Position(text.into())),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use opscope_tensor::{Statistics, TensorError, TensorView};
+
+use super::driver::Driver;
+use super::queue::{Message, Refused};
+use super::worker::Worker;
+use crate::stream::outcome::{Ending, RunOutcome, SubscriptionReport};
+use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
+
+/// A request to a dumper: which tensors to capture, and how to deliver them.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The tensors to capture.
+    pub selection: Selection,
+    /// How the sink is called, or `None` for [its preference](Sink::delivery).
+    pub delivery: Option<Delivery>,
+    /// The most bytes of a piece, rounded down to a multiple of 64 but at least 64. A queue may use smaller pieces.
+    pub piece_size: usize,
+    /// Whether the inputs of an operator are kept until it has ended, so that they can be delivered if the run fails in
+    /// it. This costs a copy of the inputs that the selection does not capture, for one operator at a time.
+    pub inputs_in_flight: bool,
+    /// Whether a sink that stops also stops the runs that it takes part in.
+    pub stops_run: bool,
+}
+
+impl Request {
+    /// The default size of pieces: 16 MiB.
+    pub const DEFAULT_PIECE_SIZE: usize = 16 << 20;
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            selection: Selection::default(),
+            delivery: None,
+            piece_size: Self::DEFAULT_PIECE_SIZE,
+            inputs_in_flight: true,
+            stops_run: false,
+        }
+    }
+}
+
+/// A sink with its request and its delivery.
+pub(crate) struct Subscription {
+    pub selection: Selection,
+    pub inputs_in_flight: bool,
+    stops_run: bool,
+    piece_size: usize,
+    way: Way,
+    ending: Arc<Mutex<Ending>>,
+    /// What was chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do not mix.
+    chosen: Mutex<Chosen>,
+    /// The thread that is inside the sink. If a sink starts runs of its own, they must not wait for it.
+    inside: Mutex<Option<ThreadId>>,
+}
+
+enum Way {
+    Direct(Mutex<Driver>),
+    Queued(Worker),
+}
+
+#[derive(Default)]
+struct Chosen {
+    tensors: u64,
+    bytes: u64,
+    /// Why nothing more is sent, unless the sink itself said so.
+    given_up: Option<String>,
+    closed: bool,
+}
+
+impl Subscription {
+    pub fn new(sink: Box<dyn Sink>, request: Request) -> Result<Self, DumpError> {
+        let ending = Arc::new(Mutex::new(Ending::default()));
+        let delivery = request.delivery.unwrap_or_else(|| sink.delivery());
+        let driver = Driver::new(sink, Arc::clone(&ending));
+        let way = match &delivery {
+            Delivery::Direct => Way::Direct(Mutex::new(driver)),
+            Delivery::Queued(flow) => Way::Queued(Worker::start(driver, flow)?),
+        };
+        Ok(Self {
+            selection: request.selection,
+            inputs_in_flight: request.inputs_in_flight,
+            stops_run: request.stops_run,
+            piece_size: (request.piece_size & !63).max(64),
+            way,
+            ending,
+            chosen: Mutex::default(),
+            inside: Mutex::default(),
+        })
+    }
+
+    /// Delivers a tensor. Returns the reason to stop the run, if there is one.
+    pub fn deliver(&self, origin: Origin, siblings: usize, tensor: &TensorView<'_>) -> Option<String> {
+        if self.is_inside() {
+            self.lose(origin, "it was computed by the sink that it was meant for");
+            return None;
+        }
+        let mut chosen = lock(&self.chosen);
+        if chosen.closed {
+            return None;
+        }
+        if let Some(reason) = chosen.given_up.clone().or_else(|| self.stopped()) {
+            self.lose(origin, &reason);
+            return self.stops_run.then_some(reason);
+        }
+        let Some(bytes) = tensor.byte_len() else {
+            self.lose(origin, &format!("the engine has it only in a form without bytes ({})", tensor.dtype()));
+            return None;
+        };
+        match self.choose(&mut chosen, tensor, bytes as u64) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(reason) => {
+                self.lose(origin, &reason);
+                return None;
+            }
+        }
+        let (dtype, shape, bytes) = (tensor.dtype(), tensor.shape().to_vec(), bytes as u64);
+        let stream = Stream { origin, dtype, shape, bytes, siblings };
+        match &self.way {
+            Way::Direct(driver) => {
+                *lock(&self.inside) = Some(thread::current().id());
+                direct(&mut lock(driver), &stream, tensor, self.piece_size);
+                *lock(&self.inside) = None;
+            }
+            Way::Queued(worker) => chosen.given_up = self.queue(worker, stream, tensor),
+        }
+        let stopped = chosen.given_up.clone().or_else(|| self.stopped());
+        stopped.filter(|_| self.stops_run)
+    }
+
+    /// Records a selected tensor that will not come.
+    pub fn missing(&self, missing: Missing) {
+        lock(&self.ending).losses.add(missing);
+    }
+
+    pub fn set_incomplete(&self, reason: &str) {
+        lock(&self.ending).shortfalls.push(reason.into());
+    }
+
+    pub fn run_ended(&self, outcome: RunOutcome) {
+        let run = outcome.run;
+        lock(&self.ending).runs.push(outcome);
+        if self.is_inside() {
+            return;
+        }
+        let chosen = lock(&self.chosen);
+        if !chosen.closed {
+            match &self.way {
+                Way::Direct(driver) => lock(driver).run_ended(run),
+                Way::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
+            }
+        }
+    }
+
+    /// Waits for the stream in flight, delivers what is queued, and closes the sink. It is not called afterwards.
+    pub fn close(&self) -> Result<SubscriptionReport, DumpError> {
+        if self.is_inside() {
+            return Err(DumpError::FromWithin);
+        }
+        let mut chosen = lock(&self.chosen);
+        if std::mem::replace(&mut chosen.closed, true) {
+            return Ok(SubscriptionReport::default());
+        }
+        let mut ending = lock(&self.ending);
+        ending.stopped = chosen.given_up.take();
+        drop(ending);
+        let closed = match &self.way {
+            Way::Direct(driver) => lock(driver).close(),
+            Way::Queued(worker) => worker.close().unwrap_or_else(|| {
+                let error = "the sink took nothing for too long and was given up; what waited for it is lost".into();
+                Closed { directory: None, errors: vec![error] }
+            }),
+        };
+        let ending = lock(&self.ending).clone();
+        let failed = ending
+            .runs
+            .iter()
+            .filter_map(|run| run.failure.as_ref().map(|reason| format!("run {} failed: {reason}", run.run.0)));
+        let errors = closed.errors.into_iter().chain(failed).chain(ending.shortfalls).collect();
+        Ok(SubscriptionReport {
+            directory: closed.directory,
+            delivered: ending.delivered,
+            losses: ending.losses,
+            errors,
+        })
+    }
+
+    /// Returns whether the calling thread is, or may be, inside the sink.
+    fn is_inside(&self) -> bool {
+        let current = thread::current().id();
+        match &self.way {
+            Way::Direct(_) => *lock(&self.inside) == Some(current),
+            Way::Queued(worker) => worker.thread() == current,
+        }
+    }
+
+    fn stopped(&self) -> Option<String> {
+        match &self.way {
+            Way::Direct(driver) => lock(driver).stopped().map(str::to_owned),
+            Way::Queued(worker) => worker.stopped(),
+        }
+    }
+
+    /// Returns whether a tensor is wanted, judged by its data and by what was already captured. Returns an error if it
+    /// is wanted but cannot be captured.
+    fn choose(&self, chosen: &mut Chosen, tensor: &TensorView<'_>, bytes: u64) -> Result<bool, String> {
+        if self.selection.first.is_some_and(|first| chosen.tensors >= first) {
+            return Ok(false);
+        }
+        if self.selection.only_non_finite {
+            let statistics = Statistics::of(tensor).map_err(|error| error.to_string())?;
+            if !statistics.has_non_finite() {
+                return Ok(false);
+            }
+        }
+        if self.selection.byte_budget.is_some_and(|budget| bytes > budget.saturating_sub(chosen.bytes)) {
+            return Err(format!("its {bytes} bytes do not fit into the byte budget any more"));
+        }
+        chosen.tensors += 1;
+        chosen.bytes += bytes;
+        Ok(true)
+    }
+
+    /// Copies a tensor into the queue. Returns why the queue takes nothing more, if that is the case.
+    fn queue(&self, worker: &Worker, stream: Stream, tensor: &TensorView<'_>) -> Option<String> {
+        let (queue, origin) = (&worker.queue, stream.origin.clone());
+        if queue.drops() && !queue.has_room_for(stream.bytes) {
+            self.lose(origin, "the sink was slower than the engine, and the policy is to drop");
+            return None;
+        }
+        let refused = |refused: Refused| match refused {
+            Refused::Patience(patience) => format!("the sink took nothing for {} s", patience.as_secs_f32()),
+            Refused::Spill(error) => format!("the spill file could not be written: {error}"),
+            Refused::Gone => "the sink was given up".into(),
+        };
+        if let Err(error) = queue.begin(stream) {
+            let reason = refused(error);
+            self.lose(origin, &reason);
+            return Some(reason);
+        }
+        let size = self.piece_size.min(queue.piece_size());
+        let mut given_up = None;
+        let ended = pieces(tensor, size, |piece| {
+            given_up = queue.piece(piece.bytes, piece.offset, piece.last).err().map(refused);
+            given_up.is_none()
+        });
+        match (&given_up, ended) {
+            (Some(reason), _) => queue.tell(Message::Broken(reason.clone())),
+            (None, Err(error)) => queue.tell(Message::Broken(error.to_string())),
+            (None, Ok(())) => {}
+        }
+        given_up
+    }
+
+    fn lose(&self, origin: Origin, reason: &str) {
+        self.missing(Missing { origin, reason: reason.into() });
+    }
+}
+
+fn direct(driver: &mut Driver, stream: &Stream, tensor: &TensorView<'_>, piece_size: usize) {
+    if driver.begin(stream)
+        && let Err(error) = pieces(tensor, piece_size, |piece| driver.piece(stream, piece))
+    {
+        driver.broken(stream, &error.to_string());
+    }
+}
+
+/// Cuts a tensor into pieces for as long as they are wanted. Memory that the host cannot address is copied piece by
+/// piece.
+fn pieces(tensor: &TensorView<'_>, size: usize, mut wanted: impl FnMut(Piece<'_>) -> bool) -> Result<(), TensorError> {
+    let length = tensor.byte_len().unwrap_or(0);
+    let mut copy = Vec::new();
+    let mut start = 0;
+    loop {
+        let end = (start + size).min(length);
+        let bytes = match tensor.bytes() {
+            Some(bytes) => &bytes[start..end],
+            None => {
+                copy.resize(end - start, 0);
+                tensor.read(start..end, &mut copy)?;
+                &copy
+            }
+        };
+        if !wanted(Piece { offset: start as u64, bytes, last: end == length }) || end == length {
+            return Ok(());
+        }
+        start = end;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

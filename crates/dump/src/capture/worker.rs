@@ -1,0 +1,104 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle, ThreadId};
+use std::time::Duration;
+
+use super::driver::Driver;
+use super::queue::{Data, Message, Queue};
+use crate::{Closed, DumpError, Flow, Piece, Policy, Stream};
+
+/// The thread that delivers the messages of a queue to a sink.
+pub(crate) struct Worker {
+    pub queue: Arc<Queue>,
+    told: Arc<Told>,
+    patience: Duration,
+    thread: JoinHandle<()>,
+    closed: Mutex<Receiver<Closed>>,
+}
+
+/// The state that the thread publishes while it works.
+#[derive(Default)]
+struct Told {
+    stopped: Mutex<Option<String>>,
+    progress: AtomicU64,
+}
+
+impl Worker {
+    pub fn start(driver: Driver, flow: &Flow) -> Result<Self, DumpError> {
+        let queue = Arc::new(Queue::new(flow));
+        let told = Arc::new(Told::default());
+        let (sender, receiver) = sync_channel(1);
+        let (its_queue, its_told) = (Arc::clone(&queue), Arc::clone(&told));
+        let work = move || {
+            let mut driver = driver;
+            bring(&its_queue, &mut driver, &its_told);
+            // The receiver is gone if the sink took longer than the patience.
+            let _ = sender.send(driver.close());
+        };
+        let thread = thread::Builder::new().name("opscope-dump".into()).spawn(work).map_err(DumpError::Thread)?;
+        let patience = match flow.policy {
+            Policy::Block { patience } => patience,
+            Policy::Drop | Policy::Spill { .. } => Flow::DEFAULT_PATIENCE,
+        };
+        Ok(Self { queue, told, patience, thread, closed: Mutex::new(receiver) })
+    }
+
+    /// Returns why the sink gets nothing more, or `None` if it still does.
+    pub fn stopped(&self) -> Option<String> {
+        self.told.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn thread(&self) -> ThreadId {
+        self.thread.thread().id()
+    }
+
+    /// Delivers what is queued and closes the sink. Returns `None` if the sink takes nothing for the duration of the
+    /// patience. Its thread is then abandoned.
+    pub fn close(&self) -> Option<Closed> {
+        self.queue.close();
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let before = self.told.progress.load(Ordering::Relaxed);
+            match closed.recv_timeout(self.patience) {
+                Ok(closed) => return Some(closed),
+                Err(RecvTimeoutError::Timeout) if self.told.progress.load(Ordering::Relaxed) != before => {}
+                Err(_) => {
+                    self.queue.leave();
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+fn bring(queue: &Queue, driver: &mut Driver, told: &Told) {
+    let mut current: Option<Arc<Stream>> = None;
+    while let Some(message) = queue.take() {
+        match (&message, &current) {
+            (Message::Begin(stream), _) => {
+                driver.begin(stream);
+                current = Some(Arc::clone(stream));
+            }
+            (Message::Piece { data, offset, last }, Some(stream)) => {
+                let (offset, last) = (*offset, *last);
+                match data {
+                    Data::Memory(bytes) => drop(driver.piece(stream, Piece { offset, bytes, last })),
+                    Data::Spilled { offset: at, length } => match queue.read_spilled(*at, *length) {
+                        Ok(bytes) => drop(driver.piece(stream, Piece { offset, bytes: &bytes, last })),
+                        Err(error) => driver.broken(stream, &format!("what was spilled cannot be read: {error}")),
+                    },
+                }
+            }
+            (Message::Broken(reason), Some(stream)) => driver.broken(stream, reason),
+            (Message::RunEnded(run), _) => driver.run_ended(*run),
+            (Message::Piece { .. } | Message::Broken(_), None) => unreachable!("a stream begins before its pieces"),
+        }
+        if let Some(reason) = driver.stopped() {
+            let mut stopped = told.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+            stopped.get_or_insert_with(|| reason.to_owned());
+        }
+        told.progress.fetch_add(1, Ordering::Relaxed);
+        queue.done(message);
+    }
+}

@@ -1,0 +1,108 @@
+use std::path::PathBuf;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::Origin;
+
+/// The most bytes that file systems take for a name.
+const LONGEST: usize = 255;
+
+/// The name of a dump file: `<op type>.<op name>.<task>.<stream>.<microseconds>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileName {
+    /// The operator's type, as far as a file's name can hold it.
+    pub op_type: String,
+    /// The operator's name, as far as a file's name can hold it.
+    pub op_name: String,
+    /// The task; ours count operators from 1.
+    pub task: u64,
+    /// The stream; ours is 0.
+    pub stream: u64,
+    /// Microseconds since 1970.
+    pub time: u64,
+}
+
+impl FileName {
+    /// Returns the name for a tensor's operator, at this time in microseconds since 1970.
+    pub fn new(origin: &Origin, time: u64) -> Self {
+        let operator = origin.operator();
+        let task = operator.id.index() as u64 + 1;
+        Self { op_type: plain(&operator.op_type), op_name: plain(&operator.name), task, stream: 0, time }
+    }
+
+    /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a
+    /// number is the dump's number, which some devices add.
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut parts: Vec<&str> = name.split('.').collect();
+        let mut number = || {
+            let digits = parts.pop()?;
+            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten()
+        };
+        let (time, stream, task) = (number()?, number()?, number()?);
+        if parts.len() > 2 && parts[2..].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit())) {
+            parts.truncate(2);
+        }
+        let [op_type, op_name] = parts[..] else { return None };
+        (!op_type.is_empty() && !op_name.is_empty()).then(|| Self {
+            op_type: op_type.into(),
+            op_name: op_name.into(),
+            task,
+            stream,
+            time,
+        })
+    }
+
+    /// Returns the name in full, which can be longer than a file system takes.
+    pub fn full(&self) -> String {
+        let Self { op_type, op_name, task, stream, time } = self;
+        format!("{op_type}.{op_name}.{task}.{stream}.{time}")
+    }
+
+    /// Returns the name of the file; where the full name is too long it is 32 digits made of that, and belongs into
+    /// `mapping.csv`.
+    pub fn on_disk(&self) -> String {
+        let full = self.full();
+        if full.len() <= LONGEST { full } else { format!("{:032}", xxh3_128(full.as_bytes()) % 10u128.pow(32)) }
+    }
+}
+
+/// Returns the directory of a tensor's file in a dump's: `<device>/<model name>/<model id>/<data index>`. What is the
+/// same in every run is with the first.
+pub fn directory(origin: &Origin) -> PathBuf {
+    let name = match plain(&origin.graph.name) {
+        name if name.is_empty() => "model".into(),
+        name => name.chars().take(LONGEST).collect::<String>(),
+    };
+    let run = origin.run.map_or(0, |run| run.0);
+    PathBuf::from("0").join(name).join((origin.plan + 1).to_string()).join(run.to_string())
+}
+
+/// AscendCL replaces space, dot and slashes by `_`; its tools take only ASCII letters, digits, `_` and `-`.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_the_right_with_or_without_a_dump_number() {
+        let name = FileName::parse("Conv2D.conv1_relu.3.7.1700000000000000").unwrap();
+        assert_eq!(
+            (name.op_type.as_str(), name.op_name.as_str(), name.task, name.stream),
+            ("Conv2D", "conv1_relu", 3, 7)
+        );
+        assert_eq!(FileName::parse("Conv2D.conv1.12.3.7.1700000000000000").unwrap().op_name, "conv1");
+        for wrong in ["", "a.b", "a.b.c.d.e", "a.b.1.2.x", ".b.1.2.3", "manifest.json", "a.1.2.3"] {
+            assert_eq!(FileName::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_becomes_digits() {
+        let name = FileName { op_type: "Add".into(), op_name: "x".repeat(300), task: 1, stream: 0, time: 5 };
+        assert!(name.on_disk().len() == 32 && name.on_disk().bytes().all(|byte| byte.is_ascii_digit()));
+        assert_ne!(name.on_disk(), FileName { time: 6, ..name }.on_disk());
+    }
+}

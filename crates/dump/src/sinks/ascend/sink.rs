@@ -1,0 +1,276 @@
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use opscope_model::RunId;
+use opscope_onnx::OperatorId;
+use opscope_tensor::DType;
+use prost::Message;
+use tempfile::SpooledTempFile;
+
+use super::proto::{DumpData, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
+use super::read::VALUE_ATTRIBUTE;
+use super::{FileName, data_type, directory};
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
+
+/// Makes AscendCL's dump files out of streams, one per operator and run, and gives them to a target in chunks.
+///
+/// A file begins with the sizes of all its tensors. So an operator of which several tensors were selected waits until
+/// it has them all: up to 4 MiB in memory, beyond that in a file without a name.
+pub struct AscendSink<T> {
+    target: T,
+    waiting: HashMap<Key, Group>,
+    /// A tensor that is alone in its file, and goes on at once.
+    alone: Option<Alone>,
+    chunk: usize,
+}
+
+struct Alone {
+    path: PathBuf,
+    /// Until it is sent.
+    header: Vec<u8>,
+}
+
+/// Where chunks of files go.
+pub trait ChunkTarget: Send {
+    /// Returns the next chunk of a file; it is never empty, and the chunks of a file come in order. `path` is relative
+    /// to the dump's directory: `<device>/<model name>/<model id>/<data index>/<file>`.
+    ///
+    /// # Errors
+    /// Why it could not be taken. Nothing more comes then.
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String>;
+
+    /// Returns the file that was begun last gets no last chunk.
+    fn broken(&mut self, _path: &Path) {}
+
+    /// Nothing more comes.
+    fn close(&mut self, _ending: &Ending) -> Closed {
+        Closed::default()
+    }
+}
+
+/// A target that is a function.
+pub struct Chunks<F>(pub F);
+
+impl<F: FnMut(&Path, &[u8], bool) -> Result<(), String> + Send> ChunkTarget for Chunks<F> {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
+        (self.0)(path, bytes, last)
+    }
+}
+
+type Key = (usize, Option<RunId>, OperatorId);
+
+/// An operator's tensors that were delivered so far.
+struct Group {
+    tensors: Vec<Arrived>,
+    data: SpooledTempFile,
+    length: u64,
+}
+
+struct Arrived {
+    origin: Origin,
+    dtype: DType,
+    shape: Vec<usize>,
+    offset: u64,
+    bytes: u64,
+}
+
+const IN_MEMORY: usize = 4 << 20;
+
+/// A header and a tensor together are copied into one chunk up to this size.
+const SMALL: usize = 1 << 20;
+
+/// The format of a tensor without a meaning for its dimensions.
+const FORMAT_ND: i32 = 2;
+
+impl<T: ChunkTarget> AscendSink<T> {
+    /// The largest chunk that AscendCL's devices send.
+    pub const LARGEST_CHUNK: usize = 128 << 20;
+
+    /// Sends chunks of at most so many bytes (of tensors; the first one also has the header).
+    pub fn new(target: T, chunk: usize) -> Self {
+        let chunk = chunk.clamp(64, Self::LARGEST_CHUNK);
+        Self { target, waiting: HashMap::new(), alone: None, chunk }
+    }
+
+    /// Returns the header of a file with these tensors.
+    fn header(tensors: &[Arrived], time: u64) -> Vec<u8> {
+        let mut data = DumpData { version: "2.0".into(), dump_time: time, ..DumpData::default() };
+        for tensor in tensors {
+            let origin = &tensor.origin;
+            data.op_name.clone_from(&origin.operator().name);
+            let shape = || Some(Shape { dim: tensor.shape.iter().map(|&dim| dim as u64).collect() });
+            let (data_type, format) = (data_type(tensor.dtype), FORMAT_ND);
+            match origin.io {
+                Io::Input => data.input.push(OpInput {
+                    data_type,
+                    format,
+                    shape: shape(),
+                    size: tensor.bytes,
+                    original_shape: shape(),
+                }),
+                Io::Output => data.output.push(OpOutput {
+                    data_type,
+                    format,
+                    shape: shape(),
+                    original_op: Some(OriginalOp {
+                        name: origin.operator().name.clone(),
+                        output_index: origin.slot as u32,
+                        data_type,
+                        format,
+                    }),
+                    size: tensor.bytes,
+                    original_shape: shape(),
+                }),
+            }
+            let name = format!("{VALUE_ATTRIBUTE}{}.{}.{}", origin.io, origin.slot, tensor.dtype);
+            data.attr.push(OpAttr { name, value: origin.value_name().into() });
+        }
+        if let Some(first) = tensors.first() {
+            data.attr.push(OpAttr { name: "op_type".into(), value: first.origin.operator().op_type.clone() });
+        }
+        let mut bytes = (data.encoded_len() as u64).to_le_bytes().to_vec();
+        bytes.extend(data.encode_to_vec());
+        bytes
+    }
+
+    /// Sends a file whose tensors are all there: inputs before outputs, each by slot.
+    fn send(&mut self, mut group: Group) -> Result<(), String> {
+        group.tensors.sort_by_key(|tensor| (tensor.origin.io, tensor.origin.slot));
+        let Some(first) = group.tensors.first() else { return Ok(()) };
+        let time = now();
+        let path = path(&first.origin, time);
+        let mut chunk = Self::header(&group.tensors, time);
+        let mut room = self.chunk;
+        let last_tensor = group.tensors.iter().rposition(|tensor| tensor.bytes > 0);
+        if last_tensor.is_none() {
+            return self.target.chunk(&path, &chunk, true);
+        }
+        let io = |error: io::Error| format!("what waits for its operator's other tensors cannot be read: {error}");
+        for (index, tensor) in group.tensors.iter().enumerate() {
+            group.data.seek(SeekFrom::Start(tensor.offset)).map_err(io)?;
+            let mut left = tensor.bytes;
+            while left > 0 {
+                let take = left.min(room as u64);
+                (&mut group.data).take(take).read_to_end(&mut chunk).map_err(io)?;
+                left -= take;
+                room -= take as usize;
+                let last = left == 0 && Some(index) == last_tensor;
+                if room == 0 || last {
+                    self.target.chunk(&path, &chunk, last)?;
+                    chunk.clear();
+                    room = self.chunk;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a piece of a tensor that is alone in its file.
+    fn pass(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+        let alone = self.alone.get_or_insert_with(|| {
+            let time = now();
+            let tensor = Arrived {
+                origin: stream.origin.clone(),
+                dtype: stream.dtype,
+                shape: stream.shape.clone(),
+                offset: 0,
+                bytes: stream.bytes,
+            };
+            Alone { path: path(&stream.origin, time), header: Self::header(&[tensor], time) }
+        });
+        let mut chunk = std::mem::take(&mut alone.header);
+        if !chunk.is_empty() && chunk.len() + piece.bytes.len() <= SMALL.min(self.chunk) {
+            chunk.extend_from_slice(piece.bytes);
+            self.target.chunk(&alone.path, &chunk, piece.last)?;
+        } else {
+            if !chunk.is_empty() {
+                self.target.chunk(&alone.path, &chunk, piece.bytes.is_empty())?;
+            }
+            let mut parts = piece.bytes.chunks(self.chunk).peekable();
+            while let Some(part) = parts.next() {
+                self.target.chunk(&alone.path, part, piece.last && parts.peek().is_none())?;
+            }
+        }
+        if piece.last {
+            self.alone = None;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+        let origin = &stream.origin;
+        let key = (origin.plan, origin.run, origin.operator);
+        let group = self.waiting.entry(key).or_insert_with(|| Group {
+            tensors: Vec::new(),
+            data: SpooledTempFile::new(IN_MEMORY),
+            length: 0,
+        });
+        group.data.write_all(piece.bytes).map_err(|error| format!("no room for an operator's tensors: {error}"))?;
+        group.length += piece.bytes.len() as u64;
+        if piece.last {
+            group.tensors.push(Arrived {
+                origin: origin.clone(),
+                dtype: stream.dtype,
+                shape: stream.shape.clone(),
+                offset: group.length - stream.bytes,
+                bytes: stream.bytes,
+            });
+            if group.tensors.len() == stream.siblings
+                && let Some(group) = self.waiting.remove(&key)
+            {
+                return self.send(group);
+            }
+        }
+        Ok(())
+    }
+
+    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
+        let mut keys: Vec<Key> =
+            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).copied().collect();
+        keys.sort_by_key(|key| (key.0, key.1, key.2));
+        keys.iter()
+            .filter_map(|key| self.waiting.remove(key))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|g| self.send(g))
+    }
+}
+
+impl<T: ChunkTarget> Sink for AscendSink<T> {
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        let taken = if stream.siblings == 1 { self.pass(stream, piece) } else { self.keep(stream, piece) };
+        taken.map_or_else(Answer::Stop, |()| Answer::Continue)
+    }
+
+    fn broken(&mut self, _stream: &Stream, _reason: &str) {
+        if let Some(alone) = self.alone.take() {
+            self.target.broken(&alone.path);
+        }
+    }
+
+    fn run_ended(&mut self, run: RunId) -> Answer {
+        // An operator of which something is missing has what there is.
+        self.send_all(Some(run)).map_or_else(Answer::Stop, |()| Answer::Continue)
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        let sent = if ending.stopped.is_none() { self.send_all(None) } else { Ok(()) };
+        let failed = sent.err();
+        let stopped = ending.stopped.clone().or(failed.clone());
+        let mut closed = self.target.close(&Ending { stopped, ..ending.clone() });
+        closed.errors.extend(failed);
+        closed
+    }
+}
+
+fn path(origin: &Origin, time: u64) -> PathBuf {
+    directory(origin).join(FileName::new(origin, time).full())
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}

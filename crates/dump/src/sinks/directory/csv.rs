@@ -1,0 +1,113 @@
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use csv::Writer;
+use opscope_tensor::{DType, Statistics};
+use serde::Serialize;
+
+use crate::sinks::fresh;
+use crate::table::csv::foreign;
+use crate::{Io, Stream};
+
+/// `statistics.csv`.
+pub(super) struct Table(Writer<File>);
+
+/// The columns of AscendCL's statistics between ours. What a tensor does not have is `NA`.
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(rename = "Run")]
+    run: String,
+    #[serde(rename = "Op Name", serialize_with = "foreign")]
+    operator: &'a str,
+    #[serde(rename = "Op Type", serialize_with = "foreign")]
+    op_type: &'a str,
+    #[serde(rename = "Value", serialize_with = "foreign")]
+    value: &'a str,
+    #[serde(rename = "Input/Output")]
+    io: &'static str,
+    #[serde(rename = "Index")]
+    slot: usize,
+    #[serde(rename = "Data Size")]
+    bytes: u64,
+    #[serde(rename = "Data Type")]
+    dtype: String,
+    #[serde(rename = "Format")]
+    format: &'static str,
+    #[serde(rename = "Shape")]
+    shape: String,
+    #[serde(rename = "Max Value")]
+    max: String,
+    #[serde(rename = "Min Value")]
+    min: String,
+    #[serde(rename = "Avg Value")]
+    mean: String,
+    #[serde(rename = "Count")]
+    count: u64,
+    #[serde(rename = "Nan Count")]
+    nan: u64,
+    #[serde(rename = "Negative Inf Count")]
+    negative_infinite: u64,
+    #[serde(rename = "Positive Inf Count")]
+    positive_infinite: u64,
+    #[serde(rename = "L2norm")]
+    l2: String,
+    #[serde(rename = "Std")]
+    std: String,
+    #[serde(rename = "Zero Count")]
+    zeros: u64,
+    #[serde(rename = "XXH3")]
+    xxh3: String,
+}
+
+impl Table {
+    pub fn create(root: &Path) -> io::Result<Self> {
+        Ok(Self(Writer::from_writer(fresh::file(&root.join("statistics.csv"))?)))
+    }
+
+    /// Adds a tensor; behind the names of the columns where it is the first. As on the device, an infinite element makes maximum or
+    /// minimum infinite.
+    pub fn add(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+        let origin = &stream.origin;
+        let operator = origin.operator();
+        let number = |number: Option<f64>| number.map_or_else(|| "NA".into(), |number| number.to_string());
+        let max = if statistics.positive_infinite > 0 { Some(f64::INFINITY) } else { statistics.max };
+        let min = if statistics.negative_infinite > 0 { Some(f64::NEG_INFINITY) } else { statistics.min };
+        let shape: Vec<String> = stream.shape.iter().map(usize::to_string).collect();
+        self.0.serialize(Row {
+            run: origin.run.map_or_else(|| "-".into(), |run| run.0.to_string()),
+            operator: &operator.name,
+            op_type: &operator.op_type,
+            value: origin.value_name(),
+            io: if origin.io == Io::Input { "Input" } else { "Output" },
+            slot: origin.slot,
+            bytes: stream.bytes,
+            dtype: data_type(stream.dtype),
+            format: "ND",
+            shape: if shape.is_empty() { "-".into() } else { shape.join("x") },
+            max: number(max),
+            min: number(min),
+            mean: number(statistics.mean),
+            count: statistics.count,
+            nan: statistics.nan,
+            negative_infinite: statistics.negative_infinite,
+            positive_infinite: statistics.positive_infinite,
+            l2: number(statistics.l2),
+            std: number(statistics.std),
+            zeros: statistics.zeros,
+            xxh3: format!("{:016x}", statistics.xxh3),
+        })?;
+        // So that the rows of a program that is killed are there.
+        self.0.flush()
+    }
+}
+
+/// `DT_FLOAT`, as the vendor's tools write types.
+fn data_type(dtype: DType) -> String {
+    match dtype {
+        DType::F32 => "DT_FLOAT".into(),
+        DType::F64 => "DT_DOUBLE".into(),
+        DType::Bf16 => "DT_BF16".into(),
+        other => format!("DT_{}", other.name().to_ascii_uppercase()),
+    }
+}

@@ -1,0 +1,58 @@
+use crate::Origin;
+
+/// The most bytes that an operator's name takes in a file's name, so that the whole stays below what file systems
+/// allow.
+const LONGEST: usize = 120;
+
+/// Returns the name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number
+/// makes it unique in a run, also where names differ only in case; its name is there to be read.
+pub(super) fn stem(origin: &Origin) -> String {
+    let operator = origin.operator();
+    format!("{:05}-{}.{}{}", operator.id.index(), readable(&operator.name), origin.io, origin.slot)
+}
+
+/// Returns the directory of a run, or of what is the same in all runs of a plan.
+pub(super) fn directory(origin: &Origin) -> String {
+    match (origin.run, origin.plan) {
+        (Some(run), _) => format!("run-{:04}", run.0),
+        (None, 0) => "constants".into(),
+        (None, plan) => format!("constants-{plan}"),
+    }
+}
+
+/// Returns what of a name can be in a file's name anywhere: letters and digits of any script, and `- _ +`. Everything
+/// else, among it what separates directories, becomes `_`.
+fn readable(name: &str) -> String {
+    let keep = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '_' };
+    let mut readable = String::new();
+    for c in name.trim_matches('/').chars().map(keep) {
+        if readable.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        readable.push(c);
+    }
+    readable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_path_in_a_name_is_only_text() {
+        assert_eq!(readable("/layer.0/attention/MatMul"), "layer_0_attention_MatMul");
+        assert_eq!(readable("../../etc/passwd"), "______etc_passwd");
+        assert_eq!(readable("卷积/1"), "卷积_1");
+        assert_eq!(readable(""), "");
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_becomes_more_than_one_short_path_component(name in ".*") {
+            let readable = readable(&name);
+            prop_assert!(readable.len() <= LONGEST);
+            prop_assert!(!readable.contains(['/', '\\', '\0', '.', ':']));
+        }
+    }
+}

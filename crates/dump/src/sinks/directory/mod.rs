@@ -1,0 +1,252 @@
+//! The dump's own format: a directory of `.npy` files with an index and a manifest.
+
+mod csv;
+mod file_name;
+mod histograms;
+
+use std::fs::{self, File};
+use std::io::{self, IoSlice, Write};
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
+
+use super::fresh;
+use crate::index::{INDEX, IndexLine, State};
+use crate::manifest::{DumpInfo, RawEntry};
+use crate::sinks::manifest_file::ManifestFile;
+use crate::stream::outcome::Ending;
+use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
+
+/// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
+///
+/// A line of the index is written when its tensor is, so the directory can be read at any moment, also after the
+/// process was killed.
+pub struct DirectorySink {
+    root: PathBuf,
+    contents: Contents,
+    model: String,
+    manifest: ManifestFile,
+    index: File,
+    /// The directory that was made last; streams of a run mostly come together.
+    made: String,
+    current: Option<Current>,
+    csv: Option<csv::Table>,
+    histograms: Option<histograms::Lines>,
+    errors: Vec<String>,
+}
+
+/// What is kept of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contents {
+    /// All of it.
+    Tensors,
+    /// Its statistics, in the index and in `statistics.csv`.
+    Statistics,
+}
+
+/// A tensor that is being written.
+struct Current {
+    /// None for statistics.
+    file: Option<Open>,
+    statistics: Accumulator,
+    histogram: Option<Histogram>,
+}
+
+struct Open {
+    file: File,
+    /// Relative to the root.
+    path: String,
+    /// What comes before the data, until it is written.
+    header: Vec<u8>,
+    raw: bool,
+}
+
+impl DirectorySink {
+    /// Makes the directory, with a manifest that says that the dump is not complete.
+    ///
+    /// # Errors
+    /// Returns an error if the directory exists, or cannot be made or written.
+    pub fn create(root: &Path, contents: Contents, info: &DumpInfo) -> Result<Self, DumpError> {
+        let name = match contents {
+            Contents::Tensors => "tensors",
+            Contents::Statistics => "statistics",
+        };
+        let manifest = ManifestFile::create(root, info, name)?;
+        let index = root.join(INDEX);
+        let index = fresh::file(&index).map_err(|error| DumpError::File {
+            path: index,
+            reason: format!("the index could not be made: {error}"),
+        })?;
+        Ok(Self {
+            root: root.to_path_buf(),
+            contents,
+            model: info.model.xxh3.clone(),
+            manifest,
+            index,
+            made: String::new(),
+            current: None,
+            csv: None,
+            histograms: None,
+            errors: Vec::new(),
+        })
+    }
+
+    /// Counts every tensor's elements by powers of two, too, in `histograms.jsonl`.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be made.
+    pub fn with_histograms(mut self) -> Result<Self, DumpError> {
+        self.histograms = Some(histograms::Lines::create(&self.root)?);
+        Ok(self)
+    }
+
+    fn open(&mut self, stream: &Stream) -> io::Result<Option<Open>> {
+        if self.contents == Contents::Statistics {
+            return Ok(None);
+        }
+        let directory = file_name::directory(&stream.origin);
+        if directory != self.made {
+            fresh::directory(&self.root, Path::new(&directory))?;
+            self.made.clone_from(&directory);
+        }
+        let header = npy::header(stream.dtype, &stream.shape);
+        let (raw, extension) = if header.is_ok() { (false, "npy") } else { (true, "bin") };
+        let path = format!("{directory}/{}.{extension}", file_name::stem(&stream.origin));
+        let file = fresh::file(&self.root.join(&path))?;
+        Ok(Some(Open { file, path, header: header.unwrap_or_default(), raw }))
+    }
+
+    fn complete(&mut self, stream: &Stream, current: Current) -> io::Result<()> {
+        let statistics = current.statistics.finish();
+        let state = match &current.file {
+            None => State::Statistics,
+            Some(open) if open.raw => State::Raw,
+            Some(_) => State::Complete,
+        };
+        let line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, state);
+        let mut line = line.with_statistics(&statistics);
+        if let Some(open) = current.file {
+            if open.raw {
+                let (dtype, value) = (line.dtype.clone(), line.value.clone());
+                self.manifest.manifest.raw.push(RawEntry { file: open.path.clone(), dtype, value });
+            }
+            line.file = Some(open.path);
+        } else {
+            self.write_csv(stream, &statistics)?;
+        }
+        if let Some((lines, histogram)) = self.histograms.as_mut().zip(current.histogram) {
+            lines.add(&stream.origin, &histogram)?;
+        }
+        self.write_line(&line)?;
+        self.manifest.manifest.tensors += 1;
+        self.manifest.manifest.bytes += stream.bytes;
+        Ok(())
+    }
+
+    fn write_csv(&mut self, stream: &Stream, statistics: &Statistics) -> io::Result<()> {
+        let table = match &mut self.csv {
+            Some(table) => table,
+            none => none.insert(csv::Table::create(&self.root)?),
+        };
+        table.add(stream, statistics)
+    }
+
+    /// Returns one write per line: a reader never sees half of one, but for a full disk.
+    fn write_line(&mut self, line: &IndexLine) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.index.write_all(&text)
+    }
+
+    /// Keeps what there is of a tensor, under a name that says so.
+    fn keep_partial(&mut self, stream: &Stream, open: Open) {
+        let partial = format!("{}.partial", open.path);
+        let renamed = fs::rename(self.root.join(&open.path), self.root.join(&partial));
+        let mut line = IndexLine::new(&stream.origin, stream.dtype, &stream.shape, stream.bytes, State::Partial);
+        line.file = Some(if renamed.is_ok() { partial } else { open.path });
+        // The manifest names the tensor as missing in any case.
+        let _ = self.write_line(&line);
+    }
+
+    fn stop(&mut self, stream: &Stream, error: &io::Error) -> Answer {
+        if let Some(Current { file: Some(open), .. }) = self.current.take() {
+            self.keep_partial(stream, open);
+        }
+        Answer::Stop(format!("{} could not be written: {error}", self.root.display()))
+    }
+}
+
+impl Sink for DirectorySink {
+    /// Files are written beside the run. Statistics take no longer than a copy for the queue would.
+    fn delivery(&self) -> Delivery {
+        match self.contents {
+            Contents::Tensors => Delivery::default(),
+            Contents::Statistics => Delivery::Direct,
+        }
+    }
+
+    fn begin(&mut self, stream: &Stream) -> Answer {
+        if format!("{:016x}", stream.origin.graph.source.xxh3) != self.model {
+            let path = stream.origin.graph.source.path.display();
+            self.errors.push(format!("{} is another model than the dump's; it is left out: {path}", stream.origin));
+            return Answer::Skip;
+        }
+        let Ok(statistics) = Accumulator::new(stream.dtype, stream.shape.iter().product()) else {
+            return Answer::Skip;
+        };
+        match self.open(stream) {
+            Ok(file) => {
+                let histogram = self.histograms.is_some().then(Histogram::default);
+                self.current = Some(Current { file, statistics, histogram });
+                Answer::Continue
+            }
+            Err(error) => self.stop(stream, &error),
+        }
+    }
+
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        let Some(current) = &mut self.current else { return Answer::Skip };
+        current.statistics.update(piece.bytes);
+        if let Some(histogram) = &mut current.histogram {
+            let before = stream.dtype.elements_in(piece.offset as usize).unwrap_or(0);
+            let all: usize = stream.shape.iter().product();
+            histogram.update(stream.dtype, piece.bytes, all - before);
+        }
+        let mut written = Ok(());
+        if let Some(open) = &mut current.file {
+            written = write_both(&mut open.file, &std::mem::take(&mut open.header), piece.bytes);
+        }
+        if written.is_ok() && piece.last {
+            written = match self.current.take() {
+                Some(current) => self.complete(stream, current),
+                None => Ok(()),
+            };
+        }
+        match written {
+            Ok(()) => Answer::Continue,
+            Err(error) => self.stop(stream, &error),
+        }
+    }
+
+    fn broken(&mut self, stream: &Stream, _reason: &str) {
+        if let Some(Current { file: Some(open), .. }) = self.current.take() {
+            self.keep_partial(stream, open);
+        }
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.extend(self.manifest.close(ending, &errors));
+        Closed { directory: Some(self.root.clone()), errors }
+    }
+}
+
+/// Header and data in one call of the system, where it takes both.
+fn write_both(file: &mut File, header: &[u8], data: &[u8]) -> io::Result<()> {
+    if header.is_empty() {
+        return file.write_all(data);
+    }
+    let written = file.write_vectored(&[IoSlice::new(header), IoSlice::new(data)])?;
+    file.write_all(&header[written.min(header.len())..])?;
+    file.write_all(&data[written.saturating_sub(header.len())..])
+}

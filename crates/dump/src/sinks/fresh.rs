@@ -1,0 +1,51 @@
+//! What a dump makes on disk. Nothing that exists is overwritten, and no link is followed: another user may write to the
+//! directory, too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Returns a new file.
+pub(crate) fn file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Returns a file that was made before, to add to it.
+pub(crate) fn longer(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
+}
+
+/// Writes a file as a whole: under a name that nobody knows beforehand, then renamed. There is always one whole file.
+pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    // Readable for whom other files are, as far as the process's mask allows.
+    let permissions = fs::Permissions::from_mode(0o666);
+    let mut beside = tempfile::Builder::new().prefix(".beside-").permissions(permissions).tempfile_in(directory)?;
+    beside.write_all(content)?;
+    beside.persist(path)?;
+    Ok(())
+}
+
+/// Returns a directory below another one, which may be there already.
+pub(crate) fn directory(root: &Path, below: &Path) -> io::Result<()> {
+    let mut path = root.to_path_buf();
+    for part in below {
+        path.push(part);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !fs::symlink_metadata(&path)?.is_dir() => {
+                return Err(error);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns a directory that is not there yet; those above it are made where they are missing.
+pub(crate) fn root(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::create_dir(path)
+}

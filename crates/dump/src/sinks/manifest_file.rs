@@ -1,0 +1,51 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::fresh;
+use crate::DumpError;
+use crate::manifest::{DumpInfo, MANIFEST, Manifest};
+use crate::stream::outcome::Ending;
+
+/// The manifest of a dump that is being written, in its directory.
+pub(crate) struct ManifestFile {
+    root: PathBuf,
+    pub manifest: Manifest,
+}
+
+/// Space that is kept free for the manifest, so that a full disk can still be told of.
+const RESERVE: &str = ".reserve";
+const RESERVED_BYTES: usize = 64 << 10;
+
+impl ManifestFile {
+    /// Makes the dump's directory, with a manifest that says that the dump is not complete.
+    pub fn create(root: &Path, info: &DumpInfo, contents: &str) -> Result<Self, DumpError> {
+        let failed = |name: &str, what: &str| {
+            let (path, what) = (root.join(name), what.to_owned());
+            move |error: io::Error| DumpError::File { path, reason: format!("{what}: {error}") }
+        };
+        fresh::root(root).map_err(failed("", "the dump's directory could not be made"))?;
+        let file = Self { root: root.to_path_buf(), manifest: Manifest::begun(info, contents) };
+        file.write().map_err(failed(MANIFEST, "the manifest could not be written"))?;
+        fresh::file(&root.join(RESERVE))
+            .and_then(|mut reserve| reserve.write_all(&[0; RESERVED_BYTES]))
+            .map_err(failed(RESERVE, "no space could be kept for the manifest"))?;
+        Ok(file)
+    }
+
+    /// Writes how the dump ended. Returns why not, where it cannot.
+    pub fn close(&mut self, ending: &Ending, errors: &[String]) -> Option<String> {
+        self.manifest.end(ending, errors);
+        // Gives its space back to the manifest; nothing depends on it otherwise.
+        let _ = fs::remove_file(self.root.join(RESERVE));
+        self.write().err().map(|error| {
+            format!("the manifest could not be written and still says that the dump is not closed: {error}")
+        })
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(&self.manifest)?;
+        text.push(b'\n');
+        fresh::whole(&self.root.join(MANIFEST), &text)
+    }
+}

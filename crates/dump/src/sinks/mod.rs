@@ -1,0 +1,6 @@
+//! Where dumps go, a file or a folder for each format.
+
+pub mod ascend;
+pub(crate) mod directory;
+pub(crate) mod fresh;
+pub(crate) mod manifest_file;

@@ -1,0 +1,49 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::outcome::RunOutcome;
+
+/// An input of the model in the manifest: enough to tell whether two runs were given the same data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InputEntry {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// XXH3 (64 bit) of its data, as 16 hexadecimal digits.
+    pub xxh3: String,
+}
+
+impl InputEntry {
+    /// Describes what a run is given, by the slots of the model's inputs. Reads all of the data once.
+    pub fn of(graph: &Graph, inputs: &[Tensor]) -> Arc<[InputEntry]> {
+        let entry = |(&id, tensor): (_, &Tensor)| InputEntry {
+            name: graph.value(id).name.clone(),
+            dtype: tensor.dtype().name().into(),
+            shape: tensor.shape().to_vec(),
+            xxh3: format!("{:016x}", xxh3_64(tensor.bytes())),
+        };
+        graph.inputs.iter().zip(inputs).map(entry).collect()
+    }
+}
+
+/// Returns the distinct sets of inputs that runs were given, and for each run which of them, as far as that is known.
+pub(crate) fn sets(runs: &[RunOutcome]) -> (Vec<Vec<InputEntry>>, Vec<Option<usize>>) {
+    let mut sets = Vec::new();
+    let mut places: HashMap<&[InputEntry], usize> = HashMap::new();
+    let mut place = |inputs| {
+        *places.entry(inputs).or_insert_with(|| {
+            sets.push(inputs.to_vec());
+            sets.len() - 1
+        })
+    };
+    let of_runs = runs.iter().map(|run| run.inputs.as_deref().map(&mut place)).collect();
+    (sets, of_runs)
+}

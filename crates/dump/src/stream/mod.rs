@@ -1,0 +1,123 @@
+//! A tensor on its way to a sink.
+
+pub(crate) mod flow;
+pub(crate) mod inputs;
+pub(crate) mod outcome;
+pub(crate) mod sink;
+
+use std::fmt;
+use std::sync::Arc;
+
+use opscope_model::RunId;
+use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
+use opscope_tensor::DType;
+
+/// Where a captured tensor comes from.
+#[derive(Clone)]
+pub struct Origin {
+    /// The model's graph.
+    pub graph: Arc<Graph>,
+    /// Which of the dumper's plans; one per model and combination of input shapes, from 0.
+    pub plan: usize,
+    /// The run; `None` for a value that is the same in every run because it was computed when the model was loaded.
+    pub run: Option<RunId>,
+    /// The operator.
+    pub operator: OperatorId,
+    /// Whether the operator takes the tensor or gives it.
+    pub io: Io,
+    /// The operator's input or output slot.
+    pub slot: usize,
+    /// The value of the graph that the tensor is.
+    pub value: ValueId,
+}
+
+/// Whether an operator takes a tensor or gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Io {
+    /// It takes it.
+    Input,
+    /// It gives it.
+    Output,
+}
+
+/// A tensor on its way to a sink: what is known before its first piece.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// The bytes of all pieces together.
+    pub bytes: u64,
+    /// How many tensors of this operator were selected in this run, with this one. Fewer can come: a selection may also
+    /// look at the data, and tensors can be missing.
+    pub siblings: usize,
+}
+
+/// A slice of a stream. The bytes are borrowed for the duration of the call.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// Where in the tensor it begins: the sum of the pieces before it.
+    pub offset: u64,
+    /// The data: whole elements, little-endian, row-major. Empty only for a tensor without elements.
+    pub bytes: &'a [u8],
+    /// Whether it is the last one. Every stream that is not broken off has exactly one last piece.
+    pub last: bool,
+}
+
+/// A tensor that was selected but not delivered.
+#[derive(Debug, Clone)]
+pub struct Missing {
+    /// Which one.
+    pub origin: Origin,
+    /// Why.
+    pub reason: String,
+}
+
+impl Origin {
+    /// Returns the operator.
+    pub fn operator(&self) -> &Operator {
+        self.graph.operator(self.operator)
+    }
+
+    /// Returns the value's name in the file.
+    pub fn value_name(&self) -> &str {
+        &self.graph.value(self.value).name
+    }
+}
+
+impl Io {
+    /// `input` or `output`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Io::Input => "input",
+            Io::Output => "output",
+        }
+    }
+}
+
+impl fmt::Display for Io {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Without the graph, which is long.
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Origin({self})")
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Origin { io, slot, .. } = self;
+        write!(f, "'{}' ({io} {slot} of operator '{}'", self.value_name(), self.operator().name)?;
+        match self.run {
+            Some(run) => write!(f, ", run {})", run.0),
+            None => write!(f, ")"),
+        }
+    }
+}

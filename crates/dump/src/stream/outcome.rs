@@ -1,0 +1,110 @@
+use opscope_model::RunId;
+use opscope_onnx::OperatorId;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use opscope_onnx::Graph;
+
+use crate::{InputEntry, Missing};
+
+/// How a subscription's runs ended and what did not reach its sink: what a sink is told when it is closed.
+#[derive(Debug, Clone, Default)]
+pub struct Ending {
+    /// Every run that the subscription took part in, in the order in which they ended.
+    pub runs: Vec<RunOutcome>,
+    /// What was selected and not delivered.
+    pub losses: Losses,
+    /// Why the sink was given nothing more, where that came to pass.
+    pub stopped: Option<String>,
+    /// What was delivered to the last piece.
+    pub delivered: Delivered,
+    /// What the runs fell short of: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
+    pub shortfalls: Vec<String>,
+}
+
+/// Counts of what a sink took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Tensors.
+    pub tensors: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct RunOutcome {
+    /// The run.
+    pub run: RunId,
+    /// The graph that ran.
+    pub graph: Arc<Graph>,
+    /// What it was given: see [`Dumper::set_inputs`](crate::Dumper::set_inputs).
+    pub inputs: Option<Arc<[InputEntry]>>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// For a run that failed: the operators whose kernels had begun and not ended.
+    pub in_flight: Vec<OperatorId>,
+}
+
+/// Tensors that were selected and not delivered. All are counted; the first [`Losses::NAMED`] are named.
+#[derive(Debug, Clone, Default)]
+pub struct Losses {
+    named: Vec<Missing>,
+    count: u64,
+}
+
+impl Losses {
+    /// How many are named, so that a sink that takes nothing does not make the list of them grow without end.
+    pub const NAMED: usize = 100_000;
+
+    /// Returns how many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Those that are named.
+    pub fn named(&self) -> &[Missing] {
+        &self.named
+    }
+
+    pub(crate) fn add(&mut self, missing: Missing) {
+        self.count += 1;
+        if self.named.len() < Self::NAMED {
+            self.named.push(missing);
+        }
+    }
+}
+
+/// What a dumper leaves behind.
+#[derive(Debug, Clone, Default)]
+pub struct DumpReport {
+    /// One for each subscription that was still there, in the order of their making.
+    pub subscriptions: Vec<SubscriptionReport>,
+}
+
+/// What became of a subscription.
+#[derive(Debug, Clone, Default)]
+pub struct SubscriptionReport {
+    /// The directory that its sink wrote.
+    pub directory: Option<PathBuf>,
+    /// What its sink took.
+    pub delivered: Delivered,
+    /// What it did not get.
+    pub losses: Losses,
+    /// What went wrong otherwise: a sink that failed or panicked, runs that failed or did not take place.
+    pub errors: Vec<String>,
+}
+
+impl DumpReport {
+    /// Returns whether all that was selected was delivered.
+    pub fn is_complete(&self) -> bool {
+        self.subscriptions.iter().all(SubscriptionReport::is_complete)
+    }
+}
+
+impl SubscriptionReport {
+    /// Returns whether all that was selected was delivered, from runs that ended well.
+    pub fn is_complete(&self) -> bool {
+        self.losses.count() == 0 && self.errors.is_empty()
+    }
+}

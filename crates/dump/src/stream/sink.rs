@@ -1,0 +1,63 @@
+use std::path::PathBuf;
+
+use opscope_model::RunId;
+
+use super::outcome::Ending;
+use crate::{Delivery, Piece, Stream};
+
+/// Where streams go: files, statistics, a callback, a comparison.
+///
+/// A sink is never called by two threads at once, and one stream ends before the next begins. A panic ends the
+/// subscription, not the run.
+pub trait Sink: Send {
+    /// Returns the delivery that suits this sink best, for requests that choose none.
+    fn delivery(&self) -> Delivery {
+        Delivery::default()
+    }
+
+    /// Takes the beginning of a stream. If the answer skips it, none of its pieces follow.
+    fn begin(&mut self, _stream: &Stream) -> Answer {
+        Answer::Continue
+    }
+
+    /// Takes the next piece of the stream that began last.
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
+
+    /// Is called if the stream that began last ends without its last piece.
+    fn broken(&mut self, _stream: &Stream, _reason: &str) {}
+
+    /// Is called when a run has ended and all its streams were delivered.
+    fn run_ended(&mut self, _run: RunId) -> Answer {
+        Answer::Continue
+    }
+
+    /// Is called once, at the end, also after a stop, but not after a panic of this sink.
+    fn close(&mut self, _ending: &Ending) -> Closed {
+        Closed::default()
+    }
+}
+
+/// What a sink wants to happen next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Go on.
+    Continue,
+    /// No more of this stream. It does not count as missing.
+    Skip,
+    /// No more of any stream, for this reason.
+    Stop(String),
+    /// Call again with the same: at once, and at most [`MOST_ATTEMPTS`] times, after which it counts as a stop.
+    Again,
+}
+
+/// How often one piece is offered to a sink that answers [`Answer::Again`].
+pub const MOST_ATTEMPTS: usize = 1000;
+
+/// What a sink leaves behind.
+#[derive(Debug, Clone, Default)]
+pub struct Closed {
+    /// The directory that it wrote.
+    pub directory: Option<PathBuf>,
+    /// Why what it made is not complete, apart from the tensors that were missing before they reached it.
+    pub errors: Vec<String>,
+}

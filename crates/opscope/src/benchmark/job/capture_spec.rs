@@ -1,0 +1,67 @@
+use std::path::{Path, PathBuf};
+
+use opscope_dump::Request;
+use opscope_profile::{Format, ProfilerOptions};
+
+/// What captures the runs of a job. One thing at a time: a dump lengthens the times that a profile shows.
+#[derive(Debug, Clone)]
+pub enum CaptureSpec {
+    /// Nothing: the times are as undisturbed as they can be.
+    Nothing,
+    /// A profiler, which leaves a recording.
+    Profile {
+        /// The directory of the recording, which must not exist.
+        directory: PathBuf,
+        /// What is recorded.
+        options: Box<ProfilerOptions>,
+        /// What is exported at once.
+        exports: Vec<Format>,
+    },
+    /// A dumper, which leaves a dump. The model then runs at exact fidelity.
+    Dump {
+        /// The directory of the dump, which must not exist.
+        directory: PathBuf,
+        /// Which tensors, and how they get to the files.
+        request: Box<Request>,
+        /// Which files.
+        format: DumpFormat,
+        /// Whether the elements of every tensor are also counted by powers of two. AscendCL's files have no histograms.
+        histograms: bool,
+    },
+}
+
+/// The files of a dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DumpFormat {
+    /// An `.npy` file for each tensor.
+    #[default]
+    Npy,
+    /// AscendCL's dump files, one for each operator and run.
+    Ascend,
+    /// Statistics of each tensor, as a table.
+    Statistics,
+}
+
+impl CaptureSpec {
+    /// The directory that the captured data goes to.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Nothing => None,
+            Self::Profile { directory, .. } | Self::Dump { directory, .. } => Some(directory),
+        }
+    }
+}
+
+impl DumpFormat {
+    /// Every format.
+    pub const ALL: [Self; 3] = [Self::Npy, Self::Ascend, Self::Statistics];
+
+    /// `npy`, `ascend` or `statistics`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Ascend => "ascend",
+            Self::Statistics => "statistics",
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::Stage;
+
+/// How the caller of a job follows it, and ends it early.
+#[derive(Clone, Copy)]
+pub struct JobHooks<'a> {
+    /// Set to end early; what was measured until then is reported.
+    pub cancel: &'a AtomicBool,
+    /// Called when a stage begins.
+    pub stage: &'a (dyn Fn(Stage) + Sync),
+    /// Called after every run with the number of runs so far.
+    pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
+}
+
+/// What a measurement still runs for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// This number of runs.
+    Runs(u64),
+    /// A time.
+    Time {
+        /// What has passed of it.
+        passed: Duration,
+        /// All of it.
+        all: Duration,
+    },
+    /// A median that is known well enough.
+    Stable {
+        /// The width of its confidence interval, in percent of it; `None` before it was first computed.
+        width: Option<f64>,
+        /// The width at which the measurement ends.
+        wanted: f64,
+        /// The time that has passed.
+        passed: Duration,
+        /// The time after which the measurement ends in any case.
+        most: Duration,
+    },
+}
+
+impl Default for JobHooks<'_> {
+    /// Hooks that do nothing and never cancel.
+    fn default() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Self { cancel: &NEVER, stage: &|_| (), advanced: &|_, _| () }
+    }
+}

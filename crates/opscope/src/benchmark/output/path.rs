@@ -1,0 +1,235 @@
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+/// A directory or file that will exist when it is whole.
+///
+/// Until [`commit`](Self::commit) it has the suffix `.partial`. One that is dropped before stays under that name if it was
+/// [kept](Self::keep), and is removed otherwise, with those directories above it that were made for it and are empty.
+#[derive(Debug)]
+pub struct OutputPath {
+    target: PathBuf,
+    partial: PathBuf,
+    /// The directories above it that were made for it, the deepest first.
+    made: Vec<PathBuf>,
+    /// The directory above it, locked until something has the partial name.
+    naming: Option<File>,
+}
+
+/// Why results cannot be written to a path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputPathError {
+    /// The path exists.
+    #[error(
+        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
+    )]
+    Exists(PathBuf),
+    /// A link, which another user may have made.
+    #[error(
+        "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
+         with --output"
+    )]
+    Link(PathBuf),
+    /// The file system refuses.
+    #[error("{path:?} cannot be written: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl OutputPathError {
+    pub(in crate::benchmark) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// The partial paths that are neither committed nor kept, with the directories that were made for them.
+static UNFINISHED: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, Vec<PathBuf>>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping them.
+pub fn remove_unfinished_outputs() {
+    let mut made_for_all = Vec::new();
+    for (partial, made) in std::mem::take(&mut *unfinished()) {
+        remove(&partial);
+        made_for_all.extend(made);
+    }
+    // A directory that was made for one output may hold one that was made for another.
+    made_for_all.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
+    made_for_all.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
+}
+
+/// Removes as far as possible: what cannot be removed keeps a name that says what it is.
+fn remove(partial: &Path) {
+    let _ = match fs::symlink_metadata(partial) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
+        Ok(_) => fs::remove_file(partial),
+        Err(_) => Ok(()),
+    };
+}
+
+/// Removes directories from the deepest up to the first one that is not empty.
+fn remove_empty(directories: &[PathBuf]) {
+    let _ = directories.iter().try_for_each(fs::remove_dir);
+}
+
+/// Renames, but never replaces what exists.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot refuse an existing name in the same step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+impl OutputPath {
+    /// Reserves a name below `root`, after making the directories above it. Other runs that reserve a name in the same
+    /// directory wait until [`begun`](Self::begun).
+    ///
+    /// # Errors
+    /// When something of that name exists, when a directory below `root` is a link, or when the directory above cannot be
+    /// made or written.
+    pub fn reserve(root: &Path, target: PathBuf) -> Result<Self, OutputPathError> {
+        let mut partial = OsString::from(target.as_os_str());
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let below_root = || parent.ancestors().take_while(|above| *above != root && above.starts_with(root));
+        if let Some(link) = below_root().find(|above| above.is_symlink()) {
+            return Err(OutputPathError::Link(link.to_owned()));
+        }
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err();
+        let made: Vec<_> = parent.ancestors().take_while(missing).map(Path::to_owned).collect();
+        let made_above = fs::create_dir_all(parent).map_err(OutputPathError::io(parent));
+        // On a file system without locks, two runs that reserve the same name at the same moment may both get here: one fails.
+        let naming = File::open(parent).ok().filter(|directory| directory.lock().is_ok());
+        let taken = || [&target, &partial].into_iter().find(|path| path.symlink_metadata().is_ok());
+        let free = made_above.and_then(|()| taken().map_or(Ok(()), |path| Err(OutputPathError::Exists(path.clone()))));
+        if let Err(error) = free {
+            remove_empty(&made);
+            return Err(error);
+        }
+        unfinished().insert(partial.clone(), made.clone());
+        Ok(Self { partial, target, made, naming })
+    }
+
+    /// Reserves a name as [`reserve`](Self::reserve) does, and makes the directory.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn directory(root: &Path, target: PathBuf) -> Result<Self, OutputPathError> {
+        let mut path = Self::reserve(root, target)?;
+        fs::create_dir(&path.partial).map_err(OutputPathError::io(&path.partial))?;
+        path.begun();
+        Ok(path)
+    }
+
+    /// Ends the reservation once something has the partial name: other runs may reserve names in the same directory.
+    pub fn begun(&mut self) {
+        self.naming = None;
+    }
+
+    /// The path to write to.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Keeps what is there, also if it is never committed.
+    pub fn keep(&self) {
+        unfinished().remove(&self.partial);
+    }
+
+    /// Renames it to its final name, which is returned.
+    ///
+    /// # Errors
+    /// When something of that name has come to exist, or the file system refuses.
+    pub fn commit(mut self) -> Result<PathBuf, OutputPathError> {
+        // What is whole is kept even if it cannot be renamed.
+        self.keep();
+        rename_new(&self.partial, &self.target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => OutputPathError::Exists(self.target.clone()),
+            _ => OutputPathError::io(&self.target)(error),
+        })?;
+        Ok(std::mem::take(&mut self.target))
+    }
+}
+
+impl Drop for OutputPath {
+    fn drop(&mut self) {
+        // What is no longer in the list is kept, or was removed already.
+        if unfinished().remove(&self.partial).is_some() {
+            remove(&self.partial);
+            remove_empty(&self.made);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_exists_is_overwritten_or_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        fs::write(&target, "mine").unwrap();
+        assert!(
+            matches!(OutputPath::directory(directory.path(), target.clone()), Err(OutputPathError::Exists(path)) if path == target)
+        );
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_directory_appears_under_its_name_when_it_is_whole_and_not_at_all_otherwise() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("deep/er");
+        drop(OutputPath::directory(directory.path(), target.clone()).unwrap());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "directories that it made go with it");
+        let path = OutputPath::directory(directory.path(), target.clone()).unwrap();
+        fs::write(path.partial().join("x"), "x").unwrap();
+        assert!(!target.exists());
+        path.commit().unwrap();
+        assert_eq!(fs::read_to_string(target.join("x")).unwrap(), "x");
+    }
+
+    #[test]
+    fn what_takes_the_name_meanwhile_is_not_replaced_and_what_is_whole_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let path = OutputPath::directory(directory.path(), target.clone()).unwrap();
+        fs::write(path.partial().join("x"), "x").unwrap();
+        // An empty directory, which a plain rename would replace.
+        fs::create_dir(&target).unwrap();
+        assert!(matches!(path.commit(), Err(OutputPathError::Exists(path)) if path == target));
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(directory.path().join("a.partial/x")).unwrap(), "x");
+    }
+
+    #[test]
+    fn no_link_below_the_root_is_followed_but_the_root_itself_may_be_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let (elsewhere, root) = (directory.path().join("elsewhere"), directory.path().join("root"));
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &root).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", root.join("profiler")).unwrap();
+        let linked = OutputPath::directory(&root, root.join("profiler/run"));
+        assert!(matches!(linked, Err(OutputPathError::Link(path)) if path == root.join("profiler")));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1, "nothing but the link");
+        OutputPath::directory(&root, root.join("run")).unwrap().commit().unwrap();
+        assert!(elsewhere.join("run").is_dir());
+    }
+}

@@ -1,0 +1,130 @@
+use std::io::Write;
+use std::path::Path;
+
+use opscope_clock::{Calibration, ClockPair};
+use opscope_profile::write_whole;
+
+use super::measurements::Measurements;
+use crate::Session;
+use crate::benchmark::error::JobError;
+use crate::benchmark::instruments::Instruments;
+use crate::benchmark::job::{Job, JobHooks, Stage};
+use crate::benchmark::measure::MeasureError;
+use crate::benchmark::output::{OutputPath, OutputPathError, RunPaths};
+use crate::benchmark::report::{EngineSummary, ModelSummary, Report};
+use crate::machine::{self, Machine};
+
+/// Closes what was captured, gives all files their names, and writes the summary.
+///
+/// # Errors
+/// When no run was measured, or a run failed. What was captured until then is kept.
+pub(super) fn close(
+    job: &Job,
+    session: &Session,
+    paths: RunPaths,
+    instruments: Instruments,
+    mut measurements: Measurements,
+    hooks: &JobHooks<'_>,
+) -> Result<Report, JobError> {
+    (hooks.stage)(Stage::Closing);
+    if measurements.runs == 0 {
+        // No run began, so there is nothing to keep. The paths remove themselves, after what writes to them.
+        drop(instruments);
+        drop(paths);
+        return Err(match measurements.failure {
+            Some(source) => JobError::Measure { source, kept: None },
+            None => JobError::NoRuns { kept: None },
+        });
+    }
+    let failure = measurements.failure.as_ref().map(ToString::to_string);
+    let shortfalls: Vec<String> = measurements.incomplete_because.iter().cloned().chain(failure).collect();
+    let finished = instruments.finish(job, paths.captured, &shortfalls, hooks);
+    measurements
+        .incomplete_because
+        .extend(finished.incomplete_because.into_iter().filter(|reason| !shortfalls.contains(reason)));
+    for name in &measurements.formless {
+        measurements.incomplete_because.push(format!("output '{name}' has no form as a file and was not written"));
+    }
+    let outputs = without_cut_files(paths.outputs, &mut measurements);
+    let kept = finished.profile.as_ref().map(|profile| &profile.directory);
+    let kept = kept.or(finished.dump.as_ref().map(|dump| &dump.directory)).cloned();
+    if let Some(source) = measurements.failure {
+        return Err(JobError::Measure { source, kept });
+    }
+    let first = measurements.measured.first().cloned().ok_or(JobError::NoRuns { kept })?;
+    let (start, end) = session.loading();
+    let mut report = Report {
+        schema: "opscope.summary/1",
+        run: paths.run_name.display().to_string(),
+        opscope: env!("CARGO_PKG_VERSION"),
+        args: job.arguments.clone(),
+        pid: std::process::id(),
+        model: model_summary(job, session),
+        engine: EngineSummary {
+            name: session.engine().name().to_owned(),
+            version: session.engine().version().to_owned(),
+            fidelity: session.model().fidelity(),
+            threads: session.threads().get(),
+            concurrent_runs: job.repetition.concurrent.get(),
+        },
+        machine: Machine::this(),
+        load_ms: Calibration::since(ClockPair::now()).nanos(start, end) / 1e6,
+        peak_memory_bytes: machine::peak_memory(),
+        complete: measurements.incomplete_because.is_empty(),
+        incomplete_because: measurements.incomplete_because,
+        dym_shape_range: (job.shapes.len() > 1).then(|| measurements.measured.clone()),
+        failed_shapes: measurements.failed,
+        left_out_shapes: measurements.left_out,
+        measurements: measurements.measured,
+        first: Some(first),
+        profile: finished.profile,
+        dump: finished.dump,
+        debugger: finished.debugger,
+    };
+    if let Some(path) = outputs {
+        let partial = path.partial().to_owned();
+        if let Err(error) = path.commit() {
+            report.fall_short(format!("the outputs stay in {partial:?}: {error}"));
+        }
+    }
+    if let Some(path) = paths.summary {
+        // The caller gets the report also where the file about it cannot be written.
+        if let Err(error) = write_summary(&report, &path) {
+            report.fall_short(format!("the summary was not written: {error}"));
+        }
+    }
+    Ok(report)
+}
+
+/// Returns the path of the outputs if all of them were written. If writing failed, files may be cut short: they keep their
+/// partial name, and the job reports it instead of failing.
+fn without_cut_files(outputs: Option<OutputPath>, measurements: &mut Measurements) -> Option<OutputPath> {
+    let Some(MeasureError::Write(error)) = &measurements.failure else { return outputs };
+    let mut reason = format!("the outputs could not be written: {error}");
+    if let Some(path) = outputs {
+        path.keep();
+        reason.push_str(&format!("; some are in {:?}", path.partial()));
+    }
+    measurements.incomplete_because.push(reason);
+    measurements.failure = None;
+    None
+}
+
+fn model_summary(job: &Job, session: &Session) -> ModelSummary {
+    let graph = session.graph();
+    ModelSummary {
+        path: job.model.clone(),
+        bytes: graph.source.bytes.len() as u64,
+        xxh3: format!("{:016x}", graph.source.xxh3),
+        graph: graph.name.clone(),
+        operators: graph.operators.len(),
+    }
+}
+
+fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
+    let written = write_whole(path, |file| {
+        serde_json::to_writer_pretty(&mut *file, report)?;
+        file.write_all(b"\n")
+    });
+    written.map_err(OutputPathError::io(path))
+}

@@ -1,0 +1,47 @@
+use std::collections::BTreeSet;
+
+use crate::benchmark::measure::{MeasureError, Measurement};
+use crate::benchmark::report::{FailedShapes, Measured};
+
+/// The measurements of all sets of shapes, and how they ended.
+#[derive(Default)]
+pub(super) struct Measurements {
+    /// Runs that began, warm-ups among them.
+    pub runs: u64,
+    pub measured: Vec<Measured>,
+    pub incomplete_because: Vec<String>,
+    /// The names of outputs of types such as strings.
+    pub formless: BTreeSet<String>,
+    /// The sets of shapes of a table that could not be measured.
+    pub failed: Vec<FailedShapes>,
+    /// How many sets of shapes of a table contradict themselves.
+    pub left_out: u64,
+    pub failure: Option<MeasureError>,
+}
+
+impl Measurements {
+    /// Counts the runs of a measurement, and notes what it lacks.
+    pub fn note(&mut self, measurement: &Measurement) {
+        self.runs += measurement.runs;
+        let runs = measurement.compute.len();
+        if measurement.cancelled {
+            self.incomplete_because.push(format!("it was interrupted; {runs} runs were measured"));
+        }
+        if measurement.unstable {
+            self.incomplete_because.push(format!("the median was not as stable as wanted after {runs} runs"));
+        }
+    }
+
+    /// Notes which sets of shapes of a table failed. A failure of one set is a failure of the job only if no set was
+    /// measured.
+    pub fn finish(&mut self) {
+        if !self.measured.is_empty()
+            && self.failure.as_ref().is_some_and(MeasureError::is_of_these_inputs)
+            && !self.failed.is_empty()
+        {
+            self.failure = None;
+        }
+        let failed = self.failed.iter().map(|failed| format!("{} failed: {}", failed.shapes, failed.reason));
+        self.incomplete_because.extend(failed);
+    }
+}

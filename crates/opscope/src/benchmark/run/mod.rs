@@ -1,0 +1,175 @@
+//! What a job does, from the loaded model to the report.
+
+mod close;
+mod estimate;
+mod measured;
+mod measurements;
+mod shape_sets;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use opscope_model::Fidelity;
+use opscope_onnx::{Graph, ValueId};
+use opscope_tensor::Tensor;
+
+use self::close::close;
+use self::measurements::Measurements;
+use self::shape_sets::ShapeSets;
+use super::error::JobError;
+use super::instruments::Instruments;
+use super::job::{CaptureSpec, Job, JobHooks, OutputSpec, Stage};
+use super::measure::{MeasureContext, MeasureError, Measurement, measure};
+use super::output::{OutputPath, OutputWriter, RunPaths};
+use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
+use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
+use crate::verify::{Verification, Verify, verify};
+use crate::{Session, machine};
+
+/// What was written of the outputs.
+#[derive(Default)]
+struct Written {
+    /// By the number of the run.
+    files: BTreeMap<String, FileInfo>,
+    /// The names of the outputs that have no form as bytes.
+    formless: BTreeSet<String>,
+}
+
+impl Job {
+    /// Loads the model and does everything.
+    ///
+    /// # Errors
+    /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
+    pub fn run(&self, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
+        (hooks.stage)(Stage::Loading);
+        let session = Session::open(&self.model, &self.load_options())?;
+        self.run_in(&session, hooks)
+    }
+
+    /// Does everything with a model that was loaded with the job's [options](Self::load_options).
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn run_in(&self, session: &Session, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
+        let graph = session.graph();
+        let sets = ShapeSets::of(self, graph)?;
+        self.check_selection(graph, &sets)?;
+        let mut paths = RunPaths::reserve(self)?;
+        let instruments = Instruments::create(self, session, paths.captured.as_ref().map(OutputPath::partial))?;
+        paths.captured.iter_mut().for_each(OutputPath::begun);
+        instruments.check(session)?;
+
+        let is_table = self.shapes.len() > 1;
+        let mut measurements = Measurements { failed: sets.failed, left_out: sets.left_out, ..Measurements::default() };
+        for (shapes, inputs) in sets.fitting {
+            let (verification, other) = self.verified(session, &inputs, hooks).unzip();
+            let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
+            let first_run = measurements.runs;
+            let (measurement, written, outcome) =
+                self.measure(session, &inputs, &paths, &instruments, hooks, first_run);
+            measurements.note(&measurement);
+            instruments.note(verification.as_ref(), &measurement.notes);
+            measurements.formless.extend(written.formless);
+            match outcome {
+                Err(source) if is_table && source.is_of_these_inputs() => {
+                    let failed = FailedShapes { shapes: shapes.to_string(), reason: source.to_string() };
+                    measurements.failed.push(failed);
+                    measurements.failure = Some(source);
+                    continue;
+                }
+                outcome => {
+                    let described = describe_inputs(session, &inputs)?;
+                    let concurrent = self.repetition.concurrent.get();
+                    let measured =
+                        Measured::of(&measurement, graph, described, self.batch_size, concurrent, written.files);
+                    measurements.measured.extend(measured.map(|measured| Measured {
+                        verification,
+                        made_up_dimensions: made_up(self, graph, shapes),
+                        ..measured
+                    }));
+                    measurements.failure = outcome.err();
+                }
+            }
+            if measurements.failure.is_some() || measurement.cancelled {
+                break;
+            }
+        }
+        measurements.finish();
+        close(self, session, paths, instruments, measurements, hooks)
+    }
+
+    /// Checks that what should be dumped is in the model, and that enough runs come.
+    fn check_selection(&self, graph: &Graph, sets: &ShapeSets<'_>) -> Result<(), JobError> {
+        let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(()) };
+        let is_open_ended = self.repetition.until_stable.is_some() || self.repetition.duration.is_some();
+        let loops = if is_open_ended { u64::MAX } else { self.repetition.loops };
+        let inputs: u64 = sets.fitting.iter().map(|(_, inputs)| inputs.len() as u64).sum();
+        request.selection.check(graph, inputs.saturating_mul(loops)).map_err(JobError::Selection)
+    }
+
+    /// Compares the plan for these inputs with the exact one. Returns the result, and the session to run if that is another.
+    fn verified(
+        &self,
+        session: &Session,
+        inputs: &Inputs,
+        hooks: &JobHooks<'_>,
+    ) -> Option<(Verification, Option<Session>)> {
+        if self.verify.when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
+            return None;
+        }
+        (hooks.stage)(Stage::Verifying);
+        let batch = inputs.batch(session.graph(), 0).ok()?;
+        let runs = self.repetition.loops.saturating_mul(inputs.len() as u64).saturating_add(self.repetition.warmups);
+        let found = verify(session, &batch.tensors, runs, &self.verify);
+        machine::forget_peak_memory();
+        found
+    }
+
+    fn measure(
+        &self,
+        session: &Session,
+        inputs: &Inputs,
+        paths: &RunPaths,
+        instruments: &Instruments,
+        hooks: &JobHooks<'_>,
+        first_run: u64,
+    ) -> (Measurement, Written, Result<(), MeasureError>) {
+        let written = Mutex::new(Written::default());
+        let writer = |(path, output): (&OutputPath, &OutputSpec)| {
+            OutputWriter::new(path.partial().to_owned(), output.format, self.output_batch_axis)
+        };
+        let writer = paths.outputs.as_ref().zip(self.output.as_ref()).map(writer);
+        let outputs = |index: usize, batch: &Batch, outputs: &[Option<Tensor>]| {
+            let Some(writer) = &writer else { return Ok(()) };
+            let files = writer.write(index, batch, outputs)?;
+            let formless = outputs.iter().zip(&session.graph().outputs).filter(|(output, _)| output.is_none());
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.files.insert(index.to_string(), files);
+            written.formless.extend(formless.map(|(_, &id)| session.graph().value(id).name.clone()));
+            Ok(())
+        };
+        (hooks.stage)(Stage::Planning);
+        let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, first_run };
+        let (measurement, outcome) = measure(session, inputs, &self.repetition, &context);
+        (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
+    }
+}
+
+/// The dimensions whose sizes were not given.
+fn made_up(job: &Job, graph: &Graph, shapes: &ShapeSpec) -> Vec<String> {
+    match job.inputs {
+        InputSpec::Generated(_) => made_up_dimensions(graph, shapes),
+        InputSpec::Files { .. } => Vec::new(),
+    }
+}
+
+fn describe_inputs(session: &Session, inputs: &Inputs) -> Result<Vec<InputSummary>, InputError> {
+    let graph = session.graph();
+    let batch = inputs.batch(graph, 0)?;
+    let describe = |(&id, tensor): (&ValueId, &Tensor)| InputSummary {
+        name: graph.value(id).name.clone(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.shape().to_vec(),
+    };
+    Ok(graph.inputs.iter().zip(&batch.tensors).map(describe).collect())
+}

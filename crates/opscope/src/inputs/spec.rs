@@ -1,0 +1,32 @@
+use std::path::PathBuf;
+
+use opscope_onnx::Graph;
+
+use super::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
+
+/// Which inputs a model gets, before the model is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputSpec {
+    /// Generated data.
+    Generated(Data),
+    /// Files or directories.
+    Files {
+        /// The files, in the order of the model's inputs.
+        paths: Vec<PathBuf>,
+        /// Whether several files make one batch.
+        join: bool,
+    },
+}
+
+impl InputSpec {
+    /// The inputs for a model.
+    ///
+    /// # Errors
+    /// When they do not fit the model.
+    pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<Inputs, InputError> {
+        match self {
+            Self::Generated(data) => Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?)),
+            Self::Files { paths, join } => Ok(Inputs::Files(InputFiles::find(graph, paths, shapes, *join)?)),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::Tensor;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Verification;
+use crate::local_time::local_time;
+use crate::{Session, machine};
+
+/// The cached result for a model and shapes.
+///
+/// Its key is made of the model's bytes, the engine's version, this version of opscope, and the processor, because any of
+/// them may change the kernels.
+pub(super) struct Cache {
+    /// The file; `None` if nothing is cached.
+    path: Option<PathBuf>,
+    key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    schema: String,
+    /// The whole key; the file's name has only a hash of it.
+    key: String,
+    verified: String,
+    verification: Verification,
+}
+
+const SCHEMA: &str = "opscope.verified/1";
+
+impl Cache {
+    pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {
+        let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
+        let engine = session.engine();
+        let key = format!(
+            "{:016x}; {} {}; opscope {}; {}; {} threads; {}",
+            session.graph().source.xxh3,
+            engine.name(),
+            engine.version(),
+            env!("CARGO_PKG_VERSION"),
+            machine::Machine::this().cpu,
+            session.threads(),
+            shapes.join(", ")
+        );
+        let name = format!("{:016x}-{:016x}.json", session.graph().source.xxh3, xxh3_64(key.as_bytes()));
+        Self { path: directory.map(|directory| directory.join(name)), key }
+    }
+
+    /// Returns an earlier result. A file that cannot be read counts as none.
+    pub fn read(&self) -> Option<Verification> {
+        let file: File = serde_json::from_slice(&fs::read(self.path.as_ref()?).ok()?).ok()?;
+        let is_ours = file.schema == SCHEMA && file.key == self.key;
+        is_ours.then_some(Verification { kept_since: Some(file.verified), ..file.verification })
+    }
+
+    /// Writes a result. If that fails, the next benchmark verifies again.
+    pub fn write(&self, verification: &Verification) {
+        let write = || {
+            let path = self.path.as_ref()?;
+            let directory = path.parent()?;
+            fs::create_dir_all(directory).ok()?;
+            let file = File {
+                schema: SCHEMA.to_owned(),
+                key: self.key.clone(),
+                verified: local_time().format("%Y-%m-%d").to_string(),
+                verification: verification.clone(),
+            };
+            let part = path.with_extension(format!("{}.part", std::process::id()));
+            let mut written = fs::File::create_new(&part).ok()?;
+            let done = serde_json::to_vec_pretty(&file).ok().and_then(|text| written.write_all(&text).ok());
+            match done.and_then(|()| fs::rename(&part, path).ok()) {
+                Some(()) => Some(()),
+                None => fs::remove_file(&part).ok(),
+            }
+        };
+        let _ = write();
+    }
+}

@@ -1,0 +1,367 @@
+mod run;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
+use opscope_onnx::Graph;
+use opscope_trace::{
+    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, EngineCallRecord, Kind, MemoryId, Operations, PlanId,
+    Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
+};
+use opscope_trace::{CopyOperation, EngineCallOperation};
+
+use self::run::ProfiledRun;
+use crate::recording::{
+    Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
+    Records, SCHEMA, name_of_this_thread, remove,
+};
+use crate::sampler::Sampler;
+use crate::{ProfileError, ProfilerOptions, Switches};
+
+/// The model and the engine of a recording.
+#[derive(Debug, Clone)]
+pub struct RecordingInfo {
+    /// The model's graph.
+    pub graph: Arc<Graph>,
+    /// The engine's name.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// How faithfully it follows the file.
+    pub fidelity: Fidelity,
+    /// Threads within an operator.
+    pub engine_threads: usize,
+    /// Runs at the same time.
+    pub concurrent_runs: usize,
+}
+
+/// The instrument that records what ran and when.
+///
+/// It also records what code of the user's own marks with [`opscope_trace::range`], [`opscope_trace::mark`] and
+/// [`opscope_trace::counter`], on any thread of the process, until it is finished.
+///
+/// A dispatch costs one record into memory that belongs to the calling thread: no name is looked up, nothing is
+/// allocated. A thread of the profiler writes the records to the recording's directory as they come.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use opscope_model::Fidelity;
+/// use opscope_onnx::Graph;
+/// use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let root = tempfile::tempdir()?;
+/// # let directory = root.path().join("recording");
+/// let info = RecordingInfo {
+///     graph: Arc::new(Graph::load("../../models/digits_cnn.onnx".as_ref())?),
+///     engine: "tract".to_owned(),
+///     engine_version: "0.23".to_owned(),
+///     fidelity: Fidelity::Optimised,
+///     engine_threads: 1,
+///     concurrent_runs: 1,
+/// };
+/// let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default())?;
+/// {
+///     let _range = opscope_trace::range("decode");
+///     // Here the engine runs the model, with the profiler as its instrument.
+/// }
+/// profiler.finish()?;
+/// let account = Recording::open(&directory)?.account()?;
+/// assert_eq!(account.ranges[0].range, "decode");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Profiler {
+    switches: Switches,
+    /// What the user's code marks and counts, for as long as this records.
+    user: Context,
+    buffer: Buffer,
+    records: Arc<Mutex<Records>>,
+    writer: RecordingWriter,
+    known: Mutex<Known>,
+    warm_up: AtomicBool,
+    refused: AtomicU64,
+    shortfalls: Mutex<Vec<String>>,
+    notes: Mutex<Vec<String>>,
+    sampler: Option<Sampler>,
+}
+
+/// The graphs, plans and threads whose names are written. Holding them keeps their addresses theirs.
+#[derive(Default)]
+struct Known {
+    graphs: Vec<Arc<Graph>>,
+    plans: Vec<Arc<[Kernel]>>,
+    threads: HashSet<ThreadId>,
+}
+
+impl Profiler {
+    /// Creates the recording's directory, which must not exist, and begins to record. Until [`finish`](Self::finish) the
+    /// recording says that it is incomplete.
+    ///
+    /// # Errors
+    /// Returns an error if the directory exists, a file cannot be written, or there is no memory or thread for records.
+    pub fn create(directory: &Path, info: &RecordingInfo, options: &ProfilerOptions) -> Result<Self, ProfileError> {
+        let (writer, records) = RecordingWriter::create(directory, manifest(info, options))?;
+        Self::begin(writer, records, info, options).inspect_err(|_| remove(directory))
+    }
+
+    fn begin(
+        writer: RecordingWriter,
+        records: Records,
+        info: &RecordingInfo,
+        options: &ProfilerOptions,
+    ) -> Result<Self, ProfileError> {
+        let records = Arc::new(Mutex::new(records));
+        let refused = |error: TraceError| ProfileError::Trace(error.to_string());
+        let buffer = buffer(options, Arc::clone(&records)).map_err(refused)?;
+        let mut known = Known::default();
+        known.graph(&info.graph, &writer);
+        let sampler = Sampler::start(options, &buffer)?;
+        let user = user_context(&buffer).map_err(refused)?;
+        Ok(Self {
+            switches: options.switches,
+            user,
+            buffer,
+            records,
+            writer,
+            known: Mutex::new(known),
+            warm_up: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            shortfalls: Mutex::default(),
+            notes: Mutex::default(),
+            sampler,
+        })
+    }
+
+    /// Says whether the runs that begin from now on only warm up. At first they do not.
+    pub fn set_warm_up(&self, warm_up: bool) {
+        self.warm_up.store(warm_up, Ordering::Relaxed);
+    }
+
+    /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
+    /// were interrupted, for example.
+    pub fn set_incomplete(&self, reason: impl Into<String>) {
+        self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).push(reason.into());
+    }
+
+    /// Adds a sentence to the manifest that a reader of the recording should know: that the plan was found to be right, or
+    /// how it runs the model.
+    pub fn note(&self, note: impl Into<String>) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
+    }
+
+    /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
+    pub fn called(&self, call: Call, start: Ticks, end: Ticks) {
+        self.call(call, None, start, end, false);
+    }
+
+    fn call(&self, call: Call, run: Option<RunId>, start: Ticks, end: Ticks, failed: bool) {
+        if !self.switches.calls {
+            return;
+        }
+        let operation = match call {
+            Call::Load => EngineCallOperation::Load,
+            Call::Plan => EngineCallOperation::Plan,
+            Call::Upload => EngineCallOperation::Upload,
+            Call::Run => EngineCallOperation::Run,
+            Call::Download => EngineCallOperation::Download,
+        };
+        self.emit(&EngineCallRecord {
+            run: trace_run(run.unwrap_or(RunId(0))),
+            start,
+            end,
+            correlation: current_correlation(),
+            operation: operation as u32,
+            thread: current_thread(),
+            failed: u32::from(failed),
+            ..EngineCallRecord::default()
+        });
+    }
+
+    /// Writes what is still in memory and closes the recording: complete, where nothing is missing. A profiler that is
+    /// dropped instead leaves an incomplete one.
+    ///
+    /// # Errors
+    /// Returns an error if the manifest cannot be written. Records that could not be written are no error: the manifest
+    /// names them.
+    pub fn finish(mut self) -> Result<Manifest, ProfileError> {
+        self.sampler = None;
+        self.record_open_ranges();
+        // It is stopped already where all tracing was shut down.
+        let _ = self.user.stop();
+        let flushed = self.buffer.flush();
+        let statistics = self.buffer.statistics();
+        flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
+        let end = self.records.lock().unwrap_or_else(PoisonError::into_inner).end();
+        let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
+    }
+
+    /// Records the ranges that the user's code has begun and not ended, up to now.
+    fn record_open_ranges(&self) {
+        let open = open_ranges();
+        open.records.iter().for_each(|range| self.emit(range));
+        if open.omitted > 0 {
+            self.set_incomplete(format!("{} ranges that were open at the end were not recorded", open.omitted));
+        }
+    }
+
+    /// Records that the inputs or outputs of a run were copied: the copy, and the engine's call.
+    fn copied(&self, run: RunId, direction: Direction, tensors: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        if !self.switches.calls {
+            return;
+        }
+        // The engine's memory counts as a device's, also where it is the host's: that is what tells in from out.
+        let (host, engine) = (MemoryId(0), MemoryId(1));
+        let (operation, source, destination) = match direction {
+            Direction::In => (CopyOperation::HostToDevice, host, engine),
+            Direction::Out => (CopyOperation::DeviceToHost, engine, host),
+        };
+        let bytes = (0..tensors.len()).filter_map(|index| tensors.view(index).bytes().map(|bytes| bytes.len() as u64));
+        self.emit(&CopyRecord {
+            run: trace_run(run),
+            start,
+            end,
+            bytes: bytes.sum(),
+            correlation: current_correlation(),
+            operation: operation as u32,
+            thread: current_thread(),
+            source,
+            destination,
+            ..CopyRecord::default()
+        });
+        let call = match direction {
+            Direction::In => Call::Upload,
+            Direction::Out => Call::Download,
+        };
+        self.call(call, Some(run), start, end, false);
+    }
+
+    #[inline]
+    fn emit<R: Record>(&self, record: &R) {
+        if self.buffer.emit(record).is_err() {
+            self.refuse();
+        }
+    }
+
+    #[cold]
+    fn refuse(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Instrument for Profiler {
+    fn name(&self) -> &str {
+        "profiler"
+    }
+
+    fn requires(&self) -> Capabilities {
+        Capabilities { times: self.switches.dispatches, memory: self.switches.tensor_memory, ..Capabilities::default() }
+    }
+
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        let plan = {
+            let mut known = self.known();
+            known.thread(&self.writer);
+            known.plan(run, &self.writer)
+        };
+        let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
+        Box::new(ProfiledRun::new(self, run.id, plan, operation))
+    }
+}
+
+impl Known {
+    /// Returns the number of a plan; its names are written when it is met first.
+    fn plan(&mut self, run: &RunInfo<'_>, writer: &RecordingWriter) -> PlanId {
+        // The plan of the last run is the likeliest.
+        let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
+        let number = met.unwrap_or_else(|| {
+            let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
+            writer.names().add(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
+            self.plans.push(Arc::clone(run.kernels));
+            plan
+        });
+        PlanId(number as u64)
+    }
+
+    /// Writes the name of the calling thread when it is met first: it knows more of its name than others do.
+    fn thread(&mut self, writer: &RecordingWriter) {
+        let thread = current_thread();
+        if self.threads.insert(thread) {
+            writer.names().thread(thread, name_of_this_thread);
+        }
+    }
+
+    fn graph(&mut self, graph: &Arc<Graph>, writer: &RecordingWriter) -> usize {
+        self.graphs.iter().position(|known| Arc::ptr_eq(known, graph)).unwrap_or_else(|| {
+            writer.names().add(&NamesLine::graph(self.graphs.len(), graph));
+            self.graphs.push(Arc::clone(graph));
+            self.graphs.len() - 1
+        })
+    }
+}
+
+/// Brings what the user's code marks and counts, and the retirement of correlation ids, into the profiler's buffer.
+fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
+    let context = Context::create();
+    for kind in [Kind::Marker, Kind::Counter, Kind::CorrelationRetirement] {
+        context.configure(kind, Operations::All, buffer)?;
+    }
+    context.start()?;
+    Ok(context)
+}
+
+fn trace_run(run: RunId) -> opscope_trace::RunId {
+    opscope_trace::RunId(run.0)
+}
+
+fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {
+    let options = BufferOptions {
+        size: options.buffer_size,
+        watermark: options.watermark,
+        policy: options.when_full,
+        interval: Some(options.flush_interval),
+        thread: CallbackThread::create("opscope-profile"),
+        file: None,
+    };
+    Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))
+}
+
+fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
+    let source = &info.graph.source;
+    Manifest {
+        schema: SCHEMA.to_owned(),
+        complete: false,
+        incomplete_because: Vec::new(),
+        notes: Vec::new(),
+        model: ModelInfo {
+            path: source.path.display().to_string(),
+            xxh3: format!("{:016x}", source.xxh3),
+            graph: info.graph.name.clone(),
+            producer: source.producer.clone(),
+        },
+        engine: EngineInfo {
+            name: info.engine.clone(),
+            version: info.engine_version.clone(),
+            fidelity: info.fidelity,
+            threads: info.engine_threads,
+            concurrent_runs: info.concurrent_runs,
+        },
+        host: HostInfo::current(),
+        process: ProcessInfo::current(),
+        clock: ClockInfo::start(),
+        switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
+        sample_interval_ns: options.sample_interval.as_nanos() as u64,
+        records: None,
+    }
+}

@@ -1,0 +1,121 @@
+use std::iter::FusedIterator;
+use std::sync::OnceLock;
+
+use opscope_clock::{Calibration, ClockPair};
+
+use super::state::{NextBatch, Piece};
+use crate::chunk::{Cursor, Taken};
+use crate::record::{BufferId, Bytes, RecordRef};
+
+/// What one callback receives: records where they lie in the buffer, those of each thread in the order in which it emitted
+/// them. Their memory is reused when the callback returns.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    buffer: BufferId,
+    batch: &'a NextBatch,
+}
+
+/// Iterates over the records of a batch.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    pieces: std::slice::Iter<'a, Piece>,
+    piece: Option<Piece>,
+    cursor: Cursor,
+    taken: Option<Taken>,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(buffer: BufferId, batch: &'a NextBatch) -> Self {
+        Self { buffer, batch }
+    }
+
+    /// Returns the buffer that the records come from.
+    pub fn buffer(&self) -> BufferId {
+        self.buffer
+    }
+
+    /// Returns the number of records: at least 1.
+    pub fn len(&self) -> u64 {
+        self.batch.records
+    }
+
+    /// Returns whether there are no records, which is never the case in a callback.
+    pub fn is_empty(&self) -> bool {
+        self.batch.records == 0
+    }
+
+    /// Returns the payload bytes of all records, each rounded up to 8.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.batch.payload as u64)
+    }
+
+    /// Returns the number of records that the buffer delivered before these. A reader that kept earlier batches sees from it
+    /// whether one is missing, or here twice.
+    pub fn first(&self) -> u64 {
+        self.batch.first
+    }
+
+    /// Returns the number of records that the buffer has dropped since it was created.
+    pub fn dropped(&self) -> u64 {
+        self.batch.dropped
+    }
+
+    /// Returns the calibration that turns the ticks of records into timestamps. It reads both clocks, which takes about half
+    /// a microsecond: call it once per batch.
+    pub fn calibration(&self) -> Calibration {
+        Calibration::since(first_clocks())
+    }
+
+    /// Returns the records.
+    pub fn records(&self) -> Records<'a> {
+        Records { pieces: self.batch.pieces.iter(), piece: None, cursor: Cursor::start(), taken: None }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = RecordRef<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let (Some(piece), Some(taken)) = (&self.piece, &mut self.taken)
+                && taken.count > 0
+            {
+                let header = taken.segment.header();
+                // SAFETY: the batch was taken from what is committed, and the chunk is not recycled before the callback that
+                // borrows the batch returns. `Cursor::take` keeps whole records within the piece.
+                let payload = unsafe { piece.chunk.payload(taken.start, usize::from(header.length)) };
+                taken.start += taken.segment.step();
+                taken.count -= 1;
+                return Some(RecordRef::new(header, payload));
+            }
+            self.advance()?;
+        }
+    }
+}
+
+impl FusedIterator for Records<'_> {}
+
+impl Records<'_> {
+    /// Moves to the next segment, in this piece or the next one.
+    fn advance(&mut self) -> Option<()> {
+        loop {
+            if let Some(piece) = &self.piece {
+                self.taken = self.cursor.take(&piece.chunk, piece.upto, usize::MAX);
+                if self.taken.is_some() {
+                    return Some(());
+                }
+            }
+            let piece = *self.pieces.next()?;
+            self.cursor = piece.cursor;
+            self.piece = Some(piece);
+        }
+    }
+}
+
+/// Returns the moment from which ticks are counted, for [`Calibration`]: that of the first call, when the first buffer is
+/// created.
+pub(super) fn first_clocks() -> ClockPair {
+    static FIRST: OnceLock<ClockPair> = OnceLock::new();
+    *FIRST.get_or_init(ClockPair::now)
+}

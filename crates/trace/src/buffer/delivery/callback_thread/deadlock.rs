@@ -1,0 +1,77 @@
+//! Callback threads that wait for each other.
+//!
+//! A callback may flush, fill or destroy any buffer. Where that would close a circle of callback threads that wait for
+//! each other, it must not wait.
+
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::CallbackThread;
+
+thread_local! {
+    /// The number of this callback thread; 0 on all other threads.
+    static THIS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Which callback thread waits for which, by their numbers.
+static WAITS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+/// A wait. It is registered until this is dropped.
+#[derive(Debug)]
+pub(in crate::buffer) struct Wait {
+    registered: Option<(u64, u64)>,
+}
+
+/// Makes this thread the callback thread of this number.
+pub(super) fn set_this_thread(number: u64) {
+    THIS.set(number);
+}
+
+/// Returns the number of this callback thread, or 0 on all other threads.
+pub(super) fn this_thread() -> u64 {
+    THIS.get()
+}
+
+/// Returns whether this is that callback thread.
+pub(in crate::buffer) fn is_this_thread(thread: &CallbackThread) -> bool {
+    THIS.get() == thread.number()
+}
+
+/// Begins to wait for a callback thread. Returns `None` if the wait would never end.
+pub(in crate::buffer) fn begin_wait(on: &CallbackThread) -> Option<Wait> {
+    let this = THIS.get();
+    if this == 0 {
+        return Some(Wait { registered: None });
+    }
+    let mut waits = lock();
+    let mut last = on.number();
+    while last != this {
+        match waits.iter().find(|wait| wait.0 == last) {
+            Some(wait) => last = wait.1,
+            None => {
+                waits.push((this, on.number()));
+                return Some(Wait { registered: Some((this, on.number())) });
+            }
+        }
+    }
+    None
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if let Some(registered) = self.registered {
+            let mut waits = lock();
+            if let Some(index) = waits.iter().position(|wait| *wait == registered) {
+                waits.swap_remove(index);
+            }
+        }
+    }
+}
+
+/// The locked list of waits.
+pub(in crate::buffer) type Lock = MutexGuard<'static, Vec<(u64, u64)>>;
+
+pub(in crate::buffer) fn lock() -> Lock {
+    // No code panics in the middle of a change.
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+}

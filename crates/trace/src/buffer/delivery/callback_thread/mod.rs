@@ -1,0 +1,92 @@
+//! The threads that call callbacks.
+
+pub(in crate::buffer) mod deadlock;
+pub(in crate::buffer) mod hooks;
+mod worker;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+pub use hooks::on_callback_thread_creation;
+pub(in crate::buffer) use worker::{Worker, WorkerQueue};
+
+use crate::TraceError;
+use crate::buffer::{SharedBuffer, registry};
+
+/// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
+#[derive(Clone)]
+pub struct CallbackThread {
+    handle: Arc<Handle>,
+}
+
+/// Ends the thread when the last handle is dropped.
+struct Handle(Arc<Worker>);
+
+impl CallbackThread {
+    /// Returns the thread of all buffers that name no other.
+    pub fn shared() -> Self {
+        static SHARED: OnceLock<CallbackThread> = OnceLock::new();
+        SHARED.get_or_init(|| Self::create("opscope-callbacks")).clone()
+    }
+
+    /// Creates a thread. It starts with the first buffer that it serves, and ends with the last.
+    pub fn create(name: &str) -> Self {
+        let worker = Arc::new(Worker::new(name));
+        registry::add_worker(&worker);
+        Self { handle: Arc::new(Handle(worker)) }
+    }
+
+    /// Returns its number within the process.
+    pub fn number(&self) -> u64 {
+        self.handle.0.number()
+    }
+
+    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it.
+    pub(in crate::buffer) fn serve(&self, buffer: &Arc<SharedBuffer>) -> Result<(), TraceError> {
+        let worker = &self.handle.0;
+        let mut queue = worker.lock();
+        worker.start(&mut queue)?;
+        if let Some(interval) = buffer.options().interval
+            && let Some(next) = Instant::now().checked_add(interval)
+        {
+            queue.add_interval(next, interval, buffer);
+            worker.wake();
+        }
+        Ok(())
+    }
+
+    /// Starts the thread if it is not running, as in the child of a fork. After a failure the next record tries again.
+    pub(in crate::buffer) fn ensure_running(&self) {
+        let worker = &self.handle.0;
+        let _ = worker.start(&mut worker.lock());
+    }
+
+    /// Removes this buffer from the thread.
+    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<SharedBuffer>) {
+        self.handle.0.lock().remove(buffer);
+    }
+
+    /// Lets the thread look at a buffer.
+    pub(in crate::buffer) fn schedule(&self, buffer: Arc<SharedBuffer>) {
+        let worker = &self.handle.0;
+        let mut queue = worker.lock();
+        let _ = worker.start(&mut queue);
+        if queue.push(buffer) {
+            drop(queue);
+            worker.wake();
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl fmt::Debug for CallbackThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackThread").field("number", &self.number()).field("name", &self.handle.0.name()).finish()
+    }
+}

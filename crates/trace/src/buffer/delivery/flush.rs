@@ -1,0 +1,49 @@
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::callback_thread::deadlock;
+use crate::TraceError;
+use crate::buffer::SharedBuffer;
+use crate::buffer::shared::Protected;
+
+impl SharedBuffer {
+    /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
+    pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
+        // A time too long to be added to the clock is forever.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut locked = self.lock();
+        if locked.state.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(self.id()));
+        }
+        let _wait = deadlock::begin_wait(&locked.callback_thread).ok_or(TraceError::Busy(self.id()))?;
+        let number = locked.state.request_flush(true);
+        self.schedule(locked);
+        let is_flushed = |locked: &Protected| locked.state.flushes_done() >= number || locked.ended;
+        if self.wait_until(deadline, is_flushed) { Ok(()) } else { Err(TraceError::TimedOut(self.id())) }
+    }
+
+    /// Waits until a condition holds, at most until the deadline. Returns whether it holds.
+    pub(super) fn wait_until(&self, deadline: Option<Instant>, holds: impl Fn(&Protected) -> bool) -> bool {
+        let mut locked = self.lock();
+        while !holds(&locked) {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
+            locked.flush_waiters += 1;
+            locked = match left {
+                Some(left) => self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.done.wait(locked).unwrap_or_else(PoisonError::into_inner),
+            };
+            locked.flush_waiters -= 1;
+        }
+        true
+    }
+
+    /// Requests that everything that was emitted is delivered, and does not wait for it.
+    pub(in crate::buffer) fn flush_later(self: &Arc<Self>) {
+        let mut locked = self.lock();
+        locked.state.request_flush(false);
+        self.schedule(locked);
+    }
+}

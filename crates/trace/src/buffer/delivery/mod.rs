@@ -1,0 +1,73 @@
+//! Delivering: when a callback becomes due, who calls it, and the end of a buffer.
+
+mod callback_thread;
+mod destroy;
+mod flush;
+mod schedule;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::shared::Callback;
+use super::state::NextBatch;
+use super::{Batch, SharedBuffer};
+use crate::file;
+
+pub use callback_thread::{CallbackThread, on_callback_thread_creation};
+pub(super) use callback_thread::{Worker, WorkerQueue, deadlock, hooks};
+
+impl SharedBuffer {
+    /// Makes the next callback, on the callback thread. `batch` is lent for its memory.
+    #[allow(unsafe_code)]
+    pub(super) fn deliver(self: &Arc<Self>, batch: &mut NextBatch) {
+        let mut locked = self.lock();
+        locked.scheduled = false;
+        if locked.delivering {
+            // The buffer was assigned to this thread while the other one is in a callback. It is scheduled here after it.
+            return;
+        }
+        let flushes_before = locked.state.flushes_done();
+        // SAFETY: the batch is read in the callback below, before `finish`. The buffer keeps its region until then; where
+        // the callback forks, the child keeps it, too.
+        if unsafe { locked.state.take_next_batch(batch) } {
+            let forks = locked.forks;
+            locked.delivering = true;
+            let callback = locked.callback.take();
+            drop(locked);
+            let (callback, panicked) = self.call_back(callback, batch);
+            locked = self.lock();
+            if locked.forks != forks {
+                // The callback forked, and this is the child. The batch is the parent's.
+                return;
+            }
+            locked.delivering = false;
+            locked.callback = callback;
+            locked.state.finish(batch);
+            file::note_delivered(locked.state.region(), locked.state.delivered());
+            locked.statistics.callbacks += 1;
+            locked.statistics.panics += u64::from(panicked);
+            locked.statistics.bytes.add(batch.payload);
+        }
+        locked.announce_room(&self.room);
+        let flushed = locked.flush_waiters > 0 && locked.state.flushes_done() > flushes_before;
+        let notify = flushed || locked.fork_waiters > 0;
+        if locked.state.has_work() {
+            self.schedule(locked);
+        } else if locked.state.is_destroyed() && !locked.ended {
+            self.end(locked);
+        } else {
+            drop(locked);
+        }
+        if notify {
+            self.done.notify_all();
+        }
+    }
+
+    /// Calls the callback. Returns it, and whether it panicked.
+    fn call_back(&self, callback: Option<Callback>, batch: &NextBatch) -> (Option<Callback>, bool) {
+        let Some(mut callback) = callback else { return (None, false) };
+        let batch = Batch::new(self.id(), batch);
+        let panicked = catch_unwind(AssertUnwindSafe(|| callback(&batch))).is_err();
+        (Some(callback), panicked)
+    }
+}

@@ -1,0 +1,210 @@
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::batch::first_clocks;
+use super::state::{BufferState, OwnWriter};
+use super::{Batch, BufferOptions, CallbackThread, Statistics, process_events, registry};
+use crate::TraceError;
+use crate::chunk::{Geometry, MAX_SIZE, Region};
+use crate::file;
+use crate::record::{BufferId, ContextId, ThreadId};
+use crate::sync::barrier;
+
+pub(super) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
+
+/// A buffer, shared by its handles, the contexts that trace into it, the threads that emit and the callback thread.
+pub(crate) struct SharedBuffer {
+    id: BufferId,
+    options: BufferOptions,
+    /// The bytes of the longest record.
+    longest: usize,
+    owner: OnceLock<Owner>,
+    protected: Mutex<Protected>,
+    /// Notified when a callback has freed room.
+    pub(super) room: Condvar,
+    /// Notified when a flush is done, a callback has returned that a fork waits for, or the buffer has ended.
+    pub(super) done: Condvar,
+}
+
+/// The context that traces into a buffer.
+struct Owner {
+    context: ContextId,
+    /// Called when the buffer is destroyed.
+    on_destroy: fn(BufferId),
+}
+
+/// What the buffer's lock protects.
+pub(crate) struct Protected {
+    pub(super) state: BufferState,
+    /// `None` while it runs, and after the end.
+    pub(super) callback: Option<Callback>,
+    pub(super) callback_thread: CallbackThread,
+    /// The buffer is in its callback thread's list.
+    pub(super) scheduled: bool,
+    /// A callback runs.
+    pub(super) delivering: bool,
+    /// The buffer was destroyed and has delivered everything.
+    pub(super) ended: bool,
+    /// The number of forks between the process that created the buffer and this one.
+    pub(super) forks: u64,
+    /// The threads that wait for room.
+    pub(super) room_waiters: usize,
+    /// The number of times that waiting threads were notified of room.
+    pub(super) room_made: u64,
+    /// The threads that wait for a flush or the end.
+    pub(super) flush_waiters: usize,
+    /// The threads that wait for the callback to return, to fork.
+    pub(super) fork_waiters: usize,
+    /// The counts that `state` does not hold.
+    pub(super) statistics: Statistics,
+}
+
+impl SharedBuffer {
+    pub(super) fn create(options: BufferOptions, callback: Callback) -> Result<Arc<Self>, TraceError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        check(&options)?;
+        barrier::prepare();
+        first_clocks();
+        process_events::register()?;
+        let id = BufferId(NEXT.fetch_add(1, Ordering::Relaxed));
+        let geometry = Geometry::for_size(options.size.get());
+        let region = match &options.file {
+            None => Region::anonymous(geometry).map_err(|source| TraceError::System { what: "memory", source })?,
+            Some(path) => file::create(path, geometry, id, options.policy)
+                .map_err(|source| TraceError::File { path: path.clone(), source })?,
+        };
+        let protected = Protected {
+            state: BufferState::new(region, options.watermark.get() as usize, options.policy),
+            callback: Some(callback),
+            callback_thread: options.thread.clone(),
+            scheduled: false,
+            delivering: false,
+            ended: false,
+            forks: 0,
+            room_waiters: 0,
+            room_made: 0,
+            flush_waiters: 0,
+            fork_waiters: 0,
+            statistics: Statistics::default(),
+        };
+        let buffer = Arc::new(Self {
+            id,
+            longest: geometry.share,
+            owner: OnceLock::new(),
+            protected: Mutex::new(protected),
+            room: Condvar::new(),
+            done: Condvar::new(),
+            options,
+        });
+        buffer.options.thread.serve(&buffer)?;
+        registry::add_buffer(&buffer);
+        Ok(buffer)
+    }
+
+    pub(crate) fn id(&self) -> BufferId {
+        self.id
+    }
+
+    pub(super) fn options(&self) -> &BufferOptions {
+        &self.options
+    }
+
+    /// Checks whether a record of this length can ever fit.
+    pub(super) fn check_length(&self, length: usize) -> Result<(), TraceError> {
+        if length == 0 {
+            return Err(TraceError::EmptyRecord);
+        }
+        if length > self.longest {
+            return Err(TraceError::RecordTooLarge { length, limit: self.longest, buffer: self.id });
+        }
+        Ok(())
+    }
+
+    /// Makes a context the buffer's owner if it has none, and returns the owner. `on_destroy` is called when the buffer is
+    /// destroyed.
+    pub(crate) fn claim(&self, context: ContextId, on_destroy: fn(BufferId)) -> ContextId {
+        self.owner.get_or_init(|| Owner { context, on_destroy }).context
+    }
+
+    /// Tells the owner that the buffer is destroyed.
+    pub(super) fn notify_owner(&self) {
+        if let Some(owner) = self.owner.get() {
+            (owner.on_destroy)(self.id);
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Protected> {
+        // No foreign code runs under the lock, and a panic of this crate leaves a state that can still be read.
+        self.protected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.lock().state.is_destroyed()
+    }
+
+    /// Opens the slot of a thread that emits into the buffer for the first time.
+    pub(super) fn open_slot(&self, thread: ThreadId) -> OwnWriter {
+        let mut locked = self.lock();
+        // In the child of a fork the callback thread starts with the first record.
+        locked.callback_thread.ensure_running();
+        locked.state.open_slot(thread)
+    }
+
+    /// Closes the slot of a thread that ends.
+    pub(super) fn close_slot(self: &Arc<Self>, writer: OwnWriter) {
+        let mut locked = self.lock();
+        locked.state.close_slot(writer);
+        locked.announce_room(&self.room);
+        self.schedule_if_due(locked);
+    }
+
+    /// Makes every thread's next record take the lock. When this returns, no thread is writing without it.
+    pub(crate) fn lock_writers_out(&self) {
+        let mut locked = self.lock();
+        locked.state.lock_all_out();
+        locked.announce_room(&self.room);
+    }
+
+    pub(super) fn statistics(self: &Arc<Self>) -> Statistics {
+        let mut locked = self.lock();
+        let mut statistics = locked.statistics.clone();
+        locked.state.count_into(&mut statistics);
+        self.schedule_if_due(locked);
+        statistics
+    }
+}
+
+impl Protected {
+    /// Lets the threads that wait for room look again.
+    pub(super) fn announce_room(&mut self, room: &Condvar) {
+        if self.room_waiters > 0 {
+            self.room_made += 1;
+            room.notify_all();
+        }
+    }
+}
+
+fn check(options: &BufferOptions) -> Result<(), TraceError> {
+    let BufferOptions { size, watermark, interval, .. } = *options;
+    if size.get() == 0 {
+        return Err(TraceError::ZeroSize);
+    }
+    if size.get() > MAX_SIZE {
+        return Err(TraceError::SizeTooLarge(size));
+    }
+    if interval == Some(Duration::ZERO) {
+        return Err(TraceError::ZeroInterval);
+    }
+    if watermark > size {
+        return Err(TraceError::WatermarkAboveSize { watermark, size });
+    }
+    Ok(())
+}
+
+impl fmt::Debug for SharedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer").field("id", &self.id).field("options", &self.options).finish_non_exhaustive()
+    }
+}

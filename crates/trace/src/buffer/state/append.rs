@@ -1,0 +1,140 @@
+use super::BufferState;
+use super::slot::QuietSlot;
+use super::writer::OwnWriter;
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Appended {
+    /// It is in the buffer.
+    Done,
+    /// There is no room for it, or no chunk.
+    NoRoom,
+}
+
+/// Where a record goes. It is no part of the chunk before it is committed.
+#[derive(Debug)]
+pub(crate) struct Place {
+    slot: QuietSlot,
+    chunk: usize,
+    /// The offset of the payload.
+    offset: usize,
+    header: u64,
+    /// The payload's bytes, a multiple of 8.
+    length: usize,
+}
+
+impl BufferState {
+    /// Writes a record into the chunk of the calling thread, or into the shared one. A thread without a writer uses the
+    /// shared one.
+    pub(crate) fn append(&mut self, writer: Option<&OwnWriter>, header: u64, payload: &[u8]) -> Appended {
+        let own = self.own_slot_or_shared(writer);
+        let Some(place) = self.place(own, header, payload.len()) else { return Appended::NoRoom };
+        // SAFETY: the caller has the lock and the slot's thread is not writing, so this is the chunk's one writer. `place`
+        // found room behind what is committed.
+        unsafe { self.region.chunk(place.chunk).write(place.offset, payload) };
+        self.commit(&place);
+        Appended::Done
+    }
+
+    /// Finds room for a record that the calling thread builds in its own chunk, and locks all others out of it until
+    /// [`end_reservation`](Self::end_reservation). Returns `None` if the thread leases no chunk at the moment.
+    ///
+    /// # Safety
+    /// The slice is used by the calling thread only, before `end_reservation`, and while the region lives.
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn reserve(
+        &mut self,
+        writer: &OwnWriter,
+        header: u64,
+        length: usize,
+    ) -> Option<(Place, &'static mut [u8])> {
+        let own = self.own_slot(writer).filter(|own| !self.slots[own.index()].reserved)?;
+        let place = self.place(own, header, length).filter(|place| place.slot == own)?;
+        let slot = &mut self.slots[own.index()];
+        slot.reserved = true;
+        slot.writer.revoke_limit();
+        // SAFETY: the caller vouches for the region. The slot's thread is the chunk's one writer, and while the slot is
+        // reserved its records go elsewhere and no other slot takes the chunk over.
+        let payload = unsafe { self.region.chunk(place.chunk).detach().payload_mut(place.offset, place.length) };
+        Some((place, payload))
+    }
+
+    /// Commits a reserved record, or gives its place up. Returns whether the reservation was this state's; one that was made
+    /// before a fork is not.
+    #[cfg(not(loom))]
+    pub(crate) fn end_reservation(&mut self, writer: &OwnWriter, place: Option<&Place>) -> bool {
+        let Some(own) = self.own_slot(writer) else { return false };
+        if std::mem::take(&mut self.slots[own.index()].last_shared) {
+            self.enqueue(QuietSlot::SHARED.index(), false);
+        }
+        self.slots[own.index()].reserved = false;
+        match place {
+            Some(place) => self.commit(place),
+            None => self.update_limit(own),
+        }
+        true
+    }
+
+    /// Hands the calling thread's chunk over.
+    #[cfg(not(loom))]
+    pub(crate) fn seal_own(&mut self, writer: &OwnWriter) {
+        if let Some(own) = self.own_slot(writer) {
+            self.seal(own);
+        }
+    }
+
+    pub(super) fn own_slot_or_shared(&self, writer: Option<&OwnWriter>) -> QuietSlot {
+        writer.and_then(|writer| self.own_slot(writer)).unwrap_or(QuietSlot::SHARED)
+    }
+
+    /// Finds room for a record. Returns `None` if there is no room or no chunk.
+    fn place(&mut self, own: QuietSlot, header: u64, length: usize) -> Option<Place> {
+        let slot = self.choose_slot(own)?;
+        let length = length.next_multiple_of(8);
+        let lease = self.slots[slot.index()].lease?;
+        let left = lease.granted - self.fill(&lease).payload();
+        if length > left {
+            self.extend_grant(slot, length - left)?;
+        }
+        let chunk = self.region.chunk(lease.chunk);
+        let offset = self.slots[slot.index()].writer.offset_in(&chunk, header);
+        Some(Place { slot, chunk: lease.chunk, offset, header, length })
+    }
+
+    /// Makes a record that was written part of its chunk.
+    fn commit(&mut self, place: &Place) {
+        let slot = place.slot;
+        let chunk = self.region.chunk(place.chunk);
+        // SAFETY: the caller has the lock, the slot's thread is not writing, and the record was written at its place.
+        unsafe { self.slots[slot.index()].writer.commit(&chunk, place.header, place.length) };
+        let lease = self.slots[slot.index()].lease.expect("a record is committed to the chunk that it was placed in");
+        let payload = self.fill(&lease).payload();
+        if payload >= self.share() {
+            self.seal(slot);
+            return;
+        }
+        let fresh = payload - lease.enqueued;
+        if self.watermark.is_some_and(|watermark| self.partial_batch + fresh >= watermark) {
+            self.enqueue(slot.index(), false);
+        }
+        self.close_if_full();
+        self.update_limit(slot);
+    }
+
+    /// Sets how far the slot's thread gets without the lock: to the end of its grant, or to where a callback becomes due.
+    fn update_limit(&mut self, slot: QuietSlot) {
+        if slot == QuietSlot::SHARED {
+            return;
+        }
+        let slot = &self.slots[slot.index()];
+        let Some(lease) = slot.lease else { return };
+        let payload = self.fill(&lease).payload();
+        let partial = self.partial_batch + payload - lease.enqueued;
+        let due_at = self.watermark.map_or(usize::MAX, |watermark| payload + (watermark - partial));
+        // Never beyond the share, whatever was granted for a record that was not written: a chunk has no memory for more.
+        let limit = if slot.reserved { 0 } else { lease.granted.min(due_at).min(self.share()) };
+        // SAFETY: the caller has the lock, the slot's thread is not writing, and it leases the chunk. A chunk has memory
+        // for all records below its share.
+        unsafe { slot.writer.set_limit(limit) };
+    }
+}

@@ -1,0 +1,67 @@
+use super::routes::{current_version, traces};
+use super::thread_routes::with_routes;
+use crate::TraceError;
+use crate::buffer::emit::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
+use crate::chunk::header_word;
+use crate::record::{Category, Kind, Operation, Record};
+
+/// Returns whether a started context traces this kind. It costs one relaxed load and one branch.
+#[inline]
+pub fn wanted(kind: Kind) -> bool {
+    traces(current_version(), kind)
+}
+
+/// Emits a record into the buffers of all started contexts that trace its kind. It costs one relaxed load and one branch if
+/// there is none, and 2 to 3 ns if there is one.
+///
+/// # Errors
+/// The first error of a buffer. The other buffers receive the record all the same.
+#[inline(always)]
+pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
+    let version = current_version();
+    if !traces(version, R::KIND) {
+        return Ok(());
+    }
+    let header = const { header_word(Category::TRACING, R::KIND.as_raw(), size_of::<R>()) };
+    if append_by_kind(version, R::KIND, record.operation(), header, record.as_bytes()) {
+        return Ok(());
+    }
+    // A copy, so that the record's address is taken on this path only. Then the caller's values go straight from registers
+    // into the buffer, and the record is not laid down in memory before.
+    match R::read_from_bytes(record.as_bytes()) {
+        Ok(copy) => emit_by_routes(version, copy),
+        Err(_) => unreachable!("a record is as long as itself"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn emit_by_routes<R: Record>(version: u64, record: R) -> Result<(), TraceError> {
+    let header = const { header_word(Category::TRACING, R::KIND.as_raw(), size_of::<R>()) };
+    emit_bytes_by_routes(version, R::KIND, record.operation(), header, record.as_bytes())
+}
+
+/// Emits a record into every buffer that its kind is traced into, and sets the thread's shortcut if there is only one.
+fn emit_bytes_by_routes(
+    version: u64,
+    kind: Kind,
+    operation: Operation,
+    header: u64,
+    payload: &[u8],
+) -> Result<(), TraceError> {
+    with_routes(version, |routes| {
+        let mut result = Ok(());
+        let mut services = routes.services.iter().filter(|service| service.kind == kind);
+        for service in services.clone() {
+            if service.operations >> (operation.0 & 63) & 1 != 0
+                && !append_by_buffer(service.buffer.id(), header, payload)
+            {
+                result = result.and(service.buffer.emit(Some(&service.active), header, payload));
+            }
+        }
+        if let (Some(only), None) = (services.next(), services.next()) {
+            set_kind_shortcut(routes.version, kind, only.operations, &only.buffer);
+        }
+        result
+    })
+}

@@ -1,0 +1,94 @@
+//! The user's own records: ranges, marks and counters.
+
+use std::marker::PhantomData;
+
+use opscope_clock::Ticks;
+
+use super::{emit, open_ranges, wanted};
+use crate::record::{
+    CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread, intern,
+};
+
+/// A range of the thread that began it. It ends when it is dropped.
+#[derive(Debug)]
+#[must_use = "the range ends where this is dropped"]
+pub struct Range {
+    /// `None` if markers were not traced when it began.
+    open: Option<Open>,
+    _thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug)]
+struct Open {
+    name: NameId,
+    start: Ticks,
+    depth: u32,
+}
+
+/// Begins a named range of the calling thread. It looks the name up under a lock; [`range_named`] does not.
+#[inline]
+pub fn range(name: &str) -> Range {
+    if wanted(Kind::Marker) { range_named(intern(name)) } else { Range { open: None, _thread: PhantomData } }
+}
+
+/// As [`range`], by a name that [`intern`] returned. It costs as much as the record of an operator.
+#[inline]
+pub fn range_named(name: NameId) -> Range {
+    let open = wanted(Kind::Marker).then(|| {
+        let start = Ticks::now();
+        Open { name, depth: open_ranges::open(name, start), start }
+    });
+    Range { open, _thread: PhantomData }
+}
+
+/// Marks this moment. It looks the name up under a lock; [`mark_named`] does not.
+#[inline]
+pub fn mark(name: &str) {
+    if wanted(Kind::Marker) {
+        mark_named(intern(name));
+    }
+}
+
+/// As [`mark`], by a name that [`intern`] returned.
+pub fn mark_named(name: NameId) {
+    let now = Ticks::now();
+    let operation = MarkerOperation::Mark as u32;
+    emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges::depth(), ..here() });
+}
+
+/// Records the value of a counter, by a name that [`intern`] returned.
+#[inline]
+pub fn counter(name: NameId, value: f64) {
+    if wanted(Kind::Counter) {
+        let record = CounterRecord {
+            time: Ticks::now(),
+            value,
+            correlation: current_correlation(),
+            name,
+            thread: current_thread(),
+            ..CounterRecord::default()
+        };
+        // The buffer counts a record that it could not take. The user's code has no use for the error.
+        let _ = emit(&record);
+    }
+}
+
+fn here() -> MarkerRecord {
+    MarkerRecord { correlation: current_correlation(), thread: current_thread(), ..MarkerRecord::default() }
+}
+
+fn emit_marker(record: MarkerRecord) {
+    // As above.
+    let _ = emit(&record);
+}
+
+impl Drop for Range {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(Open { name, start, depth }) = self.open {
+            open_ranges::close(name, start);
+            let operation = MarkerOperation::Range as u32;
+            emit_marker(MarkerRecord { start, end: Ticks::now(), name, operation, depth, ..here() });
+        }
+    }
+}

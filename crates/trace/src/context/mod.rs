@@ -1,0 +1,134 @@
+//! Contexts: which kinds are traced into which buffers, and emitting through them.
+//!
+//! A record's way through this room: `emit` asks whether the kind is traced at all (`routes`), and tries the thread's
+//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread knows
+//! (`thread_routes`), which come from the list of all contexts (`registry`). From there on the record is the buffer's.
+
+mod correlation;
+mod emit;
+mod markers;
+mod open_ranges;
+mod process_events;
+mod registry;
+mod routes;
+mod thread_routes;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub use correlation::{CorrelationGuard, correlate};
+pub use emit::{emit, wanted};
+pub use markers::{Range, counter, mark, mark_named, range, range_named};
+pub use open_ranges::{OpenRanges, open_ranges};
+pub use process_events::shutdown;
+
+use crate::TraceError;
+use crate::buffer::Buffer;
+use crate::record::{ContextId, Kind, Operations};
+use routes::Service;
+
+/// The switch for a set of tracing services: a service traces one kind into one buffer while the context is started. The
+/// context stops when it is dropped.
+#[derive(Debug)]
+pub struct Context {
+    id: ContextId,
+}
+
+impl Context {
+    /// Creates a context without services. It is not started.
+    pub fn create() -> Self {
+        // An error is returned by `configure`, before the context can have any effect.
+        let _ = process_events::register();
+        Self { id: registry::add() }
+    }
+
+    /// Returns its number within the process.
+    pub fn id(&self) -> ContextId {
+        self.id
+    }
+
+    /// Adds a service: records of a kind go into a buffer. In a started context it begins at once. A buffer serves one
+    /// context, the first that it is configured for.
+    ///
+    /// # Errors
+    /// When the context already has this kind, the kind does not have an operation, or the buffer is destroyed or serves
+    /// another context. The context is unchanged then.
+    pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
+        process_events::register()?;
+        let operations = operation_bits(kind, operations)?;
+        let shared = buffer.shared();
+        if shared.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(buffer.id()));
+        }
+        let mut registry = registry::lock();
+        let context = registry.context(self.id)?;
+        if context.services.iter().any(|service| service.kind == kind) {
+            return Err(TraceError::KindConfigured { context: self.id, kind });
+        }
+        let owner = shared.claim(self.id, registry::remove_services_into);
+        if owner != self.id {
+            return Err(TraceError::BufferOfAnotherContext { buffer: buffer.id(), owner, context: self.id });
+        }
+        let active = Arc::clone(&context.active);
+        context.services.push(Service { kind, operations, buffer: Arc::clone(shared), active });
+        registry.update_routes();
+        Ok(())
+    }
+
+    /// Starts tracing. It does nothing if the context is started.
+    ///
+    /// # Errors
+    /// When the context is destroyed.
+    pub fn start(&self) -> Result<(), TraceError> {
+        let mut registry = registry::lock();
+        registry.context(self.id)?.active.store(true, Ordering::SeqCst);
+        registry.update_routes();
+        Ok(())
+    }
+
+    /// Stops tracing. When it returns, every emitted record is in its buffer, and none will follow.
+    ///
+    /// # Errors
+    /// When the context is not started, or is destroyed.
+    pub fn stop(&self) -> Result<(), TraceError> {
+        if registry::stop(self.id)? { Ok(()) } else { Err(TraceError::ContextNotStarted(self.id)) }
+    }
+
+    /// Returns whether it is started.
+    pub fn is_active(&self) -> bool {
+        registry::lock().context(self.id).is_ok_and(|context| context.active.load(Ordering::SeqCst))
+    }
+
+    /// Returns whether it is not destroyed.
+    pub fn is_valid(&self) -> bool {
+        registry::lock().context(self.id).is_ok()
+    }
+
+    /// Stops it and removes its services. Their buffers stay.
+    ///
+    /// # Errors
+    /// When it is destroyed already.
+    pub fn destroy(&self) -> Result<(), TraceError> {
+        registry::stop(self.id)?;
+        registry::remove(self.id);
+        Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // An error means that the context is destroyed already.
+        let _ = self.destroy();
+    }
+}
+
+/// Returns a bit for each operation.
+fn operation_bits(kind: Kind, operations: Operations<'_>) -> Result<u64, TraceError> {
+    match operations {
+        Operations::All => Ok(u64::MAX),
+        Operations::Only(list) => list.iter().try_fold(0, |bits, &operation| {
+            kind.operation_name(operation).ok_or(TraceError::UnknownOperation { kind, operation })?;
+            Ok(bits | 1 << operation.0)
+        }),
+    }
+}

@@ -1,0 +1,46 @@
+//! What contexts do at a fork and at the exit of the process.
+
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use super::open_ranges;
+use super::registry::{self, Registry};
+use crate::TraceError;
+use crate::buffer::{destroy_all, register_for_process_events};
+use crate::process::{HeldLocks, Registration};
+use crate::record::BufferId;
+
+/// Stops every context and destroys every buffer, and waits at most `patience` until everything is delivered. Returns the
+/// buffers that were not done then. Their callbacks continue.
+pub fn shutdown(patience: Duration) -> Vec<BufferId> {
+    registry::stop_all();
+    destroy_all(patience)
+}
+
+static REGISTRATION: Registration = Registration::new(
+    || Box::new(ContextLocks { _registry: registry::lock(), ranges: open_ranges::threads() }),
+    stop_at_exit,
+);
+
+/// Registers the contexts for forks and the exit of the process, once. The buffers register before: a context's lock is
+/// taken before a buffer's, and contexts stop before buffers are destroyed.
+pub(super) fn register() -> Result<(), TraceError> {
+    register_for_process_events()?;
+    REGISTRATION.ensure()
+}
+
+extern "C" fn stop_at_exit() {
+    registry::stop_all();
+}
+
+struct ContextLocks {
+    _registry: MutexGuard<'static, Registry>,
+    ranges: open_ranges::Lock,
+}
+
+impl HeldLocks for ContextLocks {
+    /// Releases the locks: the child keeps the contexts, and the open ranges of its only thread.
+    fn reset_in_child(self: Box<Self>) {
+        open_ranges::reset_after_fork(self.ranges);
+    }
+}

@@ -1,0 +1,111 @@
+//! Tests of each step of the protocol with loom, which runs them in every order that two or three threads can take, with
+//! every value that a relaxed load may return. `scripts/check-loom` runs them.
+//!
+//! They drive the real buffer state, writers and chunks. Only the memory of a chunk is loom's. Callback threads and
+//! thread-local data are left out.
+
+mod flush;
+mod hand_over;
+mod prefix;
+mod room;
+mod stop;
+mod thread_end;
+
+use std::sync::Arc;
+
+use loom::sync::{Condvar, Mutex};
+
+use crate::buffer::state::{Appended, BufferState, NextBatch, OwnWriter};
+use crate::chunk::{Cursor, Geometry, Policy, Region, header_word};
+use crate::record::{Category, ThreadId};
+
+/// A buffer without its callback thread.
+struct TestBuffer {
+    state: Mutex<BufferState>,
+    /// Notified when room was freed.
+    room: Condvar,
+}
+
+/// Sends the right to write to the one thread that uses it from then on.
+struct Sent(OwnWriter);
+
+// SAFETY: each test moves a `Sent` into one new thread, and leaves it there.
+unsafe impl Send for Sent {}
+
+impl TestBuffer {
+    /// Creates a lossless buffer for a number of 8-byte records, with a chunk for each `share` of them.
+    fn new(records: usize, share: usize, chunks: usize) -> Arc<Self> {
+        let geometry = Geometry { size: records * 8, share: share * 8, stride: 64 + share * 24 + 8, count: chunks };
+        let region = Region::anonymous(geometry).expect("loom's memory is a vector");
+        let state = BufferState::new(region, records * 8, Policy::Lossless);
+        Arc::new(Self { state: Mutex::new(state), room: Condvar::new() })
+    }
+
+    fn lock(&self) -> loom::sync::MutexGuard<'_, BufferState> {
+        self.state.lock().expect("no test panics under the lock")
+    }
+
+    fn open_slot(&self, thread: u32) -> OwnWriter {
+        self.lock().open_slot(ThreadId(thread))
+    }
+
+    /// Emits a number as `emit` does: without the lock if that is enough, else with it, and waits for room.
+    fn emit(&self, writer: &OwnWriter, number: u64) {
+        let header = header_word(Category(1), 1, 8);
+        let payload = number.to_le_bytes();
+        if writer.try_append(header, &payload) {
+            return;
+        }
+        let mut state = self.lock();
+        while state.append(Some(writer), header, &payload) == Appended::NoRoom {
+            if !state.reclaim(Some(writer)) {
+                state.request_flush(false);
+                state = self.room.wait(state).expect("no test panics under the lock");
+            }
+        }
+    }
+
+    /// Makes one callback. Returns the numbers that it received.
+    fn deliver(&self) -> Vec<u64> {
+        let mut batch = NextBatch::default();
+        // SAFETY: the batch is read before it is finished, and the buffer lives until then.
+        unsafe { self.lock().take_next_batch(&mut batch) };
+        // Without the lock, as a callback reads.
+        let numbers = read(&batch);
+        self.lock().finish(&batch);
+        self.room.notify_all();
+        numbers
+    }
+
+    /// Delivers everything that was emitted before.
+    fn flush(&self) -> Vec<u64> {
+        self.lock().request_flush(true);
+        let mut numbers = Vec::new();
+        while self.lock().has_work() {
+            numbers.extend(self.deliver());
+        }
+        numbers
+    }
+}
+
+fn read(batch: &NextBatch) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    for piece in &batch.pieces {
+        let mut cursor: Cursor = piece.cursor;
+        while let Some(taken) = cursor.take(&piece.chunk, piece.upto, usize::MAX) {
+            for index in 0..taken.count {
+                // SAFETY: the batch was taken from what is committed, and is not finished.
+                let payload = unsafe { piece.chunk.payload(taken.start + index * 8, 8) };
+                numbers.push(u64::from_le_bytes(payload.try_into().expect("8 bytes")));
+            }
+        }
+    }
+    numbers
+}
+
+/// Runs a test in every order, with at most 3 (or `LOOM_MAX_PREEMPTIONS`) switches away from a thread that could continue.
+fn check(test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(test);
+}
