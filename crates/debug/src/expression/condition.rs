@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use opscope_tensor::{Asked, Depth};
+use opscope_tensor::{Detail, ScanQuery};
 
 use super::error::ConditionError;
 use super::evaluate::{EvaluateError, Evaluation, Tensors};
@@ -18,7 +18,7 @@ pub struct Condition {
     text: String,
     pub(super) truth: Truth,
     /// What to find in the elements of each tensor, or of all tensors of a side together.
-    pub(super) plan: Vec<(Subject, Asked)>,
+    pub(super) plan: Vec<(Subject, ScanQuery)>,
 }
 
 impl Condition {
@@ -28,12 +28,12 @@ impl Condition {
     /// When the text is wrong: the error says where, and what would be right.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let truth = grammar::condition(text)?;
-        let mut plan: Vec<(Subject, Asked)> = Vec::new();
+        let mut plan: Vec<(Subject, ScanQuery)> = Vec::new();
         truth.for_each_subject(&mut |subject, quantity, presence| {
-            let asked = quantity.map_or(Asked::default(), |quantity| asked(quantity, presence));
+            let query = quantity.map_or(ScanQuery::default(), |quantity| query(quantity, presence));
             match plan.iter_mut().find(|(known, _)| known == subject) {
-                Some((_, known)) => *known = known.or(asked),
-                None => plan.push((subject.clone(), asked)),
+                Some((_, known)) => *known = known.or(query),
+                None => plan.push((subject.clone(), query)),
             }
         });
         Ok(Self { text: text.trim().to_owned(), truth, plan })
@@ -64,16 +64,16 @@ impl Condition {
 }
 
 /// Returns what to find for a quantity, or for its presence.
-fn asked(quantity: Quantity, presence: bool) -> Asked {
-    let depth = if presence { Depth::Presence } else { Depth::Count };
+fn query(quantity: Quantity, presence: bool) -> ScanQuery {
+    let detail = if presence { Detail::Presence } else { Detail::Count };
     match quantity {
-        Quantity::Nan => Asked { nan: depth, ..Asked::default() },
-        Quantity::Inf => Asked { infinite: depth, ..Asked::default() },
-        Quantity::Zeros => Asked { zeros: depth, ..Asked::default() },
-        Quantity::Count => Asked::default(),
-        Quantity::AbsMax => Asked { absmax: true, ..Asked::default() },
-        Quantity::Min | Quantity::Max => Asked { range: true, ..Asked::default() },
-        Quantity::Mean | Quantity::Std | Quantity::L2 => Asked { moments: true, ..Asked::default() },
+        Quantity::Nan => ScanQuery { nan: detail, ..ScanQuery::default() },
+        Quantity::Inf => ScanQuery { infinite: detail, ..ScanQuery::default() },
+        Quantity::Zeros => ScanQuery { zeros: detail, ..ScanQuery::default() },
+        Quantity::Count => ScanQuery::default(),
+        Quantity::AbsMax => ScanQuery { absmax: true, ..ScanQuery::default() },
+        Quantity::Min | Quantity::Max => ScanQuery { range: true, ..ScanQuery::default() },
+        Quantity::Mean | Quantity::Std | Quantity::L2 => ScanQuery { moments: true, ..ScanQuery::default() },
     }
 }
 

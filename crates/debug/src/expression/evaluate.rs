@@ -1,4 +1,4 @@
-use opscope_tensor::{Asked, DType, Findings, SliceError, TensorError, TensorView};
+use opscope_tensor::{DType, ScanQuery, ScanResult, SliceError, TensorError, TensorView};
 
 use super::function::Quantity;
 use super::tensor_ref::{TensorPart, TensorRef};
@@ -40,14 +40,14 @@ pub enum EvaluateError {
 
 /// The state of one evaluation.
 pub(super) struct Evaluation<'a> {
-    plan: &'a [(Subject, Asked)],
+    plan: &'a [(Subject, ScanQuery)],
     tensors: &'a dyn Tensors,
     /// The results, one for each search of the plan; `None` while the elements were not searched.
-    found: Vec<Option<Findings>>,
+    found: Vec<Option<ScanResult>>,
 }
 
 impl<'a> Evaluation<'a> {
-    pub fn new(plan: &'a [(Subject, Asked)], tensors: &'a dyn Tensors) -> Self {
+    pub fn new(plan: &'a [(Subject, ScanQuery)], tensors: &'a dyn Tensors) -> Self {
         Self { plan, tensors, found: Vec::new() }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Evaluation<'a> {
         if quantity == Quantity::Count {
             return self.count(subject).map(|count| Some(count as f64));
         }
-        let found = self.findings(subject)?;
+        let found = self.result(subject)?;
         Ok(match quantity {
             Quantity::Nan => Some(found.nan as f64),
             Quantity::Inf => Some(found.infinite as f64),
@@ -191,24 +191,24 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn findings(&mut self, subject: &Subject) -> Result<Findings, EvaluateError> {
+    fn result(&mut self, subject: &Subject) -> Result<ScanResult, EvaluateError> {
         let number = self.plan.iter().position(|(known, _)| known == subject).expect("the plan has every subject");
         self.found.resize(self.plan.len(), None);
         if let Some(found) = self.found[number] {
             return Ok(found);
         }
-        let asked = self.plan[number].1;
+        let query = self.plan[number].1;
         let found = match subject {
-            Subject::Stopped => self.together(asked)?,
-            Subject::Tensor(part) => self.part(part, asked)?,
+            Subject::Stopped => self.together(query)?,
+            Subject::Tensor(part) => self.part(part, query)?,
         };
         self.found[number] = Some(found);
         Ok(found)
     }
 
-    fn together(&self, asked: Asked) -> Result<Findings, EvaluateError> {
-        let mut all = Findings::default();
-        let mut left = asked;
+    fn together(&self, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
+        let mut all = ScanResult::default();
+        let mut left = query;
         for view in self.tensors.subjects() {
             let found = look(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
             all = all.join(found);
@@ -217,14 +217,14 @@ impl<'a> Evaluation<'a> {
         Ok(all)
     }
 
-    fn part(&self, part: &TensorPart, asked: Asked) -> Result<Findings, EvaluateError> {
+    fn part(&self, part: &TensorPart, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
         let view = self.view(part)?;
         let data = |reason| EvaluateError::Data { part: Some(part.clone()), reason };
-        let Some(slice) = &part.slice else { return look(&view, asked).map_err(data) };
+        let Some(slice) = &part.slice else { return look(&view, query).map_err(data) };
         let region = slice.resolve(view.shape()).map_err(|reason| no_part(part, reason))?;
         match view.dtype() {
-            DType::String => Ok(Findings::default()),
-            _ => Findings::of_region(&view, &region, asked).map_err(data),
+            DType::String => Ok(ScanResult::default()),
+            _ => ScanResult::of_region(&view, &region, query).map_err(data),
         }
     }
 
@@ -234,10 +234,10 @@ impl<'a> Evaluation<'a> {
 }
 
 /// A tensor of text has no bytes to search.
-fn look(view: &TensorView<'_>, asked: Asked) -> Result<Findings, TensorError> {
+fn look(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
     match view.dtype() {
-        DType::String => Ok(Findings::default()),
-        _ => Findings::of(view, asked),
+        DType::String => Ok(ScanResult::default()),
+        _ => ScanResult::of(view, query),
     }
 }
 

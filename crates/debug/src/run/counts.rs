@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use opscope_onnx::OperatorId;
-use opscope_tensor::{Asked, Depth, Findings, TensorView};
+use opscope_tensor::{Detail, ScanQuery, ScanResult, TensorView};
 
 /// How many elements are NaN and infinite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,13 +25,13 @@ impl Counts {
 
 /// Counts the elements that are NaN and infinite. Returns `None` where there are none, and for tensors without a byte form.
 pub(super) fn count_non_finite(view: &TensorView<'_>) -> Option<Counts> {
-    search(view, Depth::Presence)?;
-    search(view, Depth::Count)
+    search(view, Detail::Presence)?;
+    search(view, Detail::Count)
 }
 
-/// Searches a tensor to this depth. Returns `None` where it is finite, and for tensors without a byte form.
-pub(super) fn search(view: &TensorView<'_>, depth: Depth) -> Option<Counts> {
-    let asked = Asked { nan: depth, infinite: depth, ..Asked::default() };
-    let found = Findings::of(view, asked).ok()?;
+/// Searches a tensor in this detail. Returns `None` where it is finite, and for tensors without a byte form.
+pub(super) fn search(view: &TensorView<'_>, detail: Detail) -> Option<Counts> {
+    let query = ScanQuery { nan: detail, infinite: detail, ..ScanQuery::default() };
+    let found = ScanResult::of(view, query).ok()?;
     Some(Counts { nan: found.nan, infinite: found.infinite }).filter(|counts| !counts.is_zero())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use opscope_model::Dispatch;
 use opscope_onnx::{OperatorId, Producer};
-use opscope_tensor::{Depth, TensorView};
+use opscope_tensor::{Detail, TensorView};
 
 use super::counts::{Counts, SeenCounts, count_non_finite, search};
 use super::plan::PlanInfo;
@@ -52,7 +52,7 @@ pub(crate) fn find_non_finite(
 /// counts of the operators that computed it, and of the inputs of the run.
 fn inputs_counts(plan: &PlanInfo, seen: &SeenCounts, dispatch: &Dispatch<'_>) -> Counts {
     let views = dispatch.inputs.iter();
-    let readable = views.filter_map(|view| search(view, Depth::Presence)).fold(Counts::default(), Counts::and);
+    let readable = views.filter_map(|view| search(view, Detail::Presence)).fold(Counts::default(), Counts::and);
     if dispatch.inputs.iter().all(|view| view.byte_len().is_some()) {
         return readable;
     }
@@ -72,7 +72,7 @@ fn inputs_counts(plan: &PlanInfo, seen: &SeenCounts, dispatch: &Dispatch<'_>) ->
                 Producer::Operator(maker, _) => all = all.and(seen.get(&maker).copied().unwrap_or_default()),
                 Producer::Input | Producer::Initializer => {
                     let view = dispatch.live.value(value);
-                    all = all.and(view.and_then(|view| search(&view, Depth::Presence)).unwrap_or_default());
+                    all = all.and(view.and_then(|view| search(&view, Detail::Presence)).unwrap_or_default());
                 }
             }
         }
