@@ -174,7 +174,7 @@ fn what_a_recording_or_a_dump_says_of_itself_is_shown_as_escapes() {
         let ended = run(&place, arguments);
         assert!(matches!(ended.code, Some(0 | 3)), "{arguments:?}: {ended:?}");
     }
-    poison(&place, manifest, "opscope.recording/1");
+    poison(&place, manifest, "opscope.recording/2");
     let ended = run(&place, &["inspect", "out/profiler/p"]);
     assert_eq!((ended.code, ended.stderr.lines().count()), (Some(2), 1), "{ended:?}");
 }

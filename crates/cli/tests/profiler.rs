@@ -220,6 +220,16 @@ fn recorded(options: &[&str]) -> (Value, Vec<String>) {
 }
 
 #[test]
+fn task_memory_records_what_a_run_holds_for_tensors_and_shows_the_peak() {
+    let (place, ended) = profiled(&["--profiler-option", "task-memory=on", "--json"]);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let recorded = &summary["profile"]["account"]["tensor_memory"];
+    let (peak, planned) = (recorded["peak_bytes"].as_u64().unwrap(), summary["run_memory"]["bytes"].as_u64().unwrap());
+    assert!(peak > 0 && peak <= planned, "{recorded} against {planned}");
+    assert!(place.text("out/profiler/run/timeline.json").contains("\"tensor memory of main"));
+}
+
+#[test]
 fn the_full_set_of_switches_with_their_values_is_one_command_line() {
     let all = [
         ("model-execution", true),

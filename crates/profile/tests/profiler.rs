@@ -163,8 +163,8 @@ fn what_was_dropped_is_counted_and_makes_the_recording_incomplete() {
     }
     let manifest = profiler.finish().expect("a manifest");
     let records = manifest.records.expect("it is closed");
-    // A run, its two dispatches, and the retirement of its correlation id.
-    assert_eq!(records.emitted, 40_000);
+    // A run, its two dispatches, and the retirement of its correlation id. Other runs of the process retire ids, too.
+    assert!(records.emitted >= 40_000, "{records:?}");
     assert_eq!(records.emitted, records.delivered + records.dropped);
     assert!(records.dropped > 0);
     let recording = open(&directory);

@@ -5,7 +5,19 @@ use opscope_model::RunId;
 use super::outcome::Ending;
 use crate::{Delivery, Piece, Stream};
 
-/// Where streams go: files, statistics, a callback, a comparison.
+/// Where streams go: files, statistics, a callback, a comparison. A closure that takes pieces is a sink:
+///
+/// ```
+/// use opscope_dump::{Answer, Dumper, Piece, Request, Stream};
+///
+/// let dumper = Dumper::new();
+/// let print = |stream: &Stream, piece: Piece<'_>| {
+///     println!("{} at {}: {} bytes", stream.origin, piece.offset, piece.bytes.len());
+///     Answer::Continue
+/// };
+/// dumper.subscribe(Box::new(print), Request::default())?;
+/// # Ok::<(), opscope_dump::DumpError>(())
+/// ```
 ///
 /// A sink is never called by two threads at once, and one stream ends before the next begins. A panic ends the
 /// subscription, not the run.
@@ -34,6 +46,12 @@ pub trait Sink: Send {
     /// Is called once, at the end, also after a stop, but not after a panic of this sink.
     fn close(&mut self, _ending: &Ending) -> Closed {
         Closed::default()
+    }
+}
+
+impl<F: FnMut(&Stream, Piece<'_>) -> Answer + Send> Sink for F {
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        self(stream, piece)
     }
 }
 

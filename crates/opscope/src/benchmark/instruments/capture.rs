@@ -2,15 +2,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use opscope_dump::ascend::{AscendSink, DirectoryTarget};
-use opscope_dump::{Contents, DirectorySink, DumpError, DumpInfo, Dumper, InputEntry, Sink};
+use opscope_dump::{DumpError, DumpInfo, Dumper, InputEntry};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, RecordingInfo};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
 use crate::Session;
-use crate::benchmark::job::{CaptureSpec, DumpFormat, Job, JobHooks, Stage};
+use crate::benchmark::job::{CaptureSpec, Job, JobHooks, Stage};
 use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};
 use crate::verify::Verification;
@@ -21,9 +20,6 @@ pub(super) enum Capture {
     Profile(Box<Profiler>),
     Dump(Box<Dumper>),
 }
-
-/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
-const CHUNK: usize = 128 << 20;
 
 impl Capture {
     pub fn create(job: &Job, session: &Session, directory: &Path) -> Result<Self, InstrumentError> {
@@ -47,15 +43,7 @@ impl Capture {
             }
             CaptureSpec::Dump { request, format, histograms, .. } => {
                 let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
-                let directory_sink = |contents| {
-                    let sink = DirectorySink::create(directory, contents, &info)?;
-                    if *histograms { sink.with_histograms() } else { Ok(sink) }
-                };
-                let sink: Box<dyn Sink> = match format {
-                    DumpFormat::Npy => Box::new(directory_sink(Contents::Tensors)?),
-                    DumpFormat::Statistics => Box::new(directory_sink(Contents::Statistics)?),
-                    DumpFormat::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &info)?, CHUNK)),
-                };
+                let sink = format.create(directory, &info, *histograms)?;
                 let dumper = Dumper::new();
                 dumper.subscribe(sink, (**request).clone())?;
                 Ok(Self::Dump(Box::new(dumper)))
