@@ -156,6 +156,7 @@ impl DebugError {
 }
 
 impl Refusal {
+    #[cfg(not(loom))]
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }

@@ -99,11 +99,13 @@ impl Debugger {
 
 impl Debugger {
     /// Returns the name of the client that is attached, and the models that are loaded.
+    #[cfg(not(loom))]
     pub(crate) fn client_and_models(&self) -> (Option<String>, Vec<LoadedModel>) {
         let registry = self.0.registry();
         (registry.attached.as_ref().map(|(_, options)| options.name.clone()), registry.loaded())
     }
 
+    #[cfg(not(loom))]
     pub(crate) fn log(&self, message: &str) {
         self.0.log(message);
     }
