@@ -153,6 +153,6 @@ fn every_json_object_has_the_type_and_the_fields_of_the_table() {
     assert_eq!(shown.difference(&seen).cloned().collect::<BTreeSet<_>>(), rare);
     let first: Value = serde_json::from_str(ended.stdout.lines().next().unwrap()).unwrap();
     assert_eq!((&first["type"], &first["schema"]), (&"hello".into(), &"opscope.debug/1".into()));
-    // An error is told both ways.
+    // An error is reported in both forms.
     ended.says(&["error: unknown command 'nonsense'"]);
 }

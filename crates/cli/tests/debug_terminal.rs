@@ -74,7 +74,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.until("Run 0 ended");
     terminal.until(PROMPT);
 
-    // Runs that would go on for days.
+    // Runs that would take days.
     terminal.types("run 1000000000\r");
     terminal.until("Run 20 ended");
     terminal.types(CTRL_C);
@@ -175,7 +175,7 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     terminal.until("\n");
     assert_eq!(terminal.types_until_it_ends(CTRL_C, "^C").code(), Some(130));
     running.signal(Signal::CONT);
-    // The program goes on as if nothing had been.
+    // The program continues as before.
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
 }

@@ -182,7 +182,7 @@ fn closing_stdout_ends_the_debugger_and_a_full_disk_is_reported() {
     let arguments = ["debug", &model("digits_cnn.onnx"), "--batch", "-ex", "run 100000000"];
     let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "it does not run to its end for nobody");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "it ends with its reader");
 
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let child = place.command(&arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();

@@ -54,7 +54,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         let ended = batch(&place, arguments, &[&format!("catch {what}"), "run", "-continue", "-continue"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         in_order(&ended.stdout, &["Breakpoint 1, after", says, "Run 0 ended"]);
-        assert_eq!(ended.stdout.matches(says).count(), 1, "it is told once: {ended:?}");
+        assert_eq!(ended.stdout.matches(says).count(), 1, "it is reported once: {ended:?}");
     };
     let both = ["exact", "optimised"];
 

@@ -72,7 +72,7 @@ fn each_stopped_run_can_be_chosen() {
         assert_eq!(listed[run]["current"], chosen[run]["event"]["sequence"], "{listed:?}");
     }
     let ended: Vec<_> = of("run_ended").iter().map(|end| end["run"].clone()).collect();
-    assert_eq!(ended, [1, 0], "the chosen one goes on, and then the one that is left");
+    assert_eq!(ended, [1, 0], "the chosen one continues, and then the other one");
     assert_eq!(chosen[2]["event"]["place"]["run"], 0);
     assert_eq!(listed[2]["runs"].as_array().unwrap().len(), 0, "{listed:?}");
 }

@@ -11,6 +11,7 @@ use super::observer::Observer;
 use super::options::AttachOptions;
 use super::recursion;
 use super::shared::Shared;
+#[cfg(not(loom))]
 use super::status::LoadedModel;
 use super::thread::note_process;
 use crate::error::DebugError;

@@ -21,7 +21,7 @@ fn a_debugger_that_attaches_late_gets_the_models_and_runs_before_attach_complete
     first.add_breakpoint(BreakpointSpec::at("log".parse().unwrap())).unwrap();
     let run = start(&debugger, &fake, 7, PLAIN);
     let stopped = stop(&first);
-    // The run is in the middle when the second debugger comes; it goes on when the first one goes.
+    // The run is active when the second debugger attaches; it continues when the first one detaches.
     let options = AttachOptions { events: EventSet::all(), ..AttachOptions::default() };
     let refused = debugger.attach(options.clone()).err().expect("one at a time");
     assert!(matches!(refused, DebugError::AlreadyAttached { .. }), "{refused}");

@@ -156,7 +156,7 @@ fn the_first_operator_that_makes_nan_or_infinity_is_found_and_not_those_behind_i
     assert_eq!((outputs[0].nan, outputs[0].infinite, outputs[0].value.as_deref()), (2, 1, Some("b")));
     let events = scene.events(1, [f32::NAN; 4]);
     let [Event { kind: EventKind::Exception { place: Some(place), exception, .. }, .. }] = &events[..] else {
-        panic!("what comes from outside is told once: {events:?}");
+        panic!("what comes from outside is reported once: {events:?}");
     };
     assert_eq!(place.to_string(), "after #0 scale (Mul), run 1", "where the run meets it first");
     let Exception::NonFinite { inputs, .. } = exception else { panic!("{exception:?}") };

@@ -45,7 +45,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
     let event = stop(&attachment);
     let doubled = PLAIN.map(|x| x * 2.0);
     assert_eq!(numbers(&attachment, &event, "output").unwrap(), doubled.map(f32::ln));
-    assert_eq!(numbers(&attachment, &event, "input").unwrap(), doubled, "inputs are kept for whoever stops after");
+    assert_eq!(numbers(&attachment, &event, "input").unwrap(), doubled, "inputs are kept for stops after the operator");
     assert_eq!(numbers(&attachment, &event, "value(\"x\")").unwrap(), PLAIN);
     assert_eq!(numbers(&attachment, &event, "value(\"b\")").unwrap(), doubled.map(f32::ln));
     let missing = numbers(&attachment, &event, "value(\"y\")").unwrap_err().to_string();

@@ -37,7 +37,7 @@ fn steps_finish_and_until_stop_where_they_say() {
     assert_eq!(place(&event), "step_complete after #1 log (Log), run 0");
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(place(&event), "step_complete before #2 sum (Add), run 0");
-    // The end of a run that is stepped is told, so that nobody waits for a stop that never comes.
+    // The end of a run that is stepped is sent, so that its client does not wait for a stop that never comes.
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(event.kind.name(), EventName::RunPopped);
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -191,7 +191,7 @@ fn an_operator_of_several_kernels_is_skipped_as_one() {
     let outputs = attachment.location(event.sequence).unwrap().outputs;
     assert_eq!(outputs[0].value.as_deref(), Some("b"), "what the operator gives, and not its first kernel");
     attachment.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[100.0; 4])])).unwrap();
-    // Whoever asked for it may be gone before the engine comes there.
+    // The client that requested it may be detached before the engine gets there.
     attachment.detach().unwrap();
     assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
 }

@@ -130,7 +130,7 @@ impl Fake {
         outcome
     }
 
-    /// What a run gives that nobody disturbs.
+    /// Returns the output of a run that no client changes.
     pub fn expected(input: [f32; 4]) -> Vec<f32> {
         input.iter().map(|x| relu(x * 2.0 + (x * 2.0).ln())).collect()
     }

@@ -302,12 +302,12 @@ fn calls_that_wait_return_at_once_when_the_program_ends() {
         .collect();
     let Program { debugger, server, .. } = program;
     drop(server);
-    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN), "the run goes on without its debugger");
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN), "the run continues without its debugger");
     for waiter in waiters {
         let error = waiter.join().unwrap();
         assert!(error.code() == ErrorCode::Connection || error.code() == ErrorCode::NotAttached, "{error}");
     }
-    assert!(client.wait(LONG), "whoever waits for events is woken");
+    assert!(client.wait(LONG), "a thread that waits for events is woken");
     let gone = client.next_events(Queue::Sync, 1).unwrap_err();
     assert_eq!(gone.code(), ErrorCode::Connection);
     assert!(gone.to_string().contains("debug server is stopped"), "{gone}");

@@ -204,7 +204,7 @@ fn one_that_is_detached_in_the_middle_of_a_tensor_is_let_go_with_it() {
     raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
     let half = frame(br#"{"id": 4, "request": "status"}"#, &[0; 100_000]);
     std::io::Write::write_all(&mut raw.0, &half[..50_000]).unwrap();
-    // Nobody reads the event of its stop, so that whoever should have counts as dead.
+    // The event of its stop is not read, so its debugger counts as dead.
     program.start(0, PLAIN).join().unwrap().unwrap();
     program.attached();
     assert!(raw.is_closed());

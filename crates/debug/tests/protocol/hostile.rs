@@ -1,4 +1,4 @@
-//! Bytes that no debugger should send: they get an error, and harm nobody.
+//! Bytes that no debugger should send: they get an error, and disturb no run.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -232,7 +232,7 @@ proptest! {
         let _ = raw.0.write_all(&bytes);
         let _ = raw.0.shutdown(std::net::Shutdown::Write);
         prop_assert!(raw.is_closed());
-        let outcome = run.join().expect("the run does not panic").expect("nobody aborts it");
+        let outcome = run.join().expect("the run does not panic").expect("it is not aborted");
         prop_assert!(outcome.len() == 4);
         // A replaced input is the only thing that may have changed what came out.
         prop_assert!(outcome == Fake::expected(PLAIN) || outcome.iter().all(|y| y.is_finite() || *y == 0.0));

@@ -20,7 +20,7 @@ use opscope_debug::server::{Listen, Server, ServerOptions};
 use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, ErrorCode, Event, Queue};
 use opscope_model::{EngineError, Fidelity};
 
-/// Longer than any of these tests takes. Whoever waits so long reports a failure.
+/// Longer than any of these tests takes. A wait of this length is a failure.
 const LONG: Duration = Duration::from_secs(100);
 
 /// A program with a debug server, and a run of the fake model.

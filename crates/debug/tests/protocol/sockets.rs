@@ -114,7 +114,7 @@ fn a_process_is_attached_to_by_the_path_that_it_says_and_a_killed_one_leaves_no_
     let gone = std::iter::repeat_with(|| client.status()).find_map(Result::err).unwrap();
     assert_eq!(gone.code(), ErrorCode::Connection);
     first.child.wait().unwrap();
-    assert!(path.symlink_metadata().is_ok(), "nobody was there to remove it");
+    assert!(path.symlink_metadata().is_ok(), "a killed program does not remove it");
 
     let mut second = Running::program(runtime.path());
     second.says("listening: ");
@@ -214,7 +214,7 @@ fn a_path_of_the_user_is_served_if_no_other_user_can_write_there() {
     assert!(path.symlink_metadata().is_err());
 
     drop(UnixListener::bind(&path).unwrap());
-    drop(serve_at(&path).expect("a socket that nobody listens at is in nobody's way"));
+    drop(serve_at(&path).expect("a socket without a listener is replaced"));
     fs::write(&path, "something else").unwrap();
     assert!(matches!(serve_at(&path), Err(ServeError::Taken { .. })));
     assert_eq!(fs::read_to_string(&path).unwrap(), "something else");

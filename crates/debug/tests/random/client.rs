@@ -19,7 +19,7 @@ pub struct Client<'a> {
     program: &'a Program,
     chance: &'a mut Chance,
     attachment: Arc<Attachment>,
-    /// Whether leases run out soon: then threads go on that this client still thinks of as stopped.
+    /// Whether leases are short: then threads continue that this client still takes for stopped.
     is_hasty: bool,
     /// Whether the notification's callback has answered events, too.
     has_rival: bool,
@@ -103,7 +103,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// No event is told twice.
+    /// Checks that no event comes twice.
     fn count(&mut self, index: usize, events: &[Event]) {
         self.delivered[index] += events.len() as u64;
         for event in events {
@@ -111,7 +111,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Reads what is left after detaching: nobody waits any more.
+    /// Reads the events that are left after detaching, at which no thread waits.
     fn read_last(&mut self) {
         let rest = self.attachment.next_events(Queue::Sync, usize::MAX).unwrap();
         assert_eq!(rest.last().map(|event| &event.kind), Some(&EventKind::DetachComplete));
@@ -147,7 +147,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Looks at a stopped run, and lets it go on in some way.
+    /// Looks at a stopped run, and lets it continue in some way.
     fn answer(&mut self) -> Result<(), DebugError> {
         let Some(event) = self.chance.take(&mut self.stopped) else { return Ok(()) };
         let (attachment, sequence, place) = (&self.attachment, event.sequence, operator(&event.kind));
