@@ -398,7 +398,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
     };
     let off = Switches { runs: false, dispatches: false, calls: false, machine_memory: false, ..defaults };
     assert_eq!(profiler(&request(&line("off"))).switches, off);
-    let on = Switches { processors: true, machine: true, process: true, ..defaults };
+    let on = Switches { tensor_memory: true, processors: true, machine: true, process: true, ..defaults };
     assert_eq!(profiler(&request(&line("on"))).switches, on);
     let noted = notes("m.onnx -o o -pf --profiler-option dvpp-profiling=on --profiler-option aicpu=off");
     assert_eq!(

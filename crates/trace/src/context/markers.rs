@@ -78,7 +78,7 @@ fn here() -> MarkerRecord {
 }
 
 fn emit_marker(record: MarkerRecord) {
-    // As above.
+    // As for a counter: the buffer counts a record that it could not take.
     let _ = emit(&record);
 }
 

@@ -1,8 +1,8 @@
 //! Contexts: which kinds are traced into which buffers, and emitting through them.
 //!
-//! A record's way through this room: `emit` asks whether the kind is traced at all (`routes`), and tries the thread's
-//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread knows
-//! (`thread_routes`), which come from the list of all contexts (`registry`). From there on the record is the buffer's.
+//! A record's way through this room: `emit` checks whether the kind is traced at all (`routes`), and tries the thread's
+//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread has cached
+//! (`thread_routes`). They come from the list of all contexts (`registry`). Then it hands the record to the buffer.
 
 mod correlation;
 mod emit;

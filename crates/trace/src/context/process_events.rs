@@ -22,8 +22,8 @@ static REGISTRATION: Registration = Registration::new(
     stop_at_exit,
 );
 
-/// Registers the contexts for forks and the exit of the process, once. The buffers register before: a context's lock is
-/// taken before a buffer's, and contexts stop before buffers are destroyed.
+/// Registers the contexts for forks and the exit of the process, once. The buffers register first, so they act last: a
+/// context's lock is taken before a buffer's, and contexts stop before buffers are destroyed.
 pub(super) fn register() -> Result<(), TraceError> {
     register_for_process_events()?;
     REGISTRATION.ensure()

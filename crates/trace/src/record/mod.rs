@@ -1,6 +1,6 @@
 //! What is recorded: kinds, headers, names, and one plain struct per kind. All integers are little-endian.
 //!
-//! This room knows nothing of buffers. Its types are what every other room of the crate speaks in.
+//! This room knows nothing of buffers. Every other room of the crate uses its types.
 
 mod allocation;
 mod bytes;

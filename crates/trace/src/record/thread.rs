@@ -1,4 +1,4 @@
-//! What all records of a thread have in common: its number and the work that it does at the moment.
+//! What a thread puts into all of its records: its number, and the ids of the work that it does at the moment.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ thread_local! {
 #[inline]
 pub fn current_thread() -> ThreadId {
     let known = THREAD.get();
-    if known.0 != 0 { known } else { ask_for_thread() }
+    if known.0 != 0 { known } else { query_thread() }
 }
 
 /// Returns the ids of the work that the calling thread does at the moment.
@@ -48,13 +48,13 @@ pub fn pop_external() -> Option<ExternalId> {
     Some(EXTERNAL.replace(below))
 }
 
-/// Forgets the thread's number after a fork: the child's thread has another one.
+/// Clears the cached number of the calling thread after a fork: the child's thread has another one.
 pub(crate) fn reset_after_fork() {
     THREAD.set(ThreadId(0));
 }
 
 #[cold]
-fn ask_for_thread() -> ThreadId {
+fn query_thread() -> ThreadId {
     let id = ThreadId(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
     THREAD.set(id);
     id

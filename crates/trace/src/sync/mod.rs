@@ -1,4 +1,4 @@
-//! What threads agree with each other by: atomics, and a memory barrier.
+//! Synchronisation of threads: atomics, and a memory barrier.
 //!
 //! Under loom these are loom's, which tries every order in which threads can run and every value that they may see.
 
