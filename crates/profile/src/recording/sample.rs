@@ -12,7 +12,7 @@ use opscope_tensor::DType;
 use opscope_trace::{
     AllocationOperation, AllocationRecord, Category, CopyRecord, Correlation, CorrelationId, CounterRecord,
     DispatchRecord, EngineCallRecord, ExternalId, Header, KernelIndex, MarkerOperation, MarkerRecord, NameId, PlanId,
-    Record, RetirementRecord, RunId, RunRecord, ThreadId,
+    Record, RetirementRecord, RunRecord, ThreadId,
 };
 
 use super::frame::FrameWriter;
@@ -99,7 +99,7 @@ fn put<R: Record>(record: &R, into: &mut Vec<u8>) {
 
 fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
     DispatchRecord {
-        run: RunId(run),
+        run: run,
         plan: PlanId(0),
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
@@ -112,7 +112,7 @@ fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
 fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32, copied: [u64; 4]) -> RunRecord {
     let [upload_start, upload_end, download_start, download_end] = copied.map(Ticks::from_raw);
     RunRecord {
-        run: RunId(run),
+        run: run,
         upload_start,
         upload_end,
         download_start,
@@ -132,7 +132,7 @@ fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32, copie
 
 fn copy(run: u64, operation: u32, start: u64, end: u64) -> CopyRecord {
     CopyRecord {
-        run: RunId(run),
+        run: run,
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         bytes: 4096,
@@ -144,7 +144,7 @@ fn copy(run: u64, operation: u32, start: u64, end: u64) -> CopyRecord {
 
 fn call(operation: u32, run: u64, start: u64, end: u64) -> EngineCallRecord {
     EngineCallRecord {
-        run: RunId(run),
+        run: run,
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         operation,

@@ -30,8 +30,8 @@ struct Layout<'a> {
     text: String,
 }
 
-/// A position of an axis in the text.
-enum Position {
+/// An entry of an axis in the text.
+enum Entry {
     Shown,
     Cut,
 }
@@ -43,14 +43,14 @@ impl Layout<'_> {
         match shape {
             [size] => self.row(*size, indent, width),
             [size, inner @ ..] => {
-                for (number, position) in self.positions(*size).enumerate() {
+                for (number, entry) in self.entries(*size).enumerate() {
                     if number > 0 {
                         self.text.extend(std::iter::repeat_n('\n', inner.len()));
                         self.text.extend(std::iter::repeat_n(' ', indent));
                     }
-                    match position {
-                        Position::Shown => self.axis(inner, indent + 1, width - 1),
-                        Position::Cut => self.text.push_str("..."),
+                    match entry {
+                        Entry::Shown => self.axis(inner, indent + 1, width - 1),
+                        Entry::Cut => self.text.push_str("..."),
                     }
                 }
             }
@@ -61,10 +61,10 @@ impl Layout<'_> {
 
     fn row(&mut self, size: usize, indent: usize, width: usize) {
         let mut column = indent;
-        for (number, position) in self.positions(size).enumerate() {
-            let word = match position {
-                Position::Shown => self.words.next().map_or("?", String::as_str),
-                Position::Cut => "...",
+        for (number, entry) in self.entries(size).enumerate() {
+            let word = match entry {
+                Entry::Shown => self.words.next().map_or("?", String::as_str),
+                Entry::Cut => "...",
             };
             let space = usize::from(number > 0);
             if number > 0 && column + space + word.len() > width - 1 {
@@ -81,9 +81,9 @@ impl Layout<'_> {
         }
     }
 
-    fn positions(&self, size: usize) -> impl Iterator<Item = Position> + use<> {
+    fn entries(&self, size: usize) -> impl Iterator<Item = Entry> + use<> {
         let cut = self.cut && size > 2 * EDGE;
         let shown = if cut { 2 * EDGE + 1 } else { size };
-        (0..shown).map(move |number| if cut && number == EDGE { Position::Cut } else { Position::Shown })
+        (0..shown).map(move |number| if cut && number == EDGE { Entry::Cut } else { Entry::Shown })
     }
 }
