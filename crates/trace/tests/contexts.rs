@@ -34,7 +34,7 @@ fn taken<R>(buffer: &Buffer, kept: &Mutex<Vec<R>>) -> Vec<R> {
 }
 
 fn dispatch(run: u64) -> DispatchRecord {
-    DispatchRecord { run: run, kernel: KernelIndex(3), ..DispatchRecord::default() }
+    DispatchRecord { run, kernel: KernelIndex(3), ..DispatchRecord::default() }
 }
 
 #[test]

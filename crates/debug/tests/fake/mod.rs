@@ -59,7 +59,7 @@ impl Fake {
         self.run_on(debugger, run, &[tensor(&input)]).map(|outputs| floats(&outputs[0]))
     }
 
-    /// What a run gives that nobody disturbs.
+    /// Returns the output of a run that no client changes.
     pub fn expected(input: [f32; 4]) -> Vec<f32> {
         input.iter().map(|x| relu(x * 2.0 + (x * 2.0).ln())).collect()
     }
