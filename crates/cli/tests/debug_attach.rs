@@ -124,7 +124,7 @@ fn a_session_that_waits_for_a_line_of_a_pipe_ends_as_soon_as_its_program_is_kill
 }
 
 #[test]
-fn a_program_has_one_debugger_and_goes_on_when_it_is_killed() {
+fn a_program_has_one_debugger_and_continues_when_it_is_killed() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);
     let mut debugger = Speaking::start(&place, false, &["break Conv", "wait"]);
@@ -145,5 +145,5 @@ fn a_program_has_one_debugger_and_goes_on_when_it_is_killed() {
     assert!(next.stdout.ends_with("There are no breakpoints.\n"), "{next:?}");
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    ended.says(&[&format!("warning: event {event} (breakpoint, run "), "was not acknowledged: the debugger went"]);
+    ended.says(&[&format!("warning: event {event} (breakpoint, "), "was not acknowledged: the debugger is gone"]);
 }

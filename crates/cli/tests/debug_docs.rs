@@ -51,7 +51,7 @@ fn played(session: &str) -> String {
     went.trim_end().to_owned()
 }
 
-/// A session without what another machine may have otherwise: digits of numbers, hashes, columns, the engine's steps, threads.
+/// A session without what another machine may have otherwise: digits of numbers, hashes, columns, the engine's kernels, threads.
 fn essence(session: &str) -> Vec<String> {
     let word = |word: &str| {
         let bare = word.trim_matches(|letter| "[](),:".contains(letter));
@@ -65,7 +65,7 @@ fn essence(session: &str) -> Vec<String> {
     let line = |line: &str| {
         let mut words: Vec<String> = line.split_whitespace().map(word).collect();
         for at in 1..words.len() {
-            if (words[at - 1].ends_with("step") || words[at - 1] == "thread")
+            if (words[at - 1].ends_with("kernel") || words[at - 1] == "thread")
                 && words[at].starts_with(|letter: char| letter.is_ascii_digit())
             {
                 words[at] = "N".to_owned();
@@ -153,6 +153,6 @@ fn every_json_object_has_the_type_and_the_fields_of_the_table() {
     assert_eq!(shown.difference(&seen).cloned().collect::<BTreeSet<_>>(), rare);
     let first: Value = serde_json::from_str(ended.stdout.lines().next().unwrap()).unwrap();
     assert_eq!((&first["type"], &first["schema"]), (&"hello".into(), &"opscope.debug/1".into()));
-    // An error is told both ways.
-    ended.says(&["error: 'nonsense' is no command"]);
+    // An error is reported in both forms.
+    ended.says(&["error: unknown command 'nonsense'"]);
 }

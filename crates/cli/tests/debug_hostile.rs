@@ -112,7 +112,7 @@ fn lie(kind: &str, request: &Value, has_told: &mut bool) -> (Option<Value>, Stri
         "index": 3, "name": NASTY, "op_type": NASTY, "fate": "fused", "kernel": 0, "into": NASTY, "exact": true,
         "inputs": [NASTY], "outputs": [NASTY],
     });
-    let model = json!({ "model": 1, "name": NASTY, "path": NASTY, "fidelity": NASTY, "operators": 4 });
+    let model = json!({ "model": 1, "name": NASTY, "path": NASTY, "fidelity": "exact", "operators": 4 });
     let summary = json!({
         "dtype": NASTY, "shape": [1], "count": 1, "nan": 0, "positive_infinite": 0, "negative_infinite": 0, "zeros": 0,
         "min": 1.0, "max": 1.0, "mean": 1.0, "std": 0.0, "l2": 1.0, "xxh3": NASTY,
@@ -145,7 +145,7 @@ fn lie(kind: &str, request: &Value, has_told: &mut bool) -> (Option<Value>, Stri
             });
             json!({ "events": [
                 event(1, false, json!({
-                    "kind": "model_loaded", "model": 1, "name": NASTY, "path": NASTY, "fidelity": NASTY, "operators": 4,
+                    "kind": "model_loaded", "model": 1, "name": NASTY, "path": NASTY, "fidelity": "exact", "operators": 4,
                 })),
                 event(2, false, json!({ "kind": "internal_error", "message": NASTY })),
                 event(3, false, json!({ "kind": "attach_complete" })),

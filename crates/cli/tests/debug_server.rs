@@ -62,7 +62,7 @@ fn a_debugger_attaches_by_path_and_by_process_looks_and_leaves_and_the_report_sa
 }
 
 #[test]
-fn a_run_that_is_stopped_goes_on_when_the_command_is_interrupted_and_the_event_is_named() {
+fn a_stopped_run_continues_when_the_command_is_interrupted_and_the_event_is_named() {
     let place = Workplace::new();
     let running = Running::start(&place, &["--debug-server=socket"]);
     let client = Client::connect(place.path("socket")).unwrap();
@@ -95,7 +95,7 @@ fn a_debugger_that_hangs_up_frees_the_run_and_the_next_one_can_attach() {
 }
 
 #[test]
-fn a_server_that_nobody_uses_changes_nothing_and_a_place_that_is_taken_is_refused() {
+fn an_unused_server_changes_nothing_and_a_path_in_use_is_refused() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let ended = place.benchmark_well(&[&digits, "--debug-server=socket", "--json"]);

@@ -63,7 +63,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.types(CTRL_C);
     terminal.until(PROMPT);
     terminal.types("delete 1\r");
-    let shown = terminal.until("Breakpoint 1 is gone");
+    let shown = terminal.until("Breakpoint 1 deleted");
     assert!(!shown.contains("error"), "{shown}");
     terminal.until(PROMPT);
 
@@ -74,7 +74,7 @@ fn a_session_is_typed_with_completion_and_history_and_ctrl_c_pauses_what_runs() 
     terminal.until("Run 0 ended");
     terminal.until(PROMPT);
 
-    // Runs that would go on for days.
+    // Runs that would take days.
     terminal.types("run 1000000000\r");
     terminal.until("Run 20 ended");
     terminal.types(CTRL_C);
@@ -134,7 +134,7 @@ fn tab_lists_what_could_be_meant() {
     terminal.until("after Conv if absmax > 1e9: 3 operators");
     terminal.until(PROMPT);
     terminal.types("events operator_f\t\r");
-    terminal.until("Told are stops and operator_finished");
+    terminal.until("Shown: stops, operator_finished");
     terminal.until(PROMPT);
     terminal.types("source scr\t");
     terminal.until("source script.txt");
@@ -166,7 +166,7 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
         terminal.until(PROMPT);
     }
     terminal.types("delete\r");
-    terminal.until("Breakpoint 1 is gone");
+    terminal.until("Breakpoint 1 deleted");
     terminal.until(PROMPT);
     running.signal(Signal::STOP);
     terminal.types("wait\r");
@@ -175,7 +175,7 @@ fn ctrl_c_twice_leaves_a_program_that_does_not_answer() {
     terminal.until("\n");
     assert_eq!(terminal.types_until_it_ends(CTRL_C, "^C").code(), Some(130));
     running.signal(Signal::CONT);
-    // The program goes on as if nothing had been.
+    // The program continues as before.
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
 }
@@ -197,7 +197,7 @@ fn lines_that_are_typed_ahead_are_run_one_after_the_other() {
     let place = Workplace::new();
     let mut terminal = begun(&place, &[&model("digits_cnn.onnx")]);
     terminal.types("break Softmax\rrun 2\recho one\rcontinue\recho two\rdelete\rcontinue\recho three\rinfo runs\r");
-    for shown in ["Breakpoint 1, before", "\none", "run 1", "\ntwo", "is gone", "Run 1 ended", "\nthree", "No run is"] {
+    for shown in ["Breakpoint 1, before", "\none", "run 1", "\ntwo", "deleted", "Run 1 ended", "\nthree", "No run is"] {
         terminal.until(shown);
     }
     terminal.until(PROMPT);
@@ -215,10 +215,10 @@ fn runs_that_nothing_ends_are_ended_by_ctrl_c_and_abort_all() {
     terminal.until("Paused before #");
     terminal.until(PROMPT);
     terminal.types("abort --all\r");
-    terminal.until("was ended");
+    terminal.until("was aborted");
     terminal.until(PROMPT);
     terminal.types("info runs\r");
-    terminal.until("No run is going on.");
+    terminal.until("No run is active.");
     terminal.until(PROMPT);
     // A program whose runs are left alone need not come to their end.
     terminal.types("run 1000000000\r");

@@ -1,54 +1,40 @@
-//! Stop a running model, look, and go on.
+//! The debugger: stops a running model, shows and replaces its tensors, and lets it continue.
 //!
-//! A debugger is told what a program's runs do as [`Event`]s in two queues. An event of the sync queue parks exactly the
-//! thread that raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run goes
-//! on; the events of the async queue ask for no answer. Whoever does not answer within its lease, hangs up or dies keeps
-//! nobody: threads go on.
+//! A debugger gets [`Event`]s about a program's runs from two queues. An event of the sync queue parks the thread that
+//! raised it until the debugger has read and acknowledged it, with a [`Resume`] that says how the run continues. Events of the
+//! async queue need no acknowledgement. A debugger that does not acknowledge within its lease, closes its connection or dies
+//! blocks no thread: they continue.
+//!
+//! A new kind of events is one row of the table in `event/kind.rs`.
 //!
 //! # In the same process
 //!
-//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] lets a client in, who takes the events, sets
-//! breakpoints, looks at stopped runs where they are, and lets them go on:
+//! The [`Debugger`] is an instrument of the runs. [`Debugger::attach`] returns an [`Attachment`], through which a client reads
+//! events, sets breakpoints, looks at stopped runs on their own threads, and lets them continue:
 //!
 //! ```
 //! # use std::{error::Error, sync::Arc, thread};
-//! # use opscope_model::*;
-//! # /// An engine that comes to the first operator of a model, and gives up.
+//! # use opscope_model::{Fidelity, testing::{FakePlan, GraphBuilder, kernels}};
+//! # /// A model of one operator, whose run the debugger ends.
 //! # fn run(debugger: &Debugger) {
-//! #     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits_cnn.onnx");
-//! #     let graph = Arc::new(opscope_onnx::Graph::load(path.as_ref()).unwrap());
-//! #     let form = TensorType { dtype: Some(opscope_tensor::DType::F32), shape: vec![1, 1, 8, 8] };
-//! #     let kernels: Arc<[Kernel]> = Arc::new([Kernel {
-//! #         id: KernelId::new(0),
-//! #         name: "conv".into(),
-//! #         op: "Conv".into(),
-//! #         operators: vec![Attribution { operator: graph.operators[0].id, exact: true }],
-//! #         inputs: vec![KernelInput { value: Some(graph.inputs[0]), constant: false }],
-//! #         outputs: vec![vec![]],
-//! #         input_types: vec![form.clone()],
-//! #         holds: vec![None],
-//! #         output_types: vec![form],
-//! #     }]);
-//! #     let info = RunInfo { id: RunId(1), graph: &graph, kernels: &kernels, fidelity: Fidelity::Exact };
-//! #     let observer = debugger.observe(&info);
-//! #     assert!(observer.interest().before.contains(KernelId::new(0)));
+//! #     let graph = GraphBuilder::new("digits").input("image", &[1, 1, 8, 8]);
+//! #     let graph = Arc::new(graph.operator("/conv1/Conv", "Conv", &["image"], &["y"]).output("y").build());
+//! #     let kernels = kernels(&graph, &[&["/conv1/Conv"]]);
+//! #     let plan = FakePlan::new(&graph, kernels, Fidelity::Exact, |_, inputs| Ok(inputs.to_vec()));
 //! #     let pixels = opscope_tensor::Tensor::from_f32(vec![1, 1, 8, 8], &[0.5; 64]).unwrap();
-//! #     let (kernel, live) = (&kernels[0], &NoLiveValues);
-//! #     let dispatch = Dispatch { run: info.id, kernel, graph: &graph, inputs: &[], live };
-//! #     let Action::Stop(reason) = observer.before(&dispatch, &[pixels.view()]) else { panic!("it is to stop") };
-//! #     observer.finished(Err(&EngineError::Stopped(reason)));
+//! #     plan.run_on(debugger, 1, &[pixels]).expect_err("it is to stop");
 //! # }
 //! use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, EventKind, Queue, Resume};
 //!
 //! let debugger = Debugger::new()?;
 //! let attachment = debugger.attach(AttachOptions::default())?;
 //! attachment.add_breakpoint(BreakpointSpec::at("type:Conv".parse()?).when("absmax(input) > 0.1"))?;
-//! let (tell, told) = std::sync::mpsc::channel();
-//! attachment.set_notification_callback(Some(Box::new(move || drop(tell.send(())))))?;
+//! let (notify, notified) = std::sync::mpsc::channel();
+//! attachment.set_notification_callback(Some(Box::new(move || drop(notify.send(())))))?;
 //!
 //! let program = thread::spawn(move || run(&debugger));
 //! let event = 'stopped: loop {
-//!     told.recv()?;
+//!     notified.recv()?;
 //!     while let Some(event) = attachment.next_event(Queue::Sync)? {
 //!         if let EventKind::Breakpoint { .. } = event.kind {
 //!             break 'stopped event;
@@ -57,7 +43,7 @@
 //!     }
 //! };
 //! let location = attachment.location(event.sequence)?;
-//! assert_eq!(location.place.to_string(), "run 1, before #0 /conv1/Conv (Conv)");
+//! assert_eq!(location.place.to_string(), "before #0 /conv1/Conv (Conv), run 1");
 //! let input = "input".parse()?;
 //! let shape = attachment.look(event.sequence, move |stopped| stopped.tensor(&input).map(|view| view.shape().to_vec()))??;
 //! assert_eq!(shape, [1, 1, 8, 8]);
@@ -88,7 +74,7 @@
 //! let _model = debugger.load(&graph, Fidelity::Exact);
 //! let server = debugger.serve(options)?; // ServerOptions::default(): where `connect_pid` finds it
 //!
-//! // Somebody else:
+//! // Another process:
 //! let client = Client::connect(server.path().expect("it listens"))?;
 //! client.attach(AttachOptions { name: "an example".into(), ..AttachOptions::default() })?;
 //! let model = client.models()?[0].model;
@@ -103,57 +89,28 @@
 
 #![forbid(unsafe_code)]
 
-mod attachment;
 mod breakpoint;
-#[cfg(not(loom))]
-pub mod client;
-#[cfg(not(loom))]
-mod connecting;
-mod debugger;
-mod doorbell;
-mod entering;
 mod error;
 mod event;
 pub mod expression;
-mod first;
-mod location;
-mod notifier;
-mod observer;
-mod options;
-mod plan;
-#[cfg(not(loom))]
-pub mod protocol;
 mod queues;
-mod recursion;
-mod resume;
+#[cfg(not(loom))]
+mod remote;
 mod run;
-#[cfg(not(loom))]
-pub mod server;
-#[cfg(not(loom))]
-mod socket_path;
-mod status;
-mod stopped;
-mod summary;
+mod session;
 mod sync;
-mod table;
-mod thread;
-#[cfg(not(loom))]
-mod wire;
 
-pub use attachment::Attachment;
 pub use breakpoint::{
-    BreakpointChange, BreakpointId, BreakpointInfo, BreakpointLocation, BreakpointSpec, Fate, Target, TargetError,
-    Watched,
+    BreakpointChange, BreakpointError, BreakpointInfo, BreakpointLocation, BreakpointSpec, OperatorMapping, Target,
+    TargetError, Watched,
 };
-pub use debugger::{Debugger, LoadedModelHandle};
-pub use error::DebugError;
+pub use error::{ConnectionError, Continued, DebugError, ErrorCode, Refusal};
 pub use event::{
-    Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
-    OutputSummary, Place, Queue, Sequence,
+    BreakpointId, Event, EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFinite, NonFiniteInput, Origin,
+    OutputSummary, Queue, RunPosition, Sequence, ShortNumber, StatisticsSummary, StopCause, UnknownEvent,
 };
-pub use location::{FusedOperator, KernelInfo, Location, TensorInfo};
-pub use options::AttachOptions;
-pub use resume::Resume;
-pub use status::{Account, LoadedModel, Release, ReleaseReason, RunState, Status, Stop};
-pub use stopped::Stopped;
-pub use summary::StatisticsSummary;
+pub use queues::{Account, Release, ReleaseReason, Resume, Stop};
+#[cfg(not(loom))]
+pub use remote::{client, protocol, server};
+pub use run::{FusedOperator, KernelInfo, Location, Stopped, TensorInfo};
+pub use session::{AttachOptions, Attachment, Debugger, LoadedModel, LoadedModelHandle, RunState, Status};

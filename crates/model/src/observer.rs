@@ -5,7 +5,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, LiveMask};
+use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, LiveMask, TensorMemory};
 
 /// The number of a run. The caller that starts the runs counts them from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,15 +75,6 @@ pub trait RunObserver: Sync {
 
     /// Called after the engine has run, with the start and end of the copy of the outputs out of its memory.
     fn downloaded(&self, _outputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
-}
-
-/// Memory that an engine holds for a tensor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TensorMemory {
-    /// The address. Where the engine does not show the memory itself, an address that identifies it as long as it is held.
-    pub address: u64,
-    /// The number of bytes, above 0.
-    pub bytes: u64,
 }
 
 /// What an observer wants to be called for.

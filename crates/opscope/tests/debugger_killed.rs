@@ -16,7 +16,9 @@ use fastrand::Rng;
 use opscope::Session;
 use opscope::debug::client::Client;
 use opscope::debug::server::{Listen, ServerOptions};
-use opscope::debug::{AttachOptions, BreakpointSpec, DebugError, Debugger, Event, EventName, EventSet, Queue, Resume};
+use opscope::debug::{
+    AttachOptions, BreakpointSpec, DebugError, Debugger, ErrorCode, Event, EventName, EventSet, Queue, Resume,
+};
 use opscope::model::{Fidelity, Instrument, Interest, NoObserver, Plan, RunId, RunInfo, RunObserver};
 use opscope::tensor::{DifferenceAccumulator, Tensor, Tolerance, npy};
 
@@ -305,7 +307,7 @@ fn the_debugger_that_is_killed() {
         match client.attach(attach_options(&mut random)) {
             Ok(()) => break client,
             // The one before it may still be detaching.
-            Err(error) if error.code() == "already_attached" => thread::yield_now(),
+            Err(error) if error.code() == ErrorCode::AlreadyAttached => thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     };

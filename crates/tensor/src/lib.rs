@@ -18,7 +18,7 @@ pub use difference::{Difference, DifferenceAccumulator, Tolerance};
 pub use dtype::DType;
 pub use element::Element;
 pub use file::open_regular;
-pub use scan::{Asked, Bin, Depth, Findings, Histogram, Scan, TopBy, top_k};
+pub use scan::{Bin, Detail, Histogram, Scan, ScanQuery, ScanResult, TopBy, top_k};
 pub use slice::{Axis, Region, Slice, SliceError};
 pub use statistics::{Accumulator, Statistics};
 pub use tensor::{RemoteTensor, Tensor, TensorError, TensorView, compared_in};

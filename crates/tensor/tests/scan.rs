@@ -4,12 +4,18 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opscope_tensor::{
-    Asked, DType, Depth, Element, Findings, RemoteTensor, Slice, Statistics, Tensor, TensorView, TopBy, top_k,
+    DType, Detail, Element, RemoteTensor, ScanQuery, ScanResult, Slice, Statistics, Tensor, TensorView, TopBy, top_k,
 };
 use proptest::prelude::*;
 
-const ALL: Asked =
-    Asked { nan: Depth::Count, infinite: Depth::Count, zeros: Depth::Count, range: true, absmax: true, moments: true };
+const ALL: ScanQuery = ScanQuery {
+    nan: Detail::Count,
+    infinite: Detail::Count,
+    zeros: Detail::Count,
+    range: true,
+    absmax: true,
+    moments: true,
+};
 
 /// What a loop over the elements finds.
 #[derive(Debug, PartialEq)]
@@ -99,21 +105,21 @@ proptest! {
     #[test]
     fn a_search_finds_what_a_loop_finds_whatever_else_is_asked(
         tensor in tensor(),
-        depths in prop::array::uniform3(prop::sample::select(vec![Depth::Nothing, Depth::Presence, Depth::Count])),
+        depths in prop::array::uniform3(prop::sample::select(vec![Detail::Nothing, Detail::Presence, Detail::Count])),
         (range, absmax, moments) in any::<(bool, bool, bool)>(),
     ) {
         let [nan, infinite, zeros] = depths;
-        let asked = Asked { nan, infinite, zeros, range, absmax, moments };
+        let query = ScanQuery { nan, infinite, zeros, range, absmax, moments };
         let expected = naive(&elements(&tensor));
-        let found = Findings::of(&tensor.view(), asked).unwrap();
+        let found = ScanResult::of(&tensor.view(), query).unwrap();
         prop_assert_eq!(found.count, tensor.elements() as u64);
-        for (depth, found, expected) in
+        for (detail, found, expected) in
             [(nan, found.nan, expected.nan), (infinite, found.infinite, expected.infinite), (zeros, found.zeros, expected.zeros)]
         {
-            match depth {
-                Depth::Count => prop_assert_eq!(found, expected),
-                Depth::Presence => prop_assert_eq!(found > 0, expected > 0),
-                Depth::Nothing => (),
+            match detail {
+                Detail::Count => prop_assert_eq!(found, expected),
+                Detail::Presence => prop_assert_eq!(found > 0, expected > 0),
+                Detail::Nothing => (),
             }
         }
         if range {
@@ -134,12 +140,12 @@ proptest! {
         cuts in prop::collection::vec(0usize..60, 0..4),
     ) {
         let of = |values: &[f32]| {
-            Findings::of(&Tensor::from_f32(vec![values.len()], values).unwrap().view(), ALL).unwrap()
+            ScanResult::of(&Tensor::from_f32(vec![values.len()], values).unwrap().view(), ALL).unwrap()
         };
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(values.len())).chain([0, values.len()]).collect();
         cuts.sort();
         let parts = cuts.windows(2).map(|cut| of(&values[cut[0]..cut[1]]));
-        let (together, whole) = (parts.fold(Findings::default(), Findings::join), of(&values));
+        let (together, whole) = (parts.fold(ScanResult::default(), ScanResult::join), of(&values));
         prop_assert_eq!((together.count, together.nan, together.infinite), (whole.count, whole.nan, whole.infinite));
         prop_assert_eq!((together.min, together.max, together.absmax), (whole.min, whole.max, whole.absmax));
         let near = |left: Option<f64>, right: Option<f64>| match (left, right) {
@@ -200,24 +206,24 @@ fn a_search_for_presence_ends_with_the_first_and_reads_no_further() {
     values[40_000] = f32::NAN;
     let device = Device { tensor: Tensor::from_f32(vec![1 << 20], &values).unwrap(), read: AtomicUsize::new(0) };
     let view = TensorView::remote(DType::F32, vec![1 << 20], &device);
-    let presence = Asked { nan: Depth::Presence, ..Asked::default() };
-    assert!(Findings::of(&view, presence).unwrap().nan > 0);
+    let presence = ScanQuery { nan: Detail::Presence, ..ScanQuery::default() };
+    assert!(ScanResult::of(&view, presence).unwrap().nan > 0);
     assert!(device.read.swap(0, Ordering::Relaxed) < 1 << 20, "4 MiB would be all");
-    let count = Asked { nan: Depth::Count, ..Asked::default() };
-    assert_eq!(Findings::of(&view, count).unwrap().nan, 1);
+    let count = ScanQuery { nan: Detail::Count, ..ScanQuery::default() };
+    assert_eq!(ScanResult::of(&view, count).unwrap().nan, 1);
     assert_eq!(device.read.swap(0, Ordering::Relaxed), 4 << 20);
-    assert_eq!(Findings::of(&view, Asked::default()).unwrap().count, 1 << 20);
-    assert_eq!(device.read.load(Ordering::Relaxed), 0, "nothing was asked that needs a look");
+    assert_eq!(ScanResult::of(&view, ScanQuery::default()).unwrap().count, 1 << 20);
+    assert_eq!(device.read.load(Ordering::Relaxed), 0, "nothing was query that needs a look");
 }
 
 #[test]
 fn whether_integers_are_not_finite_needs_no_look() {
     let opaque = TensorView::opaque(DType::I64, vec![5]);
-    let asked = Asked { nan: Depth::Count, infinite: Depth::Presence, ..Asked::default() };
-    let found = Findings::of(&opaque, asked).unwrap();
+    let query = ScanQuery { nan: Detail::Count, infinite: Detail::Presence, ..ScanQuery::default() };
+    let found = ScanResult::of(&opaque, query).unwrap();
     assert_eq!((found.count, found.nan, found.infinite), (5, 0, 0));
-    assert!(Findings::of(&opaque, Asked { zeros: Depth::Presence, ..asked }).is_err());
-    assert!(Findings::of(&TensorView::opaque(DType::F32, vec![5]), asked).is_err());
+    assert!(ScanResult::of(&opaque, ScanQuery { zeros: Detail::Presence, ..query }).is_err());
+    assert!(ScanResult::of(&TensorView::opaque(DType::F32, vec![5]), query).is_err());
 }
 
 #[test]
@@ -225,7 +231,7 @@ fn a_part_of_a_tensor_is_searched_alone() {
     let tensor = Tensor::from_f32(vec![2, 3], &[1.0, f32::NAN, -7.0, 2.0, 0.0, 5.0]).unwrap();
     for (slice, nan, absmax) in [("[0]", 1, 7.0), ("[1]", 0, 5.0), ("[:, 0]", 0, 2.0), ("[:, ::-1]", 1, 7.0)] {
         let region = slice.parse::<Slice>().unwrap().resolve(tensor.shape()).unwrap();
-        let found = Findings::of_region(&tensor.view(), &region, ALL).unwrap();
+        let found = ScanResult::of_region(&tensor.view(), &region, ALL).unwrap();
         assert_eq!((found.nan, found.absmax), (nan, Some(absmax)), "{slice}");
     }
 }

@@ -104,7 +104,7 @@ fn through_rtrb() -> f64 {
         let mut next = 0;
         while next < RECORDS {
             if let Ok(record) = pop.pop() {
-                assert!(record.run.0 == next && record.kernel.0 == next as u32, "a record is missing or torn");
+                assert!(record.run == next && record.kernel.0 == next as u32, "a record is missing or torn");
                 next += 1;
             }
         }
@@ -122,7 +122,7 @@ fn through_a_channel() -> f64 {
             }
         });
         for (next, record) in receive.iter().enumerate() {
-            assert!(record.run.0 == next as u64 && record.kernel.0 == next as u32, "a record is missing or torn");
+            assert!(record.run == next as u64 && record.kernel.0 == next as u32, "a record is missing or torn");
         }
     });
     millions_a_second(start)

@@ -2,7 +2,7 @@
 
 use opscope_clock::Ticks;
 use opscope_trace::{
-    Buffer, BufferOptions, Context, DispatchRecord, Kind, Operations, RunId, current_correlation, current_thread, emit,
+    Buffer, BufferOptions, Context, DispatchRecord, Kind, Operations, current_correlation, current_thread, emit,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in 0..records {
         let now = Ticks::now();
         emit(&DispatchRecord {
-            run: RunId(number),
+            run: number,
             start: now,
             end: now,
             correlation: current_correlation(),

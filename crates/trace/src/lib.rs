@@ -81,6 +81,6 @@ pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,
     Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PlanId, Record,
-    RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, current_correlation, current_thread, intern, name_text,
+    RecordRef, RetirementRecord, RunRecord, ThreadId, current_correlation, current_thread, intern, name_text,
     pop_external, push_external,
 };

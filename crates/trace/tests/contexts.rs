@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opscope_clock::{Ticks, Timestamp};
 use opscope_trace::{
     Buffer, BufferOptions, Bytes, Category, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId,
-    KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, RunId, TraceError, correlate, counter,
+    KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, TraceError, correlate, counter,
     current_correlation, current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
 };
 use opscope_trace::{EngineCallOperation, MarkerOperation};
@@ -34,7 +34,7 @@ fn taken<R>(buffer: &Buffer, kept: &Mutex<Vec<R>>) -> Vec<R> {
 }
 
 fn dispatch(run: u64) -> DispatchRecord {
-    DispatchRecord { run: RunId(run), kernel: KernelIndex(3), ..DispatchRecord::default() }
+    DispatchRecord { run, kernel: KernelIndex(3), ..DispatchRecord::default() }
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_kind_is_wanted_while_a_context_with_it_is_started() {
     emit(&dispatch(4)).expect("there is room");
     drop(context);
     emit(&dispatch(5)).expect("its kind is not traced");
-    let runs: Vec<u64> = taken(&buffer, &kept).iter().map(|record| record.run.0).collect();
+    let runs: Vec<u64> = taken(&buffer, &kept).iter().map(|record| record.run).collect();
     assert_eq!(runs, [2, 4]);
 }
 
@@ -149,11 +149,8 @@ fn no_record_comes_after_stop_has_returned_and_none_from_before_is_missing() {
             context.stop().expect("it is started");
             let records = taken(&buffer, &kept);
             for (thread, (before, sure)) in before.iter().zip(sure).enumerate() {
-                let runs: Vec<u64> = records
-                    .iter()
-                    .filter(|record| record.kernel.0 == thread as u32)
-                    .map(|record| record.run.0)
-                    .collect();
+                let runs: Vec<u64> =
+                    records.iter().filter(|record| record.kernel.0 == thread as u32).map(|record| record.run).collect();
                 assert!(runs.windows(2).all(|pair| pair[1] == pair[0] + 1), "in order, none missing");
                 assert!(runs[0] <= before + 2 && *runs.last().expect("there are some") >= sure);
             }
@@ -202,7 +199,7 @@ fn kinds_that_share_a_buffer_are_told_apart_by_category_and_kind_and_nothing_els
             // As a tool does: the header first, then the payload as what the header says it is.
             let header = record.header();
             let payload = match record.kind() {
-                Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|dispatch| dispatch.run.0),
+                Some(Kind::OperatorDispatch) => record.get::<DispatchRecord>().map(|dispatch| dispatch.run),
                 Some(Kind::Counter) => record.get::<CounterRecord>().map(|counter| counter.value as u64),
                 Some(Kind::Marker) => record.get::<MarkerRecord>().map(|marker| marker.depth.into()),
                 _ => None,

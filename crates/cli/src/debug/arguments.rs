@@ -42,26 +42,26 @@ pub struct DebugArguments {
     pub quiet: Option<bool>,
 }
 
-/// What the model is fed with.
+/// The inputs of the model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fed(pub FeedArguments);
 
-/// The commands that are run before the prompt comes, in the order of the command line.
+/// The commands that run before the prompt, in the order of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Script(pub Vec<Part>);
 
-/// Commands.
+/// A part of the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// One.
+    /// One command.
     Command(String),
-    /// Those of a file.
+    /// The commands of a file.
     File(PathBuf),
 }
 
 impl Args for Fed {
     fn augment_args(command: Command) -> Command {
-        // Many shapes are refused here, with what to write instead: a session has one.
+        // A session has one set of shapes; a range is refused with a message that says what to write instead.
         FeedArguments::augment_args(command).mut_arg("dym_shape_range", |arg| arg.hide(true))
     }
 

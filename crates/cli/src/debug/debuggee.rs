@@ -13,14 +13,14 @@ use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
 use opscope::model::{EngineError, Instrument, LoadOptions, RunId, RunInfo};
 
-use super::board::{Board, News};
+use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
 use crate::exit::Failure;
 
-/// A loaded model with a debugger.
+/// A loaded model with a debugger, and the threads that run it.
 pub struct Debuggee {
     model: Arc<Loaded>,
     server: Server,
-    /// Threads that start runs.
+    /// How many threads start runs.
     threads: Arc<AtomicUsize>,
 }
 
@@ -28,37 +28,20 @@ struct Loaded {
     session: Session,
     inputs: Inputs,
     debugger: Debugger,
-    /// Dropping it tells that the model is gone.
+    /// Reports that the model is unloaded when it is dropped.
     _handle: LoadedModelHandle,
     next_run: AtomicU64,
-    /// How often runs that were to come were called off.
+    /// How often pending runs were cancelled.
     cancelled: AtomicU64,
-    /// Runs that were asked for and have not begun.
+    /// How many runs were requested and have not begun.
     left: AtomicU64,
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub struct RunEnd {
-    /// Its number.
-    pub run: RunId,
-    /// Its outputs, or why there are none.
-    pub outcome: Result<Vec<Output>, String>,
-}
-
-/// An output of the model.
-#[derive(Debug, serde::Serialize)]
-pub struct Output {
-    name: String,
-    dtype: String,
-    shape: Vec<usize>,
 }
 
 impl Debuggee {
     /// Loads a model and makes its plan.
     ///
     /// # Errors
-    /// When the model or its inputs cannot be used, or the debugger finds no place.
+    /// When the model or its inputs cannot be used, or the system lacks a resource for the debugger.
     pub fn load(path: &Path, inputs: &InputSpec, shapes: &ShapeSpec, options: &LoadOptions) -> Result<Self, Failure> {
         let fidelity = options.fidelity;
         let session = Session::open(path, options).map_err(Failure::wrong_use)?;
@@ -68,29 +51,29 @@ impl Debuggee {
         let handle = debugger.load(session.graph(), fidelity);
         let (next_run, cancelled, left) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled, left };
-        // So that places of breakpoints are known before the first run, and what is wrong with inputs is said now.
+        // The plan tells where breakpoints are before the first run, and wrong inputs are reported now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
         let plan = loaded.session.model().plan(&batch.tensors).map_err(Failure::wrong_use)?;
         loaded.debugger.planned(loaded.session.graph(), fidelity, plan.kernels());
         Ok(Self { model: Arc::new(loaded), server, threads: Arc::default() })
     }
 
-    /// A connection to the debugger.
+    /// Connects to the debugger.
     ///
     /// # Errors
-    /// When the system has none.
+    /// When the system has no descriptor left.
     pub fn connect(&self) -> io::Result<UnixStream> {
         self.server.connect()
     }
 
-    /// Starts runs: so many one after the other on each of so many threads. The board is told how each ends.
+    /// Starts `runs` runs, one after the other, on each of `threads` threads. The end of each is posted to the inbox.
     ///
     /// # Errors
-    /// When the system has no more threads.
-    pub fn start(&self, runs: u64, threads: usize, board: &Arc<Board>) -> io::Result<()> {
+    /// When the system has no thread left.
+    pub fn start(&self, runs: u64, threads: usize, inbox: &Arc<Inbox>) -> io::Result<()> {
         let cancelled = self.model.cancelled.load(Ordering::Relaxed);
         for _ in 0..threads {
-            let (model, board, counter) = (Arc::clone(&self.model), Arc::clone(board), Arc::clone(&self.threads));
+            let (model, inbox, counter) = (Arc::clone(&self.model), Arc::clone(inbox), Arc::clone(&self.threads));
             let work = move || {
                 for begun in 0..runs {
                     if model.cancelled.load(Ordering::Relaxed) != cancelled {
@@ -100,10 +83,10 @@ impl Debuggee {
                     model.left.fetch_sub(1, Ordering::Relaxed);
                     let run = RunId(model.next_run.fetch_add(1, Ordering::Relaxed));
                     let outcome = model.run(run).map_err(|error| error.to_string());
-                    board.post(News::RunEnded(RunEnd { run, outcome }));
+                    inbox.post(ConsoleEvent::RunEnded(RunEnd { run, outcome }));
                 }
                 counter.fetch_sub(1, Ordering::Release);
-                board.post(News::ThreadDone);
+                inbox.post(ConsoleEvent::ThreadDone);
             };
             self.threads.fetch_add(1, Ordering::Relaxed);
             self.model.left.fetch_add(runs, Ordering::Relaxed);
@@ -116,24 +99,24 @@ impl Debuggee {
         Ok(())
     }
 
-    /// Threads that start runs, stopped ones among them.
+    /// Returns how many threads start runs, those with a stopped run included.
     pub fn threads(&self) -> usize {
         self.threads.load(Ordering::Acquire)
     }
 
-    /// Runs that were asked for and have not begun.
+    /// Returns how many runs were requested and have not begun.
     pub fn left(&self) -> u64 {
         self.model.left.load(Ordering::Relaxed)
     }
 
-    /// Lets no further run begin of those that were started.
+    /// Cancels the runs that have not begun.
     pub fn cancel(&self) {
         self.model.cancelled.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Loaded {
-    fn run(&self, run: RunId) -> Result<Vec<Output>, RunError> {
+    fn run(&self, run: RunId) -> Result<Vec<RunOutput>, RunError> {
         let graph = self.session.graph();
         let batch = self.inputs.batch(graph, (run.0 % self.inputs.len() as u64) as usize)?;
         let plan = self.session.model().plan(&batch.tensors)?;
@@ -146,23 +129,17 @@ impl Loaded {
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);
             let (dtype, shape) = (view.dtype().to_string(), view.shape().to_vec());
-            Output { name: graph.value(id).name.clone(), dtype, shape }
+            RunOutput { name: graph.value(id).name.clone(), dtype, shape }
         };
         Ok(graph.outputs.iter().enumerate().map(output).collect())
     }
 }
 
-/// Why a run gave no outputs.
+/// Why a run has no outputs.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error(transparent)]
     Input(#[from] opscope::inputs::InputError),
     #[error(transparent)]
     Engine(#[from] EngineError),
-}
-
-impl std::fmt::Display for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} {:?}", self.name, self.dtype, self.shape)
-    }
 }

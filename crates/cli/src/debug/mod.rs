@@ -1,15 +1,13 @@
-//! `opscope debug`: stop a running model, look, and go on.
+//! `opscope debug`: stops a running model, shows its tensors, and lets it continue.
 //!
-//! The command speaks to a [`Client`] always: with a model it is the program, too, and starts runs on threads of its own.
+//! The command always uses a [`Client`]. Given a model, it is also the program that is debugged, and starts runs on its own
+//! threads.
 
 mod arguments;
-mod array;
-mod attendant;
-mod board;
 mod command;
 mod console;
 mod debuggee;
-mod foreign;
+mod events;
 mod output;
 mod prompt;
 mod show;
@@ -35,18 +33,17 @@ use crate::exit::{Exit, Failure};
 use crate::options::{FeedArguments, threads};
 pub use arguments::DebugArguments;
 use arguments::Part;
-use attendant::Attendant;
-use board::{Board, News};
 use console::Console;
 use debuggee::Debuggee;
-use foreign::first_line;
+use events::{ConsoleEvent, EventReader, Inbox};
 use output::Output;
 use prompt::{Prompt, Typed};
+use show::first_line;
 
-/// How long a stopped run waits for a debugger that says nothing.
+/// How long a stopped run waits for a debugger that does not renew its lease.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Debugs.
+/// Runs `opscope debug`.
 pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let by_stdin = arguments.batch && arguments.script.0.is_empty();
     if by_stdin && (io::stdin().is_terminal() || io::stdin().lock().fill_buf().is_ok_and(<[u8]>::is_empty)) {
@@ -56,38 +53,38 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
     let (client, debuggee) = open(arguments)?;
     let client = Arc::new(client);
-    let board = Arc::new(Board::default());
-    watch_for_interrupts(&board, arguments.batch)?;
+    let inbox = Arc::new(Inbox::default());
+    watch_for_interrupts(&inbox, arguments.batch)?;
     let own = debuggee.is_some();
     let events = subscribed(EventSet::default(), own);
     let options = AttachOptions {
         name: "opscope debug".into(),
         events,
         lease: LEASE,
-        // For whoever asks for `operator_finished`; without that they are not computed.
+        // For `operator_finished`; they are not computed unless the user asks for that event.
         statistics: true,
         ..AttachOptions::default()
     };
-    client.attach(options).map_err(said)?;
-    let attendant = Attendant::start(&client, &board, LEASE).map_err(Failure::failed)?;
+    client.attach(options).map_err(failure)?;
+    let reader = EventReader::start(&client, &inbox, LEASE).map_err(Failure::failed)?;
     greet(&client, output);
-    let mut console = Console::new(Arc::clone(&client), Arc::clone(&board), debuggee, output);
+    let mut console = Console::new(Arc::clone(&client), Arc::clone(&inbox), debuggee, output);
     console.greet();
-    let failed = session(&mut console, arguments, &client, &board);
+    let failed = session(&mut console, arguments, &client, &inbox);
     console.close();
     let run_failed = console.run_failed;
     if own {
-        // Threads that are stopped, or far from an end, go with the process.
+        // Threads whose runs are stopped or not over end with the process.
         drop(console);
     } else {
-        attendant.end();
+        reader.end();
     }
     Ok(if arguments.batch && (failed || run_failed) { Exit::Failed } else { Exit::Done })
 }
 
-/// What a debugger is told that wants to tell these events: of its own runs also when they are over.
-fn subscribed(told: EventSet, own: bool) -> EventSet {
-    if own { told.with(EventName::RunPopped) } else { told }
+/// Returns the events that the client subscribes to, to show these: the ends of the process's own runs, too.
+fn subscribed(shown: EventSet, own: bool) -> EventSet {
+    if own { shown.with(EventName::RunPopped) } else { shown }
 }
 
 fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failure> {
@@ -104,7 +101,7 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
             Ok(pid) => Client::connect_pid(pid),
             Err(_) => Client::connect(Path::new(program)),
         };
-        return Ok((client.map_err(said)?, None));
+        return Ok((client.map_err(failure)?, None));
     }
     let model = arguments.model.as_deref().expect("clap asks for a model where there is no --attach");
     let inputs = arguments.fed.0.inputs().map_err(Failure::wrong_use)?;
@@ -121,22 +118,23 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }
 
-/// What the program said, or what is wrong with the connection to it.
-fn said(error: DebugError) -> Failure {
+/// Returns the failure for an error of the program or of the connection to it.
+fn failure(error: DebugError) -> Failure {
     Failure::failed(first_line(&error.to_string()))
 }
 
+/// Says which program the client is connected to.
 fn greet(client: &Client, output: Output) {
     let hello = client.hello();
     if output.json {
-        output.tell("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
+        output.result("hello", json!({ "schema": "opscope.debug/1", "program": hello }), "");
     } else if hello.pid != process::id() {
         output.note(format!("Attached to process {}: {}", hello.pid, shown_text(&hello.program.join(" "))));
     }
 }
 
-/// Runs the commands of the command line, then those that are typed. Whether one of the former failed.
-fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, board: &Arc<Board>) -> bool {
+/// Runs the commands of the command line, then those that the user enters. Returns whether one of the former failed.
+fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Client>, inbox: &Arc<Inbox>) -> bool {
     let mut failed = false;
     for (number, part) in arguments.script.0.iter().enumerate() {
         let done = match part {
@@ -168,18 +166,18 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
             console.refuse(None, &error);
             failed = true;
         }
-        console.tell_news();
+        console.report_waiting();
         return failed;
     }
-    leave_when_gone(board, console.output);
+    exit_when_gone(inbox, console.output);
     let mut prompt = Prompt::new(client);
     while !console.over {
-        console.tell_news();
+        console.report_waiting();
         if console.over {
             break;
         }
-        match prompt.read(board) {
-            Typed::Line(text) => typed(console, &text),
+        match prompt.read(inbox) {
+            Typed::Line(text) => run_typed(console, &text),
             Typed::Unreadable(reason) => console.refuse(None, &anyhow::anyhow!(reason)),
             Typed::Cleared => {}
             Typed::End => break,
@@ -188,25 +186,25 @@ fn session(console: &mut Console, arguments: &DebugArguments, client: &Arc<Clien
     failed
 }
 
-/// Ends the session as soon as the program is gone, also while a line is waited for.
-fn leave_when_gone(board: &Arc<Board>, output: Output) {
-    let (board, terminal) = (Arc::clone(board), tcgetattr(io::stdin()).ok());
+/// Ends the session as soon as the program is gone, also while the prompt waits for a line.
+fn exit_when_gone(inbox: &Arc<Inbox>, output: Output) {
+    let (inbox, terminal) = (Arc::clone(inbox), tcgetattr(io::stdin()).ok());
     let watch = move || {
-        let reason = board.gone_while_reading();
+        let reason = inbox.gone_while_reading();
         if let Some(terminal) = &terminal {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
         }
-        // Behind the prompt.
+        // The cursor is behind the prompt.
         output.interrupted();
         output.gone(&reason);
         process::exit(0);
     };
-    // Without it that is told with the next line.
+    // Without this thread the session ends after the next line.
     let _ = thread::Builder::new().name("gone".into()).spawn(watch);
 }
 
-/// Runs a line, or the lines of a text that was pasted as one.
-fn typed(console: &mut Console, text: &str) {
+/// Runs a line, or each line of a pasted text.
+fn run_typed(console: &mut Console, text: &str) {
     // An empty line repeats the last command.
     let lines = if text.trim().is_empty() { vec![""] } else { text.lines().collect() };
     for line in lines.into_iter().filter(|line| !line.trim_start().starts_with('#')) {
@@ -217,15 +215,17 @@ fn typed(console: &mut Console, text: &str) {
     }
 }
 
-/// Ctrl-C pauses what runs; a second one soon after leaves if the prompt has not come back until then, also where the program
-/// does not answer. In a batch nobody would be there to look, so the first one leaves. Other signals end the debugger; a
-/// program that it was attached to goes on.
-fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> {
+/// Starts the thread that handles signals.
+///
+/// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the program does
+/// not answer. A batch has no user who could look, so there the first one exits. Other signals end the debugger; a program
+/// that it is attached to continues.
+fn watch_for_interrupts(inbox: &Arc<Inbox>, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
-    let board = Arc::clone(board);
-    // Line editing changes how the terminal works, and whoever is ended in it has to change it back.
+    let inbox = Arc::clone(inbox);
+    // Line editing changes the terminal's mode, which is restored before the process exits.
     let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
         let mut last: Option<(Instant, u64)> = None;
@@ -236,13 +236,13 @@ fn watch_for_interrupts(board: &Arc<Board>, batch: bool) -> Result<(), Failure> 
                 }
                 process::exit(128 + signal);
             }
-            let typed = board.typed.load(Ordering::Relaxed);
+            let typed = inbox.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
-            if batch || again && !board.typing.load(Ordering::Relaxed) {
+            if batch || again && !inbox.typing.load(Ordering::Relaxed) {
                 process::exit(130);
             }
             last = Some((Instant::now(), typed));
-            board.post(News::Interrupted);
+            inbox.post(ConsoleEvent::Interrupted);
         }
     };
     thread::Builder::new().name("interrupts".into()).spawn(watch).map_err(cannot)?;

@@ -1,4 +1,4 @@
-//! What the debugger says: text for people, or one JSON object a line.
+//! The debugger's output: text for users, or one JSON object a line.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -10,20 +10,20 @@ use opscope::onnx::shown_text;
 use serde_json::{Map, Value, json};
 
 use super::command::Usage;
-use super::foreign::first_line;
+use super::show::first_line;
 
-/// Where results and events go.
+/// How results and events are printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// JSON instead of text.
+    /// Whether they are printed as JSON instead of text.
     pub json: bool,
-    /// No messages but results, stops and errors.
+    /// Whether only results, stops and errors are printed.
     pub quiet: bool,
 }
 
 impl Output {
-    /// A result or an event: its JSON fields, which are those of an object, and its text.
-    pub fn tell(&self, kind: &str, fields: Value, text: impl Display) {
+    /// Prints a result or an event: its type, its JSON fields (an object), and its text.
+    pub fn result(&self, kind: &str, fields: Value, text: impl Display) {
         if !self.json {
             return line(&each_line(&text.to_string()));
         }
@@ -34,32 +34,32 @@ impl Output {
         line(&escaped(&Value::Object(object).to_string()));
     }
 
-    /// Something that is good to know.
+    /// Prints a hint for users.
     pub fn note(&self, text: impl Display) {
         if !self.quiet && !self.json {
             line(&each_line(&text.to_string()));
         }
     }
 
-    /// The program is gone.
+    /// Reports that the program is gone.
     pub fn gone(&self, reason: &str) {
         let text = format!("Nothing is left to debug: {}", first_line(reason));
-        self.tell("gone", json!({ "reason": reason }), text);
+        self.result("gone", json!({ "reason": reason }), text);
     }
 
-    /// The terminal has shown `^C`, and what comes now begins on a line of its own.
+    /// Begins a new line after the `^C` or the prompt that the terminal shows.
     pub fn interrupted(&self) {
         if !self.json && io::stdin().is_terminal() && io::stdout().is_terminal() {
             line("");
         }
     }
 
-    /// A command that failed.
+    /// Reports that a command failed.
     pub fn error(&self, place: Option<&str>, error: &anyhow::Error) {
         let message = message(error);
         if self.json {
             let code = error.downcast_ref::<DebugError>().map(DebugError::code);
-            self.tell("error", json!({ "code": code, "message": message }), "");
+            self.result("error", json!({ "code": code, "message": message }), "");
         }
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         // A closed stderr is no reason to stop working.
@@ -67,8 +67,8 @@ impl Output {
     }
 }
 
-/// An error in one line: what it says, and how the command is written. Where a condition is wrong, the lines below show the
-/// place that the first one names.
+/// Returns an error in one line, with the command's usage. The further lines of an error only point at the place that the
+/// first line names.
 fn message(error: &anyhow::Error) -> String {
     let usage = error.downcast_ref::<Usage>();
     let causes = error.chain().skip(usize::from(usage.is_some()));
@@ -76,17 +76,17 @@ fn message(error: &anyhow::Error) -> String {
         causes.filter_map(|cause| Some(cause.to_string().lines().next()?.to_owned())).collect();
     let message = sentences.join(": ");
     match usage {
-        Some(usage) => format!("{message}; the command is: {usage}"),
+        Some(usage) => format!("{message}; usage: {usage}"),
         None => message,
     }
 }
 
-/// A text of several lines, each as it can be shown. What is put into a line is made so before, or it could begin one.
+/// Makes each line of a text printable. Names are made printable before they are put into a line, so they cannot begin one.
 fn each_line(text: &str) -> String {
     text.split('\n').map(shown_text).collect::<Vec<_>>().join("\n")
 }
 
-/// JSON with its own escapes in the place of what is not seen, which only its strings have.
+/// Replaces invisible characters of JSON text, which occur in its strings only, by JSON's escapes.
 fn escaped(json: &str) -> Cow<'_, str> {
     if let Cow::Borrowed(_) = shown_text(json) {
         return json.into();
@@ -106,7 +106,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Whoever reads stdout may have seen enough and closed it: that is no failure, but there is nobody left to debug for.
+/// Prints a line. A reader that closes stdout ends the session, which is no failure.
 fn line(text: &str) {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {

@@ -15,12 +15,12 @@ fn a_batch_without_commands_runs_the_lines_of_stdin_up_to_the_first_that_fails()
     let ended = end(command.stdin(fs::File::open(place.path("lines")).unwrap()));
     assert_eq!(ended.code, Some(1), "{ended:?}");
     in_order(&ended.stdout, &["Breakpoint 1 before Softmax", "Breakpoint 1, before #15"]);
-    in_order(&ended.stderr, &["error: stdin:4: 'nonsense' is no command", "error: stdin:6: "]);
+    in_order(&ended.stderr, &["error: stdin:4: unknown command 'nonsense'", "error: stdin:6: "]);
     assert!(!ended.stdout.contains("not reached"), "{ended:?}");
 }
 
 #[test]
-fn what_is_there_can_be_asked_for() {
+fn models_runs_and_operators_can_be_listed() {
     let place = Workplace::new();
     let text = digits(
         &place,
@@ -78,7 +78,7 @@ fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
         ("thread 5", "run 5 is not stopped"),
         ("delete 7", "there is no breakpoint 7"),
         ("source nowhere", "nowhere cannot be read: No such file"),
-        ("wait", "no run is going on"),
+        ("wait", "no run is active"),
         ("info nothing", "the topics are attributes, breakpoints"),
         ("break #16", "the model has #0 to #15"),
         ("break Conv if absmax >", "column 9: the text ends"),
@@ -95,7 +95,7 @@ fn a_wrong_command_ends_a_batch_with_its_error_and_what_would_be_right() {
 }
 
 #[test]
-fn what_cannot_be_done_at_a_stop_is_refused_and_the_run_goes_on() {
+fn a_wrong_request_at_a_stop_is_refused_and_the_run_continues() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let commands = [
@@ -125,7 +125,7 @@ fn what_cannot_be_done_at_a_stop_is_refused_and_the_run_goes_on() {
 }
 
 #[test]
-fn wrong_use_is_told_before_anything_runs() {
+fn wrong_use_is_reported_before_anything_runs() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let refused = |arguments: &[&str], says: &[&str]| {
@@ -156,7 +156,7 @@ fn a_script_runs_line_by_line_with_comments_and_files_within() {
     place.write("bad", "echo one\nnonsense\necho two\n");
     let ended = end(&mut place.command(&["debug", &digits, "--batch", "-x", "bad"]));
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    ended.says(&["error: bad:2: 'nonsense' is no command"]);
+    ended.says(&["error: bad:2: unknown command 'nonsense'"]);
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     assert!(!ended.stdout.contains("two"), "{ended:?}");
 }
@@ -173,16 +173,16 @@ fn lines_from_a_pipe_are_commands_and_an_error_does_not_end_them() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     in_order(&ended.stdout, &["Breakpoint 1, before #15", "input[0][0, 0]", "Run 0 ended"]);
     assert!(!ended.stdout.contains("not reached") && !ended.stdout.contains("(opscope)"), "{ended:?}");
-    in_order(&ended.stderr, &["nonsense", "error: the line is no text in UTF-8"]);
+    in_order(&ended.stderr, &["nonsense", "error: the line is not UTF-8 text"]);
 }
 
 #[test]
-fn whoever_closes_stdout_ends_the_debugger_and_a_full_disk_is_told() {
+fn closing_stdout_ends_the_debugger_and_a_full_disk_is_reported() {
     let place = Workplace::new();
     let arguments = ["debug", &model("digits_cnn.onnx"), "--batch", "-ex", "run 100000000"];
     let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "it does not run to its end for nobody");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "it ends with its reader");
 
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let child = place.command(&arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();

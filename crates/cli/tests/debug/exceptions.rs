@@ -54,7 +54,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
         let ended = batch(&place, arguments, &[&format!("catch {what}"), "run", "-continue", "-continue"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         in_order(&ended.stdout, &["Breakpoint 1, after", says, "Run 0 ended"]);
-        assert_eq!(ended.stdout.matches(says).count(), 1, "it is told once: {ended:?}");
+        assert_eq!(ended.stdout.matches(says).count(), 1, "it is reported once: {ended:?}");
     };
     let both = ["exact", "optimised"];
 
@@ -108,7 +108,7 @@ fn nan_that_comes_from_outside_is_caught_where_the_run_meets_it_with_the_name_of
 }
 
 #[test]
-fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_code_1() {
+fn a_run_that_fails_is_reported_or_stays_stopped_and_ends_a_batch_with_exit_code_1() {
     let place = Workplace::new();
     let beyond = Tensor::from_i64(vec![1, 3], &[1_000_000; 3]).unwrap();
     let mut bytes = Vec::new();
@@ -127,6 +127,6 @@ fn a_run_that_fails_is_told_or_held_where_it_failed_and_ends_a_batch_with_exit_c
         "error: the run has failed, and its tensors are gone; `break #0` stops the next one before that\n"
     );
     let held = "Run 0 failed at #0 /embeddings/word_embeddings/Gather (Gather): ";
-    let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), step";
-    in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is going on."]);
+    let listed = "failed at #0 /embeddings/word_embeddings/Gather (Gather)\n#0 /embeddings/word_embeddings/Gather (Gather), kernel";
+    in_order(&ended.stdout, &[held, "*  run 0", listed, "Run 0 failed: ", "No run is active."]);
 }

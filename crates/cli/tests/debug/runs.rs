@@ -13,8 +13,8 @@ fn an_aborted_run_ends_without_outputs_and_is_no_failure() {
         &text,
         &[
             "run 0",
-            "`run` has 1 more run to start; `abort --all` ends them, too.",
-            "Run 0 was ended",
+            "`run` has 1 more run to start; `abort --all` cancels them, too.",
+            "Run 0 was aborted",
             "Breakpoint 1, before #3 /conv2/Conv (Conv), run 1",
             "Run 1 ended: prob",
         ],
@@ -40,7 +40,7 @@ fn of_parallel_runs_one_can_be_looked_at_while_others_wait_or_go_on() {
 }
 
 #[test]
-fn a_run_that_was_let_go_with_all_is_not_told_as_stopped_and_its_end_is_waited_for() {
+fn a_run_that_continue_all_resumed_is_not_reported_as_stopped_and_its_end_is_waited_for() {
     let place = Workplace::new();
     let ends = |lines: &[Value]| lines.iter().filter(|line| line["type"] == "run_ended").count();
     // A thread that was at its breakpoint when that was deleted stops all the same.
@@ -72,7 +72,7 @@ fn each_stopped_run_can_be_chosen() {
         assert_eq!(listed[run]["current"], chosen[run]["event"]["sequence"], "{listed:?}");
     }
     let ended: Vec<_> = of("run_ended").iter().map(|end| end["run"].clone()).collect();
-    assert_eq!(ended, [1, 0], "the chosen one goes on, and then the one that is left");
+    assert_eq!(ended, [1, 0], "the chosen one continues, and then the other one");
     assert_eq!(chosen[2]["event"]["place"]["run"], 0);
     assert_eq!(listed[2]["runs"].as_array().unwrap().len(), 0, "{listed:?}");
 }
@@ -82,15 +82,15 @@ fn runs_without_end_are_ended_by_abort_all_and_others_can_be_started_after_them(
     let place = Workplace::new();
     let commands = ["break Softmax", "run 1000000 --parallel 2", "abort --all", "info runs", "delete", "run"];
     let text = digits(&place, &commands);
-    in_order(&text, &["Breakpoint 1, before #15", "was ended", "No run is going on.", "is gone", " ended: "]);
+    in_order(&text, &["Breakpoint 1, before #15", "was aborted", "No run is active.", "deleted", " ended: "]);
 }
 
 #[test]
-fn of_a_run_that_was_ended_nothing_says_that_it_can_be_gone_back_to() {
+fn a_run_that_was_aborted_is_not_offered_again() {
     let place = Workplace::new();
     let text = digits(&place, &["break Softmax", "run 2", "abort", "continue"]);
-    in_order(&text, &["Run 0 was ended", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);
-    assert!(!text.contains("goes back"), "{text}");
+    in_order(&text, &["Run 0 was aborted", "Breakpoint 1, before #15 /Softmax (Softmax), run 1", "Run 1 ended"]);
+    assert!(!text.contains("switches back"), "{text}");
 }
 
 #[test]
@@ -98,5 +98,8 @@ fn a_pause_where_all_is_stopped_says_so() {
     let place = Workplace::new();
     let ended = batch(&place, &[&model("digits_cnn.onnx")], &["-pause", "break Softmax", "run", "-pause", "continue"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    in_order(&ended.stderr, &["no run is going on; `run` starts one", "what runs is stopped already; `continue` lets"]);
+    in_order(
+        &ended.stderr,
+        &["no run is active; `run` starts one", "all runs are stopped already; `continue` resumes"],
+    );
 }

@@ -9,13 +9,13 @@ use crate::process::{Workplace, model};
 use crate::{batch, digits, in_json, in_order};
 
 #[test]
-fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_goes_on() {
+fn a_run_stops_at_a_breakpoint_shows_a_tensor_and_continues() {
     let place = Workplace::new();
     let text = digits(&place, &["break /conv2/Conv", "run", "print input[0][0, 0, :2, :3]", "continue"]);
     in_order(
         &text,
         &[
-            "Breakpoint 1 before /conv2/Conv: #3 /conv2/Conv, step",
+            "Breakpoint 1 before /conv2/Conv: #3 /conv2/Conv, kernel",
             "Breakpoint 1, before #3 /conv2/Conv (Conv), run 0",
             "input[0]   /relu1/Relu_output_0",
             "float32 [8, 8, 8, 8]",
@@ -70,7 +70,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
             "input[1]   bn1.weight                        float32 [8]           weight\n",
             "input[4]   bn1.running_var",
             "output[0]  /bn1/BatchNormalization_output_0  float32 [8, 8, 8, 8]  not computed yet\n",
-            "(the engine's step here is 'Mul', the first of 2 for this operator)",
+            "(the engine's kernel here is 'Mul', the first of 2 for this operator)",
             "shape(input[1]) = [8]",
             "weight[0]  bn1.weight",
             "input[0] is replaced",
@@ -80,7 +80,7 @@ fn an_operator_that_the_engine_splits_is_shown_as_the_file_has_it() {
         ],
     );
     let ended = batch(&place, &[&model("digits_cnn.onnx")], &["b /bn1/BatchNormalization", "run", "set input[1] = 0"]);
-    ended.says(&["input[1] cannot be replaced: the engine executes the operator in several steps", "'Mul'"]);
+    ended.says(&["input[1] cannot be replaced: the engine executes the operator in several kernels", "'Mul'"]);
     // What it gives of zeros is the same everywhere in a channel, and what it takes is what the file has.
     let shifted = numbers(&read(place.path("y.npy")));
     assert!(shifted.chunks(64).all(|channel| near(channel, &[channel[0]; 64])), "{shifted:?}");
@@ -167,7 +167,7 @@ fn conditions_ignore_counts_and_switches_decide_what_stops() {
             "Breakpoint 1 (off)",
             "Breakpoint 2, after #5 /relu2/Relu (Relu), run 0",
             "2 hits",
-            "Breakpoint 2 is gone",
+            "Breakpoint 2 deleted",
             "Breakpoint 1, after #7 /conv3/Conv (Conv), run 0",
             "Run 0 ended",
         ],
@@ -175,11 +175,11 @@ fn conditions_ignore_counts_and_switches_decide_what_stops() {
 }
 
 #[test]
-fn a_condition_that_cannot_be_evaluated_is_told_once() {
+fn a_condition_that_cannot_be_evaluated_is_reported_once() {
     let place = Workplace::new();
     let commands = ["break Conv if absmax(input[99]) > 1", "run 2", "run"];
     let text = digits(&place, &commands);
-    let note = "note: breakpoint 1 cannot be evaluated: there is no input[99] here";
+    let note = "note: the condition of breakpoint 1 cannot be evaluated: there is no input[99] here";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     in_order(&text, &["Run 1 ended", note, "Run 2 ended"]);
     let lines = in_json(&place, &commands);
@@ -216,11 +216,11 @@ fn an_optimised_model_says_what_became_of_its_operators() {
         ["info operators BatchNormalization", "break type:BatchNormalization", "info breakpoints", "run", "where"];
     let ended = batch(&place, &[&digits, "--fidelity", "optimised"], &commands);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let fused = "#1 /bn1/BatchNormalization, fused into /conv1/Conv (step ";
+    let fused = "#1 /bn1/BatchNormalization, fused into /conv1/Conv (kernel ";
     in_order(
         &ended.stdout,
         &[
-            "BatchNormalization  /bn1/BatchNormalization  fused into /conv1/Conv (step ",
+            "BatchNormalization  /bn1/BatchNormalization  fused into /conv1/Conv (kernel ",
             "Breakpoint 1 before type:BatchNormalization: 3 operators, 3 fused into others",
             fused,
             fused,
@@ -240,7 +240,7 @@ fn an_optimised_model_says_what_became_of_its_operators() {
 }
 
 #[test]
-fn a_breakpoint_where_nothing_is_executed_says_so_and_nobody_waits_for_it() {
+fn a_breakpoint_where_nothing_is_executed_says_so_and_is_not_waited_for() {
     let place = Workplace::new();
     let commands = ["break type:Gather", "tbreak MatMul", "run", "-until type:Gather", "where", "continue"];
     let ended = batch(&place, &[&model("tiny_transformer.onnx")], &commands);

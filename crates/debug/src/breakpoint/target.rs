@@ -4,9 +4,9 @@ use std::str::FromStr;
 use opscope_onnx::{Graph, Operator, Pattern};
 use serde::{Deserialize, Serialize};
 
-/// On which operators a breakpoint is.
+/// The operators at which a breakpoint stops.
 ///
-/// As text, which is how it is written everywhere:
+/// As text:
 ///
 /// | text | means |
 /// |---|---|
@@ -26,13 +26,13 @@ pub enum Target {
     Name(Pattern),
     /// By type.
     Type(Pattern),
-    /// By name, or where no name fits by type.
+    /// By name, or by type where no name fits.
     NameOrType(Pattern),
-    /// The first operator that makes such elements.
+    /// The first operator that computes such elements.
     First(Watched),
 }
 
-/// Elements that are watched for.
+/// The elements that a breakpoint watches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
     /// NaN.
@@ -43,9 +43,9 @@ pub enum Watched {
     NonFinite,
 }
 
-/// A target that cannot be read.
+/// A text that is no target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no place for a breakpoint: {reason}")]
+#[error("'{text}' is no target of a breakpoint: {reason}")]
 pub struct TargetError {
     /// The text.
     pub text: String,
@@ -57,7 +57,7 @@ pub struct TargetError {
 const MOST_TEXT: usize = 1024;
 
 impl Target {
-    /// The operators of a graph that are meant, in the order of execution. All of them for [`Target::First`].
+    /// Returns the operators of a graph that it names, in the order of execution; all for [`Target::First`].
     pub fn operators<'a>(&self, graph: &'a Graph) -> Vec<&'a Operator> {
         let by = |fits: &dyn Fn(&Operator) -> bool| graph.operators.iter().filter(|operator| fits(operator)).collect();
         match self {
@@ -72,7 +72,7 @@ impl Target {
         }
     }
 
-    /// The names that are meant; none where operators are not chosen by name.
+    /// Returns the pattern of names or types; `None` for other targets.
     pub(crate) fn pattern(&self) -> Option<&Pattern> {
         match self {
             Target::Name(pattern) | Target::Type(pattern) | Target::NameOrType(pattern) => Some(pattern),
@@ -82,12 +82,12 @@ impl Target {
 }
 
 impl Watched {
-    /// Whether NaN counts.
+    /// Returns whether it watches for NaN.
     pub fn nan(self) -> bool {
         self != Watched::Infinite
     }
 
-    /// Whether infinity counts.
+    /// Returns whether it watches for infinity.
     pub fn infinite(self) -> bool {
         self != Watched::Nan
     }

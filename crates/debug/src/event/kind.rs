@@ -1,17 +1,58 @@
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use opscope_model::{Fidelity, RunId};
 use serde::{Deserialize, Serialize};
 
-use super::place::run;
-use super::{EventName, ModelId, Place};
-use crate::{BreakpointId, StatisticsSummary};
+use super::exception::Exception;
+use super::id::{BreakpointId, ModelId, Queue, run_number};
+use super::position::RunPosition;
+use super::summary::OutputSummary;
+use super::table::event_kinds;
 
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum EventKind {
+/// Why a run is stopped at an event, until its user lets it continue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopCause {
+    /// The debugger has asked for it: by a breakpoint, a step or a pause.
+    Request,
+    /// The run has failed; its tensors are gone.
+    Failure,
+}
+
+/// When a client gets events of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// In any case: it has asked for what these events report.
+    Always,
+    /// Unless it chooses otherwise.
+    ByDefault,
+    /// Only if it subscribes to the kind.
+    OnRequest,
+}
+
+/// What an event tells of.
+#[derive(Clone, Copy, Default)]
+struct About<'a> {
+    run: Option<RunId>,
+    position: Option<&'a RunPosition>,
+    /// The breakpoints that were hit.
+    breakpoints: &'a [BreakpointId],
+}
+
+impl<'a> About<'a> {
+    const PROGRAM: About<'static> = About { run: None, position: None, breakpoints: &[] };
+
+    fn run(run: RunId) -> Self {
+        Self { run: Some(run), ..Self::PROGRAM }
+    }
+
+    fn position(position: &'a RunPosition) -> Self {
+        Self { run: Some(position.run), position: Some(position), breakpoints: &[] }
+    }
+}
+
+event_kinds! {
     /// A model is ready: breakpoints can be set on its operators.
     ModelLoaded {
         /// Its number.
@@ -24,214 +65,227 @@ pub enum EventKind {
         fidelity: Fidelity,
         /// How many operators it has.
         operators: u32,
-    },
-    /// A model is gone.
+    } => {
+        name: "model_loaded", queue: Sync, sent: ByDefault, about: About::PROGRAM, stop: None,
+        text: |f, thread| {
+            let plural = if *operators == 1 { "" } else { "s" };
+            write!(f, "Model {model}: {name} ({path}), {operators} operator{plural}, {fidelity}")
+        },
+    }
+    /// A model was unloaded.
     ModelUnloaded {
         /// Its number.
         model: ModelId,
-    },
+    } => {
+        name: "model_unloaded", queue: Sync, sent: ByDefault, about: About::PROGRAM, stop: None,
+        text: |f, thread| write!(f, "Model {model} is unloaded"),
+    }
     /// A run was prepared.
     RunCreated {
         /// The run.
-        #[serde(with = "run")]
+        #[serde(with = "run_number")]
         run: RunId,
         /// Its model.
         model: ModelId,
-    },
-    /// What belonged to a run is gone.
+    } => {
+        name: "run_created", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
+        text: |f, thread| write!(f, "Run {} of model {model} was prepared", run.0),
+    }
+    /// The resources of a run were released.
     RunDestroyed {
         /// The run.
-        #[serde(with = "run")]
+        #[serde(with = "run_number")]
         run: RunId,
-    },
+    } => {
+        name: "run_destroyed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
+        text: |f, thread| write!(f, "The resources of run {} are released", run.0),
+    }
     /// A run begins, on the thread that raised this event.
     RunPushed {
         /// The run.
-        #[serde(with = "run")]
+        #[serde(with = "run_number")]
         run: RunId,
-    },
+    } => {
+        name: "run_pushed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
+        text: |f, thread| write!(f, "Run {} begins on thread {thread}", run.0),
+    }
     /// A run is over.
     RunPopped {
         /// The run.
-        #[serde(with = "run")]
+        #[serde(with = "run_number")]
         run: RunId,
         /// Why it failed, if it did.
         error: Option<String>,
-    },
+    } => {
+        name: "run_popped", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
+        text: |f, thread| match error {
+            None => write!(f, "Run {} ended", run.0),
+            Some(error) => write!(f, "Run {} failed: {error}", run.0),
+        },
+    }
     /// An operator is about to be executed.
     OperatorReady {
         /// Where.
-        place: Place,
-    },
+        place: RunPosition,
+    } => {
+        name: "operator_ready", queue: Sync, sent: OnRequest, about: About::position(place), stop: None,
+        text: |f, thread| write!(f, "Ready: {place}"),
+    }
     /// An operator was executed.
     OperatorFinished {
         /// Where.
-        place: Place,
-        /// Statistics of its outputs, where they were [asked for](crate::AttachOptions::statistics).
+        place: RunPosition,
+        /// Statistics of its outputs, where the client [asked for them](crate::AttachOptions::statistics).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<OutputSummary>,
-    },
-    /// A run came to breakpoints.
+    } => {
+        name: "operator_finished", queue: Async, sent: OnRequest, about: About::position(place), stop: None,
+        text: |f, thread| {
+            write!(f, "Finished: {place}")?;
+            outputs.iter().try_for_each(|output| write!(f, "{output}"))
+        },
+    }
+    /// A run is stopped at breakpoints.
     Breakpoint {
         /// Where.
-        place: Place,
-        /// Which.
+        place: RunPosition,
+        /// The breakpoints that were hit.
         breakpoints: Vec<BreakpointId>,
-    },
-    /// A run has made the step that it was let go for.
+    } => {
+        name: "breakpoint", queue: Sync, sent: Always,
+        about: About { breakpoints, ..About::position(place) },
+        stop: Some(StopCause::Request),
+        text: |f, thread| {
+            let plural = if breakpoints.len() == 1 { "" } else { "s" };
+            write!(f, "Breakpoint{plural} {}, {place}", Numbers(breakpoints))
+        },
+    }
+    /// A run is stopped after the step that the client asked for.
     StepComplete {
         /// Where.
-        place: Place,
-    },
-    /// A run stopped because the debugger asked it to.
+        place: RunPosition,
+    } => {
+        name: "step_complete", queue: Sync, sent: Always, about: About::position(place), stop: Some(StopCause::Request),
+        text: |f, thread| write!(f, "{place}"),
+    }
+    /// A run is stopped because the client paused it.
     Paused {
         /// Where.
-        place: Place,
-    },
+        place: RunPosition,
+    } => {
+        name: "paused", queue: Sync, sent: Always, about: About::position(place), stop: Some(StopCause::Request),
+        text: |f, thread| write!(f, "Paused {place}"),
+    }
     /// Something went wrong in a run.
     Exception {
         /// The run.
-        #[serde(with = "run")]
+        #[serde(with = "run_number")]
         run: RunId,
-        /// Where it happened, where that is known.
-        place: Option<Place>,
-        /// What.
+        /// Where it happened, if that is known.
+        place: Option<RunPosition>,
+        /// What went wrong.
         exception: Exception,
-    },
-    /// The debugger was told everything that had happened before it came.
-    AttachComplete,
-    /// The program runs on without the debugger. The last event that it gets.
-    DetachComplete,
-    /// So many seconds have passed since the last one. Asks for nothing.
-    Timeout,
-    /// The debugger's own machinery failed in something.
+    } => {
+        name: "exception", queue: Sync, sent: ByDefault,
+        about: About { run: Some(*run), position: place.as_ref(), breakpoints: exception.breakpoints() },
+        stop: Some(match exception {
+            Exception::NonFinite { .. } => StopCause::Request,
+            Exception::Engine { .. } => StopCause::Failure,
+        }),
+        text: |f, thread| match exception {
+            Exception::NonFinite { breakpoints, inputs, outputs } => {
+                write!(f, "Breakpoint {}, ", Numbers(breakpoints))?;
+                match place {
+                    Some(place) => write!(f, "{place}: ")?,
+                    None => write!(f, "run {}: ", run.0)?,
+                }
+                let tensors = inputs.iter().map(ToString::to_string).chain(outputs.iter().map(ToString::to_string));
+                f.write_str(&tensors.collect::<Vec<_>>().join(", "))
+            }
+            Exception::Engine { message } => {
+                write!(f, "Run {} failed", run.0)?;
+                if let Some(RunPosition { operator, name, op_type, .. }) = place {
+                    write!(f, " at #{operator} {name} ({op_type})")?;
+                }
+                write!(f, ": {message}")
+            }
+        },
+    }
+    /// The client has got all events that report what happened before it attached.
+    AttachComplete => {
+        name: "attach_complete", queue: Sync, sent: Always, about: About::PROGRAM, stop: None,
+        text: |f, thread| f.write_str("Attached"),
+    }
+    /// The client is detached. This is the last event that it gets.
+    DetachComplete => {
+        name: "detach_complete", queue: Sync, sent: Always, about: About::PROGRAM, stop: None,
+        text: |f, thread| f.write_str("Detached"),
+    }
+    /// The [interval](crate::AttachOptions::timeout) since the last event of this kind is over. A client may ignore it.
+    Timeout => {
+        name: "timeout", queue: Async, sent: ByDefault, about: About::PROGRAM, stop: None,
+        text: |f, thread| f.write_str("timeout"),
+    }
+    /// The debugger itself failed.
     InternalError {
-        /// What.
+        /// What failed.
         message: String,
-    },
-}
-
-/// What went wrong in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "exception", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Exception {
-    /// An operator made NaN or infinity although its inputs had none, or is the first to take such elements from outside
-    /// of the run.
-    NonFinite {
-        /// The breakpoints that watch for it.
-        breakpoints: Vec<BreakpointId>,
-        /// What has them that it is the first to take, and that no operator of the run has made.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        inputs: Vec<NonFiniteInput>,
-        /// The outputs that have them.
-        outputs: Vec<NonFinite>,
-    },
-    /// The engine failed.
-    Engine {
-        /// What it said.
-        message: String,
-    },
-}
-
-/// Something with NaN or infinity that enters a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NonFiniteInput {
-    /// What it is.
-    pub origin: Origin,
-    /// The value's name in the file, where it is one of the file's.
-    pub value: Option<String>,
-    /// Elements that are not a number.
-    pub nan: u64,
-    /// Elements that are infinite, of either sign.
-    pub infinite: u64,
-}
-
-/// Where a tensor comes from that no operator of a run makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The run is given it.
-    Input,
-    /// The model's file holds it.
-    Initializer,
-    /// It was computed when the model was loaded.
-    Constant,
-}
-
-/// An output with NaN or infinity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NonFinite {
-    /// The output's slot.
-    pub slot: u32,
-    /// The value's name in the file, where it is one of the file's.
-    pub value: Option<String>,
-    /// Elements that are not a number.
-    pub nan: u64,
-    /// Elements that are infinite, of either sign.
-    pub infinite: u64,
-}
-
-/// An output of an operator, in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OutputSummary {
-    /// The output's slot.
-    pub slot: u32,
-    /// Its statistics; none for tensors without a byte form.
-    pub statistics: Option<StatisticsSummary>,
+    } => {
+        name: "internal_error", queue: Async, sent: ByDefault, about: About::PROGRAM, stop: None,
+        text: |f, thread| write!(f, "The debugger failed: {message}"),
+    }
 }
 
 impl EventKind {
-    /// Its name.
-    pub fn name(&self) -> EventName {
-        match self {
-            EventKind::ModelLoaded { .. } => EventName::ModelLoaded,
-            EventKind::ModelUnloaded { .. } => EventName::ModelUnloaded,
-            EventKind::RunCreated { .. } => EventName::RunCreated,
-            EventKind::RunDestroyed { .. } => EventName::RunDestroyed,
-            EventKind::RunPushed { .. } => EventName::RunPushed,
-            EventKind::RunPopped { .. } => EventName::RunPopped,
-            EventKind::OperatorReady { .. } => EventName::OperatorReady,
-            EventKind::OperatorFinished { .. } => EventName::OperatorFinished,
-            EventKind::Breakpoint { .. } => EventName::Breakpoint,
-            EventKind::StepComplete { .. } => EventName::StepComplete,
-            EventKind::Paused { .. } => EventName::Paused,
-            EventKind::Exception { .. } => EventName::Exception,
-            EventKind::AttachComplete => EventName::AttachComplete,
-            EventKind::DetachComplete => EventName::DetachComplete,
-            EventKind::Timeout => EventName::Timeout,
-            EventKind::InternalError { .. } => EventName::InternalError,
-        }
-    }
-
-    /// Whether the run that it stops is at an operator, with its tensors. One whose engine failed is not any more.
-    pub(crate) fn is_at_operator(&self) -> bool {
-        let has_failed = matches!(self, EventKind::Exception { exception: Exception::Engine { .. }, .. });
-        self.place().is_some() && !has_failed
-    }
-
-    /// The run that it tells of, where it tells of one.
+    /// Returns the run that the event tells of, if it tells of one.
     pub fn run(&self) -> Option<RunId> {
-        match self {
-            EventKind::RunCreated { run, .. }
-            | EventKind::RunDestroyed { run }
-            | EventKind::RunPushed { run }
-            | EventKind::RunPopped { run, .. }
-            | EventKind::Exception { run, .. } => Some(*run),
-            other => other.place().map(|place| place.run),
-        }
+        self.about().run
     }
 
-    /// Where the run is that it tells of, where it tells of a place in a run.
-    pub fn place(&self) -> Option<&Place> {
-        match self {
-            EventKind::OperatorReady { place }
-            | EventKind::OperatorFinished { place, .. }
-            | EventKind::Breakpoint { place, .. }
-            | EventKind::StepComplete { place }
-            | EventKind::Paused { place } => Some(place),
-            EventKind::Exception { place, .. } => place.as_ref(),
-            _ => None,
-        }
+    /// Returns where the run is, if the event tells of a position in a run.
+    pub fn position(&self) -> Option<&RunPosition> {
+        self.about().position
+    }
+
+    /// Returns the breakpoints that stopped the run, if any did.
+    pub fn breakpoints(&self) -> &[BreakpointId] {
+        self.about().breakpoints
+    }
+
+    /// Returns whether the stopped run is at an operator and has its tensors. A run whose engine failed has not.
+    pub(crate) fn is_at_operator(&self) -> bool {
+        self.position().is_some() && self.stop_cause() != Some(StopCause::Failure)
+    }
+}
+
+impl fmt::Display for EventName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that names no kind of event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown event '{text}'; the events are {}", EventName::ALL.map(EventName::as_str).join(", "))]
+pub struct UnknownEvent {
+    /// The text.
+    pub text: String,
+}
+
+impl FromStr for EventName {
+    type Err = UnknownEvent;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEvent> {
+        let known = Self::ALL.into_iter().find(|name| name.as_str() == text);
+        known.ok_or_else(|| UnknownEvent { text: text.to_owned() })
+    }
+}
+
+/// Displays the numbers of breakpoints with commas between them.
+struct Numbers<'a>(&'a [BreakpointId]);
+
+impl fmt::Display for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
     }
 }

@@ -1,38 +1,47 @@
-//! What a debugger is told.
+//! The events that a debugger gets from a program.
 
-mod identity;
+mod exception;
+mod id;
 mod kind;
-mod place;
+mod number;
+mod position;
 mod set;
+mod summary;
+mod table;
+
+use std::fmt;
 
 use opscope_clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use identity::{ModelId, Queue, Sequence};
-pub use kind::{EventKind, Exception, NonFinite, NonFiniteInput, Origin, OutputSummary};
-pub(crate) use place::run as run_number;
-pub use place::{Moment, Place};
-pub use set::{EventName, EventSet};
+pub use exception::{Exception, NonFinite, NonFiniteInput, Origin};
+pub(crate) use id::run_number;
+pub use id::{BreakpointId, ModelId, Queue, Sequence};
+pub use kind::{EventKind, EventName, StopCause, UnknownEvent};
+pub use number::ShortNumber;
+pub use position::{Moment, RunPosition};
+pub use set::EventSet;
+pub use summary::{OutputSummary, StatisticsSummary};
 
 /// One event: a fact about a program that runs models.
 ///
-/// A sync event parks the thread that raised it until the debugger has read and acknowledged it. An async event asks for
-/// no answer.
+/// A sync event parks the thread that raised it until the debugger has read and acknowledged it. An async event is not
+/// acknowledged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Its number, from 1, over both queues: what has a lower number happened earlier.
+    /// Its number, from 1, over both queues: an event with a lower number happened earlier.
     pub sequence: Sequence,
     /// When it was raised.
     #[serde(with = "nanos")]
     pub at: Timestamp,
-    /// The system's number of the thread that raised it; 0 for what no thread of the program raised.
+    /// The system's number of the thread that raised it; 0 where no thread of the program did.
     pub thread: u32,
-    /// Whether that thread was waiting for the acknowledgement when the event was read. It does not for async events, for
-    /// replayed ones, and when its lease had run out before.
+    /// Whether that thread was waiting for the acknowledgement when the event was read. It does not wait at async and
+    /// replayed events, nor when its lease had expired before.
     pub waiting: bool,
-    /// Whether it tells of something that had happened before the debugger came.
+    /// Whether the event happened before the debugger attached.
     pub replayed: bool,
-    /// How many later events of the same kind were folded into this one, because nobody read.
+    /// How many later events of the same kind were coalesced into this one because the queue was not read.
     pub coalesced: u64,
     /// What happened.
     #[serde(flatten)]
@@ -40,9 +49,20 @@ pub struct Event {
 }
 
 impl Event {
-    /// The queue that it waits in.
+    /// Returns the queue in which it waits.
     pub fn queue(&self) -> Queue {
         self.kind.name().queue()
+    }
+}
+
+/// Displays what happened in a line for users.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.write_text(f, self.thread)?;
+        if self.coalesced > 0 {
+            write!(f, " (and {} more of this kind)", self.coalesced)?;
+        }
+        Ok(())
     }
 }
 

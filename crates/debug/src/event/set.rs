@@ -1,128 +1,48 @@
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Queue;
+use super::kind::{EventName, Sent};
 
-/// The kinds of events, by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
-pub enum EventName {
-    ModelLoaded,
-    ModelUnloaded,
-    RunCreated,
-    RunDestroyed,
-    RunPushed,
-    RunPopped,
-    OperatorReady,
-    OperatorFinished,
-    Breakpoint,
-    StepComplete,
-    Paused,
-    Exception,
-    AttachComplete,
-    DetachComplete,
-    Timeout,
-    InternalError,
-}
-
-/// Kinds of events that a debugger wants to be told of.
+/// The kinds of events that a client subscribes to.
 ///
-/// The default is what a person at a prompt needs: not the course of every run and every operator. Breakpoints, steps,
-/// pauses and the ends of attaching and detaching are always told: whoever asked for them waits for them.
+/// The default suits a person at a prompt: it leaves out the beginning and end of every run and operator. Breakpoints,
+/// steps, pauses and the ends of attaching and detaching are always in the set, because the client waits for them.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<EventName>", into = "Vec<EventName>")]
 pub struct EventSet(u32);
 
-impl EventName {
-    /// All of them.
-    pub const ALL: [EventName; 16] = [
-        EventName::ModelLoaded,
-        EventName::ModelUnloaded,
-        EventName::RunCreated,
-        EventName::RunDestroyed,
-        EventName::RunPushed,
-        EventName::RunPopped,
-        EventName::OperatorReady,
-        EventName::OperatorFinished,
-        EventName::Breakpoint,
-        EventName::StepComplete,
-        EventName::Paused,
-        EventName::Exception,
-        EventName::AttachComplete,
-        EventName::DetachComplete,
-        EventName::Timeout,
-        EventName::InternalError,
-    ];
-
-    /// The queue of these events. It is a property of the kind, so that a debugger knows what will wait for it.
-    pub fn queue(self) -> Queue {
-        match self {
-            EventName::OperatorFinished | EventName::Timeout | EventName::InternalError => Queue::Async,
-            _ => Queue::Sync,
-        }
-    }
-
-    /// As it is written in the protocol.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EventName::ModelLoaded => "model_loaded",
-            EventName::ModelUnloaded => "model_unloaded",
-            EventName::RunCreated => "run_created",
-            EventName::RunDestroyed => "run_destroyed",
-            EventName::RunPushed => "run_pushed",
-            EventName::RunPopped => "run_popped",
-            EventName::OperatorReady => "operator_ready",
-            EventName::OperatorFinished => "operator_finished",
-            EventName::Breakpoint => "breakpoint",
-            EventName::StepComplete => "step_complete",
-            EventName::Paused => "paused",
-            EventName::Exception => "exception",
-            EventName::AttachComplete => "attach_complete",
-            EventName::DetachComplete => "detach_complete",
-            EventName::Timeout => "timeout",
-            EventName::InternalError => "internal_error",
-        }
-    }
-
-    const fn bit(self) -> u32 {
-        1 << self as u32
-    }
-}
+const _: () = assert!(EventName::ALL.len() <= u32::BITS as usize, "every kind has a bit");
 
 impl EventSet {
-    /// Those that are always told.
-    pub const ALWAYS: EventSet = EventSet::NONE
-        .with(EventName::Breakpoint)
-        .with(EventName::StepComplete)
-        .with(EventName::Paused)
-        .with(EventName::AttachComplete)
-        .with(EventName::DetachComplete);
+    /// The kinds that are in every set.
+    pub const ALWAYS: EventSet = Self::sent(Sent::Always);
 
-    const NONE: EventSet = EventSet(0);
-
-    /// These and one more kind.
+    /// Returns this set with one more kind.
     #[must_use]
     pub const fn with(self, name: EventName) -> Self {
-        Self(self.0 | name.bit())
+        Self(self.0 | bit(name))
     }
 
-    /// These without one kind, unless it is one that is always told.
+    /// Returns this set without one kind, unless that is in every set.
     #[must_use]
     pub const fn without(self, name: EventName) -> Self {
-        Self(self.0 & !name.bit() | Self::ALWAYS.0)
+        Self(self.0 & !bit(name) | Self::ALWAYS.0)
     }
 
-    /// Every kind.
+    /// Returns the set of all kinds.
     pub fn all() -> Self {
         EventName::ALL.into_iter().collect()
     }
 
-    /// Whether a kind is among them.
+    /// Returns whether a kind is in the set.
     pub const fn contains(self, name: EventName) -> bool {
-        self.0 & name.bit() != 0
+        self.0 & bit(name) != 0
+    }
+
+    /// Returns the kinds in the set.
+    pub fn iter(self) -> impl Iterator<Item = EventName> {
+        EventName::ALL.into_iter().filter(move |name| self.contains(*name))
     }
 
     pub(crate) const fn bits(self) -> u32 {
@@ -133,20 +53,26 @@ impl EventSet {
         Self(bits)
     }
 
-    /// The kinds.
-    pub fn iter(self) -> impl Iterator<Item = EventName> {
-        EventName::ALL.into_iter().filter(move |name| self.contains(*name))
+    const fn sent(sent: Sent) -> Self {
+        let (mut set, mut next) = (0, 0);
+        while next < EventName::ALL.len() {
+            let name = EventName::ALL[next];
+            if name.sent() as u8 == sent as u8 {
+                set |= bit(name);
+            }
+            next += 1;
+        }
+        Self(set)
     }
+}
+
+const fn bit(name: EventName) -> u32 {
+    1 << name as u32
 }
 
 impl Default for EventSet {
     fn default() -> Self {
-        Self::ALWAYS
-            .with(EventName::ModelLoaded)
-            .with(EventName::ModelUnloaded)
-            .with(EventName::Exception)
-            .with(EventName::Timeout)
-            .with(EventName::InternalError)
+        Self(Self::ALWAYS.0 | Self::sent(Sent::ByDefault).0)
     }
 }
 
@@ -171,22 +97,5 @@ impl From<EventSet> for Vec<EventName> {
 impl fmt::Debug for EventSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter().map(EventName::as_str)).finish()
-    }
-}
-
-impl fmt::Display for EventName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for EventName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|name| name.as_str() == text).ok_or_else(|| {
-            let all: Vec<_> = Self::ALL.iter().map(|name| name.as_str()).collect();
-            format!("'{text}' is no kind of event; they are {}", all.join(", "))
-        })
     }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use opscope_tensor::{Asked, Depth};
+use opscope_tensor::{Detail, ScanQuery};
 
 use super::error::ConditionError;
 use super::evaluate::{EvaluateError, Evaluation, Tensors};
@@ -10,44 +10,44 @@ use super::grammar;
 use super::needs::Needs;
 use super::tree::{Subject, Truth};
 
-/// When a breakpoint stops, as text and ready to be evaluated. The language is described [here](super).
+/// A parsed condition of a breakpoint. The language is described [here](super).
 ///
-/// Two conditions are the same if they mean the same by their grammar, however they are spaced and spelled.
+/// Two conditions are equal if they have the same syntax tree, however they are spaced and spelled.
 #[derive(Debug, Clone)]
 pub struct Condition {
     text: String,
     pub(super) truth: Truth,
-    /// What each tensor, or all of a side together, is to be looked through for.
-    pub(super) plan: Vec<(Subject, Asked)>,
+    /// What to find in the elements of each tensor, or of all tensors of a side together.
+    pub(super) plan: Vec<(Subject, ScanQuery)>,
 }
 
 impl Condition {
-    /// Reads a condition. Text of more than 4 KiB, or with more than 64 parentheses inside of each other, is refused.
+    /// Parses a condition. Text of more than 4 KiB, or with more than 64 nested parentheses, is refused.
     ///
     /// # Errors
-    /// What is wrong with the text, where, and what would be right.
+    /// When the text is wrong: the error says where, and what would be right.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let truth = grammar::condition(text)?;
-        let mut plan: Vec<(Subject, Asked)> = Vec::new();
+        let mut plan: Vec<(Subject, ScanQuery)> = Vec::new();
         truth.for_each_subject(&mut |subject, quantity, presence| {
-            let asked = quantity.map_or(Asked::default(), |quantity| asked(quantity, presence));
+            let query = quantity.map_or(ScanQuery::default(), |quantity| query(quantity, presence));
             match plan.iter_mut().find(|(known, _)| known == subject) {
-                Some((_, known)) => *known = known.or(asked),
-                None => plan.push((subject.clone(), asked)),
+                Some((_, known)) => *known = known.or(query),
+                None => plan.push((subject.clone(), query)),
             }
         });
         Ok(Self { text: text.trim().to_owned(), truth, plan })
     }
 
-    /// Whether it holds for these tensors. What is unknown does not hold.
+    /// Returns whether the condition holds for these tensors. An unknown condition does not hold.
     ///
     /// # Errors
-    /// When a tensor that it names is not there, does not have the part that is asked for, or does not give its data.
+    /// When a tensor that it names does not exist, does not have the named part, or cannot be read.
     pub fn holds(&self, tensors: &dyn Tensors) -> Result<bool, EvaluateError> {
         Ok(self.evaluate(tensors)?.unwrap_or(false))
     }
 
-    /// Whether it holds for these tensors; none if that is unknown, as the language's [description](super) says.
+    /// Returns whether the condition holds for these tensors; `None` if that is [unknown](super).
     ///
     /// # Errors
     /// As [`holds`](Self::holds).
@@ -55,7 +55,7 @@ impl Condition {
         Evaluation::new(&self.plan, tensors).truth(&self.truth)
     }
 
-    /// What it looks at.
+    /// Returns the tensors that it reads.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         self.plan.iter().for_each(|(subject, _)| needs.add(subject));
@@ -63,17 +63,17 @@ impl Condition {
     }
 }
 
-/// What has to be found out for a quantity, or for its presence.
-fn asked(quantity: Quantity, presence: bool) -> Asked {
-    let depth = if presence { Depth::Presence } else { Depth::Count };
+/// Returns what to find for a quantity, or for its presence.
+fn query(quantity: Quantity, presence: bool) -> ScanQuery {
+    let detail = if presence { Detail::Presence } else { Detail::Count };
     match quantity {
-        Quantity::Nan => Asked { nan: depth, ..Asked::default() },
-        Quantity::Inf => Asked { infinite: depth, ..Asked::default() },
-        Quantity::Zeros => Asked { zeros: depth, ..Asked::default() },
-        Quantity::Count => Asked::default(),
-        Quantity::AbsMax => Asked { absmax: true, ..Asked::default() },
-        Quantity::Min | Quantity::Max => Asked { range: true, ..Asked::default() },
-        Quantity::Mean | Quantity::Std | Quantity::L2 => Asked { moments: true, ..Asked::default() },
+        Quantity::Nan => ScanQuery { nan: detail, ..ScanQuery::default() },
+        Quantity::Inf => ScanQuery { infinite: detail, ..ScanQuery::default() },
+        Quantity::Zeros => ScanQuery { zeros: detail, ..ScanQuery::default() },
+        Quantity::Count => ScanQuery::default(),
+        Quantity::AbsMax => ScanQuery { absmax: true, ..ScanQuery::default() },
+        Quantity::Min | Quantity::Max => ScanQuery { range: true, ..ScanQuery::default() },
+        Quantity::Mean | Quantity::Std | Quantity::L2 => ScanQuery { moments: true, ..ScanQuery::default() },
     }
 }
 
@@ -85,7 +85,7 @@ impl FromStr for Condition {
     }
 }
 
-/// The text as it was given.
+/// Displays the text that was parsed.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)

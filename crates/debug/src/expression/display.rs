@@ -1,4 +1,4 @@
-//! Conditions as text, with as few parentheses as they need to be read back as they are.
+//! Displays conditions with as few parentheses as they need to be parsed into the same tree.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -23,7 +23,7 @@ impl Display for Truth {
 }
 
 impl Truth {
-    /// How strongly it holds its parts together.
+    /// Returns the precedence of its operator.
     fn binds(&self) -> u8 {
         match self {
             Truth::Any(_) => 0,
@@ -50,7 +50,7 @@ fn equality(equal: bool) -> &'static str {
 impl Display for Number {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            // As short as it can be read back, with an exponent where it is long.
+            // The shortest text of the number, with an exponent if it is long.
             Number::Literal(value) => {
                 let text = format!("{value:?}");
                 f.write_str(text.strip_suffix(".0").unwrap_or(&text))
@@ -69,7 +69,7 @@ impl Display for Number {
 }
 
 impl Number {
-    /// How strongly it holds its parts together.
+    /// Returns the precedence of its operator.
     fn binds(&self) -> u8 {
         match self {
             Number::Sum(..) => 0,

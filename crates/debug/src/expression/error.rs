@@ -2,45 +2,45 @@ use std::fmt;
 
 /// What is wrong with the text of a condition or of a reference to a tensor, and where.
 ///
-/// `{}` is one line; `{:#}` shows the text as well, with a mark below the place.
+/// `{}` is one line; `{:#}` also shows the text, with a mark below the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionError(Box<Wrong>);
 
-/// Kept apart, so that results are small: they are on the stack once for each level of nesting.
+/// Boxed, so that results are small: the parser has one on the stack for each level of nesting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wrong {
     text: String,
-    /// Bytes before the place.
+    /// The position in bytes.
     at: usize,
     found: String,
     right: String,
 }
 
-/// What is shown of a long text on either side of the place.
+/// How many characters of a long text are shown on either side of the position.
 const SHOWN: usize = 60;
 
 impl ConditionError {
-    /// What was found at a byte of the text, and what would be right there.
+    /// Makes an error from what was found at a byte of the text, and what would be right there.
     pub(super) fn new(text: &str, at: usize, found: impl Into<String>, right: impl Into<String>) -> Self {
         Self(Box::new(Wrong { text: text.to_owned(), at, found: found.into(), right: right.into() }))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Where in the text it is wrong: a number of characters, from 1.
+    /// Returns the position of the error in the text: a number of characters, from 1.
     pub fn column(&self) -> usize {
         self.0.text[..self.0.at].chars().count() + 1
     }
 
-    /// What stands there.
+    /// Returns what the text has there.
     pub fn found(&self) -> &str {
         &self.0.found
     }
 
-    /// What would be right.
+    /// Returns what would be right there.
     pub fn right(&self) -> &str {
         &self.0.right
     }

@@ -1,15 +1,15 @@
-use opscope_tensor::{Asked, DType, Findings, SliceError, TensorError, TensorView};
+use opscope_tensor::{DType, ScanQuery, ScanResult, SliceError, TensorError, TensorView};
 
 use super::function::Quantity;
 use super::tensor_ref::{TensorPart, TensorRef};
 use super::tree::{Number, Shape, Subject, Truth, Type};
 
-/// What a condition is evaluated over: the tensors at the place where a run is stopped.
+/// The tensors that a condition is evaluated over: those where a run is stopped.
 pub trait Tensors {
-    /// A tensor; none if there is no such tensor here.
+    /// Returns a tensor; `None` if there is no such tensor here.
     fn view(&self, tensor: &TensorRef) -> Option<TensorView<'_>>;
 
-    /// The tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
+    /// Returns the tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
     fn subjects(&self) -> &[TensorView<'_>];
 }
 
@@ -17,37 +17,37 @@ pub trait Tensors {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
-    /// A tensor that it names is not there.
+    /// A tensor that it names does not exist here.
     #[error("there is no {0} here")]
     NoTensor(TensorRef),
-    /// A part of a tensor that it names is not there.
+    /// A part of a tensor that it names does not exist.
     #[error("{part} cannot be had: {reason}")]
     NoPart {
         /// The part.
         part: TensorPart,
-        /// Why not.
+        /// The reason.
         reason: SliceError,
     },
     /// The data of a tensor cannot be read.
     #[error("the elements of {} cannot be read: {reason}", .part.as_ref().map_or("a tensor".to_owned(), |part| part.to_string()))]
     Data {
-        /// The tensor; missing if the condition names none.
+        /// The tensor; `None` if the condition names none.
         part: Option<TensorPart>,
-        /// Why not.
+        /// The reason.
         reason: TensorError,
     },
 }
 
-/// One evaluation: what was found out so far.
+/// The state of one evaluation.
 pub(super) struct Evaluation<'a> {
-    plan: &'a [(Subject, Asked)],
+    plan: &'a [(Subject, ScanQuery)],
     tensors: &'a dyn Tensors,
-    /// As many as in the plan; none while nothing was looked for.
-    found: Vec<Option<Findings>>,
+    /// The results, one for each search of the plan; `None` while the elements were not searched.
+    found: Vec<Option<ScanResult>>,
 }
 
 impl<'a> Evaluation<'a> {
-    pub fn new(plan: &'a [(Subject, Asked)], tensors: &'a dyn Tensors) -> Self {
+    pub fn new(plan: &'a [(Subject, ScanQuery)], tensors: &'a dyn Tensors) -> Self {
         Self { plan, tensors, found: Vec::new() }
     }
 
@@ -72,10 +72,10 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The first term that is `decisive` decides. Those that need no look at elements come first.
+    /// Evaluates terms until one is `decisive`. Those that read no elements come first.
     fn terms(&mut self, terms: &[Truth], decisive: bool) -> Result<Option<bool>, EvaluateError> {
         for term in terms.iter().filter(|term| !term.looks_at_elements()) {
-            // An error comes up in its turn, if it is still of interest then.
+            // An error is returned in its turn, unless an earlier term decides.
             if self.truth(term) == Ok(Some(decisive)) {
                 return Ok(Some(decisive));
             }
@@ -146,7 +146,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// What a tensor's shape and type give; none if the side at which the run is stopped has no tensor.
+    /// Returns a property of a tensor's shape or type; `None` if the side at which the run is stopped has no tensor.
     fn with_first<T>(
         &self,
         subject: &Subject,
@@ -169,7 +169,7 @@ impl<'a> Evaluation<'a> {
         if quantity == Quantity::Count {
             return self.count(subject).map(|count| Some(count as f64));
         }
-        let found = self.findings(subject)?;
+        let found = self.result(subject)?;
         Ok(match quantity {
             Quantity::Nan => Some(found.nan as f64),
             Quantity::Inf => Some(found.infinite as f64),
@@ -191,24 +191,24 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn findings(&mut self, subject: &Subject) -> Result<Findings, EvaluateError> {
+    fn result(&mut self, subject: &Subject) -> Result<ScanResult, EvaluateError> {
         let number = self.plan.iter().position(|(known, _)| known == subject).expect("the plan has every subject");
         self.found.resize(self.plan.len(), None);
         if let Some(found) = self.found[number] {
             return Ok(found);
         }
-        let asked = self.plan[number].1;
+        let query = self.plan[number].1;
         let found = match subject {
-            Subject::Stopped => self.together(asked)?,
-            Subject::Tensor(part) => self.part(part, asked)?,
+            Subject::Stopped => self.together(query)?,
+            Subject::Tensor(part) => self.part(part, query)?,
         };
         self.found[number] = Some(found);
         Ok(found)
     }
 
-    fn together(&self, asked: Asked) -> Result<Findings, EvaluateError> {
-        let mut all = Findings::default();
-        let mut left = asked;
+    fn together(&self, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
+        let mut all = ScanResult::default();
+        let mut left = query;
         for view in self.tensors.subjects() {
             let found = look(view, left).map_err(|reason| EvaluateError::Data { part: None, reason })?;
             all = all.join(found);
@@ -217,14 +217,14 @@ impl<'a> Evaluation<'a> {
         Ok(all)
     }
 
-    fn part(&self, part: &TensorPart, asked: Asked) -> Result<Findings, EvaluateError> {
+    fn part(&self, part: &TensorPart, query: ScanQuery) -> Result<ScanResult, EvaluateError> {
         let view = self.view(part)?;
         let data = |reason| EvaluateError::Data { part: Some(part.clone()), reason };
-        let Some(slice) = &part.slice else { return look(&view, asked).map_err(data) };
+        let Some(slice) = &part.slice else { return look(&view, query).map_err(data) };
         let region = slice.resolve(view.shape()).map_err(|reason| no_part(part, reason))?;
         match view.dtype() {
-            DType::String => Ok(Findings::default()),
-            _ => Findings::of_region(&view, &region, asked).map_err(data),
+            DType::String => Ok(ScanResult::default()),
+            _ => ScanResult::of_region(&view, &region, query).map_err(data),
         }
     }
 
@@ -233,11 +233,11 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Text has no bytes, and nothing to be found in it.
-fn look(view: &TensorView<'_>, asked: Asked) -> Result<Findings, TensorError> {
+/// A tensor of text has no bytes to search.
+fn look(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorError> {
     match view.dtype() {
-        DType::String => Ok(Findings::default()),
-        _ => Findings::of(view, asked),
+        DType::String => Ok(ScanResult::default()),
+        _ => ScanResult::of(view, query),
     }
 }
 

@@ -1,7 +1,7 @@
-/// What can be asked of a tensor.
+/// A function of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
-    /// A number that its elements give.
+    /// A number that depends on its elements.
     Quantity(Quantity),
     /// The sizes of its axes.
     Shape,
@@ -11,10 +11,10 @@ pub enum Function {
     DType,
 }
 
-/// A number that is found by looking at elements.
+/// A number that is computed from elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantity {
-    /// How many are not a number.
+    /// How many are NaN.
     Nan,
     /// How many are infinite.
     Inf,
@@ -37,7 +37,7 @@ pub enum Quantity {
 }
 
 impl Function {
-    /// All of them, with their names.
+    /// All functions, with their names.
     pub const ALL: [(Function, &'static str); 13] = [
         (Function::Quantity(Quantity::Nan), "nan"),
         (Function::Quantity(Quantity::Inf), "inf"),
@@ -54,12 +54,12 @@ impl Function {
         (Function::DType, "dtype"),
     ];
 
-    /// Its name in conditions.
+    /// Returns its name in conditions.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(function, _)| *function == self).expect("all are in the table").1
     }
 
-    /// The one of this name.
+    /// Returns the function of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(function, _)| *function)
     }

@@ -1,4 +1,4 @@
-//! The grammar, from what binds least to what binds most:
+//! The grammar, from the lowest precedence to the highest:
 //!
 //! ```text
 //! any        = all { ("or" | "||") all }
@@ -18,7 +18,7 @@ use super::function::Function;
 use super::parser::Parser;
 use super::tree::{Number, Relation, Shape, Subject, Truth, Type};
 
-/// What was read, and where it begins. Small: it is on the stack several times for each level of nesting.
+/// A parsed part and its position. Small, because the stack holds several for each level of nesting.
 struct Term {
     at: usize,
     kind: Box<Kind>,
@@ -37,7 +37,7 @@ impl Term {
     }
 }
 
-/// What [`Parser::leaf`] reads.
+/// The result of [`Parser::leaf`].
 fn leaves() -> String {
     let functions = Function::ALL.map(|(_, name)| name).join(", ");
     format!("a number, a shape such as [1, 3], a type such as f32, or a function: {functions}")
@@ -69,7 +69,7 @@ impl Parser<'_> {
         self.at_token("and") || self.at_token("&&")
     }
 
-    /// Truths with a sign between them, behind the first.
+    /// Parses the operands of `and` or `or` after the first.
     fn chain(
         &mut self,
         first: Term,
@@ -162,7 +162,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Numbers with one of the signs between them, behind the first.
+    /// Parses the operands of a sum or a product after the first.
     fn operation(
         &mut self,
         first: Term,
@@ -203,7 +203,7 @@ impl Parser<'_> {
         Ok(inside)
     }
 
-    /// What has no part of its own kind.
+    /// Parses an expression without operands.
     fn leaf(&mut self) -> Result<Term, ConditionError> {
         let at = self.at();
         if let Some(value) = self.literal() {
@@ -230,7 +230,7 @@ impl Parser<'_> {
         Ok(Term::new(at, kind))
     }
 
-    /// A function, behind its name.
+    /// Parses a function after its name.
     fn function(&mut self, function: Function) -> Result<Kind, ConditionError> {
         let subject = self.subject()?;
         Ok(match function {
@@ -242,7 +242,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What a function is over.
+    /// Parses the argument of a function.
     fn subject(&mut self) -> Result<Subject, ConditionError> {
         if !self.take("(") {
             return Ok(Subject::Stopped);
@@ -252,7 +252,7 @@ impl Parser<'_> {
         Ok(Subject::Tensor(part))
     }
 
-    /// One axis of a shape, behind the bracket.
+    /// Parses one axis of a shape after the bracket.
     fn size(&mut self, subject: Subject) -> Result<Number, ConditionError> {
         let negative = self.take("-");
         let axis = self.integer("the number of an axis, as in shape[0] or shape[-1]")? as i64;
@@ -260,7 +260,7 @@ impl Parser<'_> {
         Ok(Number::Size(subject, if negative { -axis } else { axis }))
     }
 
-    /// The sizes of a shape, behind the bracket.
+    /// Parses the sizes of a shape after the bracket.
     fn sizes(&mut self) -> Result<Vec<usize>, ConditionError> {
         let mut sizes = Vec::new();
         while !self.take("]") {
@@ -299,7 +299,7 @@ impl Parser<'_> {
     }
 }
 
-/// The types' names in full, as in `float32`, and short, as in `f32`.
+/// Returns the type with a full name such as `float32`, or a short one such as `f32`.
 fn dtype(name: &str) -> Option<DType> {
     let longer = |(short, long): (&str, &str)| {
         let bits = name.strip_prefix(short).filter(|bits| bits.starts_with(|digit: char| digit.is_ascii_digit()))?;

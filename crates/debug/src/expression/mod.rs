@@ -20,26 +20,26 @@
 //! | `not`, `and`, `or`; or `!`, `&&`, `\|\|` | of truths |
 //! | `( )` | what belongs together |
 //!
-//! From what binds most to what binds least: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A number
-//! where a truth is asked holds if it is not 0, so `nan` is `nan > 0`.
+//! From the highest precedence to the lowest: a sign, `*` and `/`, `+` and `-`, a comparison, `not`, `and`, `or`. A number
+//! in the place of a truth holds if it is not 0, so `nan` is `nan > 0`.
 //!
-//! *What a function is over.* With an argument, `absmax(output[1])`, it is over that tensor. Without, it is over all
+//! *Arguments.* `absmax(output[1])` is a function of that tensor. Without an argument, it is a function of all
 //! tensors of the side at which the run is stopped, taken together: the inputs before an operator, the outputs after it.
 //! `shape`, `rank` and `dtype` without an argument are those of the first of them.
 //!
-//! *What is unknown.* `min` and its like of tensors without a finite element, the size of an axis that the tensor does
-//! not have, the shape of no tensor, and whatever is computed from an unknown number (or from `0 / 0`) are unknown. A
-//! comparison with it is neither true nor false, nor is its `not`; `and` is false if a part is false, `or` is true if a part is
-//! true, whatever is unknown beside it. A condition that is unknown does not hold, so that no run stops for a number that
-//! is not there: to stop for those, say `nan or inf`. [`Condition::evaluate`] tells unknown from false.
+//! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the size of an
+//! axis that the tensor does not have, the shape of no tensor, and every result of an unknown number or of `0 / 0`. A
+//! comparison with an unknown number is unknown, and so is its `not`. `and` is false if any part is false, and `or` is true if
+//! any part is true, even if other parts are unknown. An unknown condition does not hold, so no run stops for a number that
+//! does not exist: to stop for those, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.
 //!
-//! *Kinds of elements.* Complex numbers have counts, `absmax` and `l2`, of their magnitudes; the rest is unknown. Text has
+//! *Kinds of elements.* Complex numbers have counts, `absmax` and `l2`, of their magnitudes; the others are unknown. Text has
 //! `count` and no NaN, no infinity and no zeros. Integers beyond 2^53 are rounded.
 //!
-//! *What it costs.* A tensor is looked through once at most, for all that the condition asks about it, and not at all
-//! where its type or shape gives the answer. The search for `nan`, `inf` or `zeros` ends with the first one where how many
-//! there are does not matter. Parts of `and` and `or` that need no look at elements are tried first; an error in a part
-//! that then need not be looked at does not come up. Counts, `absmax`, `min` and `max` are found about as fast as one thread
+//! *Cost.* A tensor's elements are read at most once, for all functions together, and not at all if its type or shape
+//! gives the answer. The search for `nan`, `inf` or `zeros` ends with the first one if their number does not matter. Parts of
+//! `and` and `or` that read no elements are evaluated first; an error in a part that is then not evaluated is not
+//! reported. Counts, `absmax`, `min` and `max` are found about as fast as one thread
 //! reads memory; `mean`, `std` and `l2` take longer.
 
 mod condition;

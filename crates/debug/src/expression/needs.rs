@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 use super::tensor_ref::{TensorPart, TensorRef};
 use super::tree::Subject;
 
-/// What a condition looks at: with it a breakpoint chooses where to stop.
+/// The tensors that a condition reads. A breakpoint chooses by it whether it stops before or after an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// The tensors of the side at which the run is stopped, whichever that is: there is a function without an argument.
+    /// Whether it reads all tensors of the side at which the run is stopped: it has a function without an argument.
     pub stopped: bool,
     /// An input of the operator, by its slot.
     pub inputs: bool,

@@ -6,7 +6,7 @@ use super::tokens::{Token, TokenKind, tokens};
 /// How deep parentheses, `not` and signs may be nested.
 const DEEPEST: usize = 64;
 
-/// Goes through the tokens of a text.
+/// A parser over the tokens of a text.
 pub(super) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token<'a>>,
@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
         &self.tokens[self.next].kind
     }
 
-    /// The byte that the next token begins at.
+    /// Returns the byte at which the next token begins.
     pub fn at(&self) -> usize {
         self.tokens[self.next].at
     }
@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         *self.peek() == TokenKind::End
     }
 
-    /// The last token, which is the end, stays.
+    /// Takes the next token. The last one, which is the end, stays.
     pub fn advance(&mut self) {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), TokenKind::Sign(found) if *found == sign)
     }
 
-    /// Whether the next token is this sign or this word.
+    /// Returns whether the next token is this sign or this word.
     pub fn at_token(&self, token: &str) -> bool {
         self.at_sign(token) || self.word() == Some(token)
     }
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// A number that counts something.
+    /// Parses a number that is an index or a size.
     pub fn integer(&mut self, right: &str) -> Result<usize, ConditionError> {
         match *self.peek() {
             TokenKind::Number(number) if number.fract() == 0.0 && number <= f64::from(u32::MAX) => {
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands between the beginning and the end of something that may contain itself.
+    /// Calls a function for a nested part, and refuses too deep nesting.
     pub fn nested<T>(
         &mut self,
         parse: impl FnOnce(&mut Self) -> Result<T, ConditionError>,
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// What the next token is instead of what would be right.
+    /// Returns the error that the next token is not what would be right.
     pub fn wrong(&self, right: impl Into<String>) -> ConditionError {
         self.wrong_at(self.at(), self.peek().to_string(), right)
     }
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         ConditionError::new(self.source, at, found, right)
     }
 
-    /// What is wrong with a slice whose text begins at `start`.
+    /// Returns the error of a slice whose text begins at `start`.
     pub fn wrong_slice(&self, start: usize, text: &str, error: &SliceError) -> ConditionError {
         match error {
             SliceError::Syntax { at, found, expected } => {

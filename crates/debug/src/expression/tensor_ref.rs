@@ -8,7 +8,7 @@ use super::error::ConditionError;
 use super::parser::Parser;
 use super::tokens;
 
-/// A tensor that can be had where a run is stopped. As text: `input[0]`, `output[1]`, `weight[0]`, `value("name")`;
+/// A reference to a tensor where a run is stopped. As text: `input[0]`, `output[1]`, `weight[0]`, `value("name")`;
 /// `input` alone is `input[0]`, and so with the others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TensorRef {
@@ -22,12 +22,12 @@ pub enum TensorRef {
     Value(String),
 }
 
-/// A tensor or a part of it. As text the slice follows: `output[0][0, :4]`, `value("x")[..., -1]`.
+/// A reference to a tensor or a part of it. As text, a slice follows: `output[0][0, :4]`, `value("x")[..., -1]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TensorPart {
     /// The tensor.
     pub tensor: TensorRef,
-    /// What is taken of it; all if this is missing.
+    /// The part; `None` is the whole tensor.
     pub slice: Option<Slice>,
 }
 
@@ -82,7 +82,7 @@ impl FromStr for TensorPart {
 }
 
 impl Parser<'_> {
-    /// A tensor, whole or a part of it.
+    /// Parses a tensor or a part of it.
     pub fn part(&mut self) -> Result<TensorPart, ConditionError> {
         let tensor = self.tensor()?;
         let slice = if self.at_sign("[") { Some(self.slice()?) } else { None };
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(make(slot))
     }
 
-    /// All up to the bracket that closes.
+    /// Parses the text up to the closing bracket.
     fn slice(&mut self) -> Result<Slice, ConditionError> {
         let start = self.at();
         while !self.at_sign("]") {
@@ -147,7 +147,7 @@ macro_rules! serialized_as_text {
     )*};
 }
 
-serialized_as_text!(TensorRef, TensorPart, super::Condition);
+serialized_as_text!(TensorRef, TensorPart);
 
 #[cfg(test)]
 mod tests {

@@ -2,14 +2,14 @@ use std::fmt;
 
 use super::error::ConditionError;
 
-/// The longest text that is read, in bytes.
+/// The longest accepted text, in bytes.
 pub(super) const LONGEST: usize = 4 << 10;
 
-/// One word of the language, and where it stands.
+/// One token, with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token<'a> {
     pub kind: TokenKind<'a>,
-    /// The byte that it begins at.
+    /// The byte at which it begins.
     pub at: usize,
 }
 
@@ -17,20 +17,20 @@ pub(super) struct Token<'a> {
 pub(super) enum TokenKind<'a> {
     Number(f64),
     Word(&'a str),
-    /// Between quotes, without them and their escapes.
+    /// A quoted text, without the quotes and escapes.
     Text(String),
     /// An operator, a bracket or a comma.
     Sign(&'static str),
     End,
 }
 
-/// The longer ones before those that they begin with.
+/// Longer signs come before their prefixes.
 const SIGNS: [&str; 22] = [
     "...", "<=", ">=", "==", "!=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "(", ")", "[", "]", ",", ":", "=",
     "&",
 ];
 
-/// Takes a text apart. The last token is the end.
+/// Splits a text into tokens. The last one is the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ConditionError> {
     if text.len() > LONGEST {
         let found = format!("the text has {} bytes", text.len());
@@ -50,7 +50,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, ConditionError> {
     }
 }
 
-/// The token at a place, and its length in bytes.
+/// Returns the token at a position, and its length in bytes.
 fn token(text: &str, at: usize) -> Result<(TokenKind<'_>, usize), ConditionError> {
     let rest = &text[at..];
     let Some(first) = rest.chars().next() else { return Ok((TokenKind::End, 0)) };
@@ -79,7 +79,7 @@ fn word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Digits with a fraction and an exponent. A dot that no digit follows belongs to what comes next, as in `1...`.
+/// Returns the length of a number. A dot that no digit follows belongs to the next token, as in `1...`.
 fn number(text: &str, at: usize) -> Result<(TokenKind<'_>, usize), ConditionError> {
     let rest = &text[at..];
     let digits = |from: usize| {
@@ -107,7 +107,7 @@ fn number(text: &str, at: usize) -> Result<(TokenKind<'_>, usize), ConditionErro
     }
 }
 
-/// A name between quotes, in which a backslash takes the next character as it is.
+/// Reads a quoted text, in which a backslash escapes the next character.
 fn quoted(text: &str, at: usize, quote: char) -> Result<(TokenKind<'_>, usize), ConditionError> {
     let mut name = String::new();
     let mut characters = text[at + 1..].char_indices();
@@ -122,7 +122,7 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<(TokenKind<'_>, usize), 
     Err(ConditionError::new(text, at, "a quotation mark that nothing closes", right))
 }
 
-/// Writes a name so that it is read back.
+/// Quotes a name so that it is parsed as the same name.
 pub(super) fn write_quoted(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     write!(f, "\"{}\"", name.replace('\\', r"\\").replace('"', "\\\""))
 }

@@ -1,11 +1,11 @@
-//! What a condition consists of. The types leave no place for a sum of truths or a comparison of a shape with a number.
+//! The syntax tree of a condition. Its types cannot represent a sum of truths or a comparison of a shape with a number.
 
 use opscope_tensor::DType;
 
 use super::function::Quantity;
 use super::tensor_ref::TensorPart;
 
-/// What holds, does not hold, or is unknown.
+/// A truth: it holds, does not hold, or is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Truth {
     /// `or`, of two or more.
@@ -14,9 +14,9 @@ pub(super) enum Truth {
     All(Vec<Truth>),
     Not(Box<Truth>),
     Compare(Number, Relation, Number),
-    /// Two lists are the same; or are not, if the flag is false.
+    /// Two lists are equal; or differ, if the flag is false.
     Shapes(Shape, bool, Shape),
-    /// Two types are the same; or are not, if the flag is false.
+    /// Two types are equal; or differ, if the flag is false.
     Types(Type, bool, Type),
     /// A number that is not 0.
     NonZero(Number),
@@ -37,9 +37,9 @@ pub(super) enum Number {
     /// Finite and not negative.
     Literal(f64),
     Negative(Box<Number>),
-    /// The first, and what is added (or subtracted, if the flag is false).
+    /// The first operand, and those that are added (or subtracted, if the flag is false).
     Sum(Box<Number>, Vec<(bool, Number)>),
-    /// The first, and what it is multiplied with (or divided by, if the flag is false).
+    /// The first operand, and those that it is multiplied with (or divided by, if the flag is false).
     Product(Box<Number>, Vec<(bool, Number)>),
     Quantity(Quantity, Subject),
     Rank(Subject),
@@ -47,7 +47,7 @@ pub(super) enum Number {
     Size(Subject, i64),
 }
 
-/// What a function is over.
+/// The argument of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
     /// All tensors of the side at which the run is stopped; for shape, rank and type the first of them.
@@ -94,7 +94,7 @@ impl Relation {
 }
 
 impl Truth {
-    /// Whether it takes more than shapes and types.
+    /// Returns whether it needs elements, not only shapes and types.
     pub fn looks_at_elements(&self) -> bool {
         let mut looks = false;
         self.for_each_subject(&mut |_, quantity, _| {
@@ -103,14 +103,14 @@ impl Truth {
         looks
     }
 
-    /// Calls for every function over a tensor: with what it looks for, if it looks at elements, and whether only its
-    /// truth counts.
+    /// Calls a function for every function of a tensor: with its quantity, if it reads elements, and whether only its truth
+    /// matters.
     pub fn for_each_subject<'a>(&'a self, call: &mut impl FnMut(&'a Subject, Option<Quantity>, bool)) {
         match self {
             Truth::Any(terms) | Truth::All(terms) => terms.iter().for_each(|term| term.for_each_subject(call)),
             Truth::Not(truth) => truth.for_each_subject(call),
             Truth::Compare(left, _, right) => {
-                // Whether there is any can be told from `> 0` as well as from the number alone.
+                // `> 0` asks, like the number alone, only whether there is any.
                 let presence = self.asks_for_presence();
                 left.for_each_subject(presence, call);
                 right.for_each_subject(presence, call);
@@ -129,7 +129,7 @@ impl Truth {
         }
     }
 
-    /// A comparison of a count with 0: any number above 0 gives the same answer as the right one.
+    /// Returns the count of a comparison with 0. Any number above 0 gives the same answer as the exact one.
     fn asks_for_presence(&self) -> bool {
         let Truth::Compare(left, _, right) = self else { return false };
         let is_zero = |number: &Number| *number == Number::Literal(0.0);

@@ -1,15 +1,15 @@
 use std::collections::VecDeque;
 
-use crate::{Event, EventName};
+use crate::event::{Event, EventName};
 
-/// The async events that wait to be read. It never holds more than the capacity and one event of each kind.
+/// The async events that wait to be read: at most the capacity and one event of each kind.
 #[derive(Default)]
 pub(super) struct Backlog {
     events: VecDeque<Event>,
-    /// How many events were ever put at the end, and taken from the front.
+    /// How many events were ever added, and taken.
     pushed: u64,
     taken: u64,
-    /// The last event of each kind, by its number in the order of `pushed`.
+    /// The number of the last event of each kind, counted like `pushed`.
     last: [Option<u64>; EventName::ALL.len()],
 }
 
@@ -18,8 +18,8 @@ impl Backlog {
         self.events.len()
     }
 
-    /// Puts an event at the end, or where there is no room folds it into the last one of its kind. Whether it is there as
-    /// an event of its own.
+    /// Adds an event, or coalesces it into the last one of its kind if there is no room. Returns whether it was added as an
+    /// event of its own.
     pub fn push(&mut self, event: Event, capacity: usize) -> bool {
         let last = &mut self.last[event.kind.name() as usize];
         if self.events.len() >= capacity

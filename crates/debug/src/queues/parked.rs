@@ -4,37 +4,39 @@ use std::time::{Duration, Instant};
 
 use opscope_model::RunId;
 
+use super::resume::Resume;
+use super::status::{Release, ReleaseReason, Stop};
+use crate::event::{Event, EventName, RunPosition, Sequence};
 use crate::sync::Condvar;
-use crate::{Event, EventName, Place, Release, ReleaseReason, Resume, Sequence, Stop};
 
-/// The threads that wait at events.
+/// The threads that wait at events, by the events' numbers.
 pub(super) struct Parking<J>(BTreeMap<Sequence, Parked<J>>);
 
-/// One of them.
+/// A thread that waits at an event.
 pub(super) struct Parked<J> {
     pub thread: u32,
     /// Whether its event was read.
     pub read: bool,
-    /// When its lease runs out.
+    /// When its lease expires; `None` for never.
     pub deadline: Option<Instant>,
-    /// How it goes on, once that is said.
+    /// How it continues, once the client has decided that.
     pub resume: Option<Resume>,
-    /// What it shall do for the debugger.
+    /// What it has to do for the client.
     pub jobs: VecDeque<J>,
     /// Wakes it.
     pub signal: Arc<Condvar>,
     pub kind: EventName,
-    /// Whether there are tensors to be looked at.
+    /// Whether it is at an operator and has its tensors.
     pub at_operator: bool,
     run: Option<RunId>,
-    place: Option<Place>,
+    place: Option<RunPosition>,
 }
 
 /// A run that waits at an event.
 pub(crate) struct StoppedRun {
     pub run: RunId,
     pub event: Sequence,
-    /// Whether there are tensors to be looked at.
+    /// Whether it is at an operator and has its tensors.
     pub at_operator: bool,
 }
 
@@ -44,7 +46,7 @@ impl<J> Default for Parking<J> {
     }
 }
 
-/// When a lease that begins now runs out; never, where that is beyond what the clock can tell.
+/// Returns when a lease that begins now expires; `None` if the clock does not reach so far.
 pub(super) fn deadline(lease: Duration) -> Option<Instant> {
     Instant::now().checked_add(lease)
 }
@@ -61,7 +63,7 @@ impl<J> Parking<J> {
             kind: event.kind.name(),
             at_operator: event.kind.is_at_operator(),
             run: event.kind.run(),
-            place: event.kind.place().cloned(),
+            place: event.kind.position().cloned(),
         };
         self.0.insert(event.sequence, parked);
     }
@@ -78,7 +80,7 @@ impl<J> Parking<J> {
         self.0.remove(&sequence)
     }
 
-    /// Notes that an event was read, which starts its lease anew. Whether a thread waits at it.
+    /// Notes that an event was read, which restarts its lease. Returns whether a thread waits at it.
     pub fn read(&mut self, sequence: Sequence, lease: Duration) -> bool {
         let parked = self.0.get_mut(&sequence).filter(|parked| parked.resume.is_none());
         parked.is_some_and(|parked| {
@@ -88,7 +90,7 @@ impl<J> Parking<J> {
         })
     }
 
-    /// Lets all go on whose events were read.
+    /// Resumes the threads whose events were read, and returns how many there are.
     pub fn resume_read(&mut self) -> usize {
         let mut count = 0;
         for parked in self.0.values_mut().filter(|parked| parked.read && parked.resume.is_none()) {
@@ -99,18 +101,19 @@ impl<J> Parking<J> {
         count
     }
 
-    /// Lets all go on because the debugger is gone, and says which had not been told how, and what is left undone.
+    /// Resumes all threads because the debugger is gone. Returns the releases of those that were not acknowledged, and the
+    /// jobs that are left.
     pub fn release_all(&mut self) -> (Vec<Release>, Vec<J>) {
-        let (mut released, mut undone) = (Vec::new(), Vec::new());
+        let (mut released, mut cancelled) = (Vec::new(), Vec::new());
         for (sequence, parked) in &mut self.0 {
-            undone.extend(parked.jobs.drain(..));
+            cancelled.extend(parked.jobs.drain(..));
             if parked.resume.is_none() {
                 parked.resume = Some(Resume::Continue);
                 parked.signal.notify_all();
                 released.push(parked.release(*sequence, ReleaseReason::DebuggerGone));
             }
         }
-        (released, undone)
+        (released, cancelled)
     }
 
     pub fn runs(&self) -> Vec<StoppedRun> {
@@ -136,7 +139,7 @@ impl<J> Parking<J> {
 }
 
 impl<J> Parked<J> {
-    /// What is told of it when it goes on unanswered.
+    /// Describes its continuing without an acknowledgement.
     pub fn release(&self, event: Sequence, because: ReleaseReason) -> Release {
         Release { event, kind: self.kind, place: self.place.clone(), because }
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointChange, BreakpointInfo, BreakpointSpec, DebugError, Debugger, Event,
-    EventKind, Exception, Fate, Moment, NonFiniteInput, Origin, Resume,
+    EventKind, Exception, Moment, NonFiniteInput, OperatorMapping, Origin, Resume,
 };
 
 use crate::fake::{Fake, PLAIN};
@@ -29,7 +29,7 @@ impl Scene {
 
     /// The places at which a run stops, as text.
     fn stops(&self, run: u64, input: [f32; 4]) -> Vec<String> {
-        self.events(run, input).iter().map(|event| event.kind.place().unwrap().to_string()).collect()
+        self.events(run, input).iter().map(|event| event.kind.position().unwrap().to_string()).collect()
     }
 
     fn events(&self, run: u64, input: [f32; 4]) -> Vec<Event> {
@@ -54,12 +54,12 @@ impl Scene {
 fn breakpoints_are_set_by_name_type_index_and_pattern() {
     let scene = scene();
     for (target, place) in [
-        ("log", "run 0, before #1 log (Log)"),
-        ("type:Mul", "run 0, before #0 scale (Mul)"),
-        ("Mul", "run 0, before #0 scale (Mul)"),
-        ("#2", "run 0, before #2 sum (Add)"),
-        ("name:s?m", "run 0, before #2 sum (Add)"),
-        ("re:^lo", "run 0, before #1 log (Log)"),
+        ("log", "before #1 log (Log), run 0"),
+        ("type:Mul", "before #0 scale (Mul), run 0"),
+        ("Mul", "before #0 scale (Mul), run 0"),
+        ("#2", "before #2 sum (Add), run 0"),
+        ("name:s?m", "before #2 sum (Add), run 0"),
+        ("re:^lo", "before #1 log (Log), run 0"),
     ] {
         let breakpoint = scene.set(target, None);
         assert_eq!(scene.stops(0, PLAIN), [place], "{target}");
@@ -80,10 +80,10 @@ fn a_name_that_no_operator_has_is_refused_with_one_that_is_like_it() {
 fn a_breakpoint_on_an_operator_that_was_fused_says_where_it_went_and_stops_there() {
     let scene = scene();
     let relu = scene.set("relu", None);
-    assert_eq!(relu.locations[0].fate, Fate::Fused { kernel: 2, into: "sum".into(), exact: true });
-    assert_eq!(scene.stops(0, PLAIN), ["run 0, before #2 sum (Add)"]);
+    assert_eq!(relu.locations[0].mapping, OperatorMapping::Fused { kernel: 2, into: "sum".into(), exact: true });
+    assert_eq!(scene.stops(0, PLAIN), ["before #2 sum (Add), run 0"]);
     let shape = scene.set("shape", None);
-    assert_eq!(shape.locations[0].fate, Fate::Removed);
+    assert_eq!(shape.locations[0].mapping, OperatorMapping::Removed);
     assert_eq!(scene.stops(1, PLAIN).len(), 1, "what was removed never stops anything");
 }
 
@@ -93,19 +93,19 @@ fn conditions_are_looked_at_where_their_tensors_are() {
     let breakpoint = scene.set("log", Some("nan"));
     assert_eq!(breakpoint.moment, Moment::After, "a condition on tensors is one on what comes out");
     assert!(scene.stops(0, PLAIN).is_empty());
-    assert_eq!(scene.stops(1, [-1.0, 2.0, 3.0, 4.0]), ["run 1, after #1 log (Log)"]);
+    assert_eq!(scene.stops(1, [-1.0, 2.0, 3.0, 4.0]), ["after #1 log (Log), run 1"]);
     scene.attachment.remove_breakpoint(breakpoint.id).unwrap();
 
     let spec = BreakpointSpec::at("log".parse().unwrap()).when("max(input[0]) > 7.5");
     let before = scene.attachment.add_breakpoint(spec).unwrap();
     assert_eq!(before.moment, Moment::Before);
-    assert_eq!(scene.stops(2, PLAIN), ["run 2, before #1 log (Log)"]);
+    assert_eq!(scene.stops(2, PLAIN), ["before #1 log (Log), run 2"]);
     assert!(scene.stops(3, [1.0; 4]).is_empty());
 
     let spec = BreakpointSpec::at("log".parse().unwrap()).when("nan(output[0])");
     let spec = BreakpointSpec { moment: Some(Moment::Before), ..spec };
     let error = scene.attachment.add_breakpoint(spec).unwrap_err().to_string();
-    assert!(error.contains("not there before"), "{error}");
+    assert!(error.contains("which do not exist before the operator"), "{error}");
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn the_first_operator_that_makes_nan_or_infinity_is_found_and_not_those_behind_i
     let [Event { kind: EventKind::Exception { place: Some(place), exception, .. }, .. }] = &events[..] else {
         panic!("{events:?}");
     };
-    assert_eq!(place.to_string(), "run 0, after #1 log (Log)");
+    assert_eq!(place.to_string(), "after #1 log (Log), run 0");
     let Exception::NonFinite { outputs, .. } = exception else { panic!("{exception:?}") };
     assert_eq!((outputs[0].nan, outputs[0].infinite, outputs[0].value.as_deref()), (2, 1, Some("b")));
     let events = scene.events(1, [f32::NAN; 4]);
     let [Event { kind: EventKind::Exception { place: Some(place), exception, .. }, .. }] = &events[..] else {
-        panic!("what comes from outside is told once: {events:?}");
+        panic!("what comes from outside is reported once: {events:?}");
     };
-    assert_eq!(place.to_string(), "run 1, after #0 scale (Mul)", "where the run meets it first");
+    assert_eq!(place.to_string(), "after #0 scale (Mul), run 1", "where the run meets it first");
     let Exception::NonFinite { inputs, .. } = exception else { panic!("{exception:?}") };
     assert_eq!(inputs[..], [NonFiniteInput { origin: Origin::Input, value: Some("x".into()), nan: 4, infinite: 0 }]);
     assert!(scene.events(2, PLAIN).is_empty());

@@ -37,7 +37,7 @@ fn a_reader_of_one_queue_does_not_hold_up_runs_that_fill_the_other() {
 }
 
 #[test]
-fn a_callback_that_panics_is_told_of_once_and_not_called_again() {
+fn a_callback_that_panics_is_reported_once_and_not_called_again() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
@@ -58,7 +58,7 @@ fn a_callback_that_panics_is_told_of_once_and_not_called_again() {
 }
 
 #[test]
-fn a_callback_is_called_for_what_waited_before_it_was_set() {
+fn a_callback_is_called_for_events_that_waited_before_it_was_set() {
     let debugger = Debugger::new().unwrap();
     // With an interval there is a thread for the notification from the beginning.
     let options = AttachOptions { timeout: Some(Duration::from_secs(3600)), ..AttachOptions::default() };
@@ -148,7 +148,7 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
     assert_eq!(attachment.status().unwrap().runs[0].stopped, Some(pushed.sequence));
     attachment.acknowledge(pushed.sequence, Resume::Step).unwrap();
     let step = stop(&attachment);
-    assert_eq!(step.kind.place().unwrap().to_string(), "run 1, before #0 scale (Mul)");
+    assert_eq!(step.kind.position().unwrap().to_string(), "before #0 scale (Mul), run 1");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
     let run = start(&debugger, &fake, 2, PLAIN);
@@ -168,7 +168,7 @@ fn a_run_that_begins_can_be_stepped_and_ended() {
 }
 
 #[test]
-fn the_end_of_a_run_whose_engine_panics_is_told_to_whoever_steps_it() {
+fn the_end_of_a_run_whose_engine_panics_is_sent_to_a_client_that_steps_it() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     assert_eq!(attachment.pause(None).unwrap(), 0);
@@ -214,7 +214,7 @@ fn a_breakpoint_that_is_removed_at_a_stop_right_before_it_stops_nothing() {
 }
 
 #[test]
-fn a_pause_that_was_promised_ends_in_a_stop_or_is_told_the_runs_end() {
+fn a_pause_ends_in_a_stop_or_reports_the_end_of_the_run() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     breakpoint(&attachment, "scale");
@@ -260,7 +260,7 @@ fn a_model_that_is_unloaded_while_a_run_of_it_is_stopped_can_still_be_looked_at_
     assert_eq!(attachment.location(stopped.sequence).unwrap().place.name.as_ref(), "log");
     attachment.acknowledge(stopped.sequence, Resume::Until("sum".parse().unwrap())).unwrap();
     let step = stop(&attachment);
-    assert_eq!(step.kind.place().unwrap().name.as_ref(), "sum");
+    assert_eq!(step.kind.position().unwrap().name.as_ref(), "sum");
     attachment.acknowledge(step.sequence, Resume::Continue).unwrap();
     assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
 }
@@ -274,7 +274,7 @@ fn two_debuggers_of_a_process_know_nothing_of_each_other() {
     assert_eq!(fake.run(&Debugger::new().unwrap(), 1, PLAIN).unwrap(), Fake::expected(PLAIN));
     let run = start(&other, &fake, 1, PLAIN);
     let event = stop(&second);
-    assert_eq!(event.kind.place().unwrap().name.as_ref(), "log");
+    assert_eq!(event.kind.position().unwrap().name.as_ref(), "log");
     assert!(first.status().unwrap().runs.is_empty());
     assert!(matches!(first.location(event.sequence), Err(DebugError::NotStopped(_))));
     second.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -293,7 +293,7 @@ fn a_log_that_panics_ends_neither_a_run_nor_the_release_of_others() {
 }
 
 #[test]
-fn a_model_is_gone_with_its_last_handle_and_nothing_keeps_one_that_nobody_has() {
+fn a_model_is_unloaded_with_its_last_handle() {
     let debugger = Debugger::new().unwrap();
     let attachment = debugger.attach(with(&[])).unwrap();
     let fake = Fake::new();

@@ -36,7 +36,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
     let missing = numbers(&attachment, &event, "input[9]").unwrap_err().to_string();
     assert_eq!(missing, "there is no input[9] here: there are input[0] to input[1]");
     let location = attachment.location(event.sequence).unwrap();
-    assert_eq!(location.place.to_string(), "run 0, before #0 scale (Mul)");
+    assert_eq!(location.place.to_string(), "before #0 scale (Mul), run 0");
     assert_eq!(location.attributes, [("axis".to_owned(), "1".to_owned())]);
     assert_eq!(location.inputs[1].value.as_deref(), Some("w"));
     assert!(location.inputs[1].constant && location.weights.len() == 1);
@@ -45,7 +45,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
     let event = stop(&attachment);
     let doubled = PLAIN.map(|x| x * 2.0);
     assert_eq!(numbers(&attachment, &event, "output").unwrap(), doubled.map(f32::ln));
-    assert_eq!(numbers(&attachment, &event, "input").unwrap(), doubled, "inputs are kept for whoever stops after");
+    assert_eq!(numbers(&attachment, &event, "input").unwrap(), doubled, "inputs are kept for stops after the operator");
     assert_eq!(numbers(&attachment, &event, "value(\"x\")").unwrap(), PLAIN);
     assert_eq!(numbers(&attachment, &event, "value(\"b\")").unwrap(), doubled.map(f32::ln));
     let missing = numbers(&attachment, &event, "value(\"y\")").unwrap_err().to_string();
@@ -57,7 +57,7 @@ fn inputs_outputs_weights_and_live_values_are_what_the_run_computes_with() {
 }
 
 #[test]
-fn a_replaced_tensor_is_what_the_run_goes_on_with() {
+fn a_run_continues_with_a_replaced_tensor() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     attachment.add_breakpoint(at("scale", Moment::Before)).unwrap();

@@ -68,7 +68,7 @@ fn one_run_is_stopped_while_others_go_on() {
 }
 
 #[test]
-fn what_nobody_reads_coalesces_with_a_count_and_the_account_closes() {
+fn unread_events_coalesce_with_a_count_and_the_counts_add_up() {
     let (debugger, fake) = program();
     let options = AttachOptions { async_capacity: 10, ..with(&[EventName::OperatorFinished]) };
     let attachment = debugger.attach(options).unwrap();
@@ -106,7 +106,7 @@ fn nothing_coalesces_while_the_reader_drains() {
 }
 
 #[test]
-fn acknowledging_what_stops_nobody_is_harmless_and_what_never_was_is_refused() {
+fn acknowledging_an_event_that_stops_no_thread_is_harmless_and_an_unknown_one_is_refused() {
     let debugger = Debugger::new().unwrap();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     let complete = next(&attachment, Queue::Sync);

@@ -8,7 +8,7 @@ use crate::fake::{Fake, PLAIN};
 use crate::{start, stop};
 
 #[test]
-fn a_model_is_told_when_it_is_loaded_and_breakpoints_set_then_are_hit_and_are_events() {
+fn a_model_is_reported_when_it_is_loaded_and_breakpoints_set_then_are_hit() {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
     let events: EventSet = [EventName::ModelLoaded].into_iter().collect();
     let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();
@@ -29,7 +29,7 @@ fn a_model_is_told_when_it_is_loaded_and_breakpoints_set_then_are_hit_and_are_ev
 }
 
 #[test]
-fn an_operator_is_told_before_it_is_executed_and_after_it() {
+fn an_operator_is_reported_before_it_is_executed_and_after_it() {
     let (debugger, fake) = crate::program();
     let events: EventSet = [EventName::OperatorReady, EventName::OperatorFinished].into_iter().collect();
     let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();

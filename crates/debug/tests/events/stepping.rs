@@ -10,12 +10,12 @@ use crate::fake::{Fake, PLAIN, tensor};
 use crate::{next, program, start, stop};
 
 fn place(event: &Event) -> String {
-    let place = event.kind.place().map(ToString::to_string).unwrap_or_default();
+    let place = event.kind.position().map(ToString::to_string).unwrap_or_default();
     format!("{} {place}", event.kind.name())
 }
 
 fn kernel(event: &Event) -> u32 {
-    event.kind.place().expect("it is at an operator").kernel
+    event.kind.position().expect("it is at an operator").kernel
 }
 
 fn go_on(attachment: &Attachment, event: &Event, resume: Resume) -> Event {
@@ -30,14 +30,14 @@ fn steps_finish_and_until_stop_where_they_say() {
     attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
     let run = start(&debugger, &fake, 0, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "breakpoint run 0, before #0 scale (Mul)");
+    assert_eq!(place(&event), "breakpoint before #0 scale (Mul), run 0");
     let event = go_on(&attachment, &event, Resume::Finish);
-    assert_eq!(place(&event), "step_complete run 0, after #0 scale (Mul)");
+    assert_eq!(place(&event), "step_complete after #0 scale (Mul), run 0");
     let event = go_on(&attachment, &event, Resume::Finish);
-    assert_eq!(place(&event), "step_complete run 0, after #1 log (Log)");
+    assert_eq!(place(&event), "step_complete after #1 log (Log), run 0");
     let event = go_on(&attachment, &event, Resume::Step);
-    assert_eq!(place(&event), "step_complete run 0, before #2 sum (Add)");
-    // The end of a run that is stepped is told, so that nobody waits for a stop that never comes.
+    assert_eq!(place(&event), "step_complete before #2 sum (Add), run 0");
+    // The end of a run that is stepped is sent, so that its client does not wait for a stop that never comes.
     let event = go_on(&attachment, &event, Resume::Step);
     assert_eq!(event.kind.name(), EventName::RunPopped);
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -47,7 +47,7 @@ fn steps_finish_and_until_stop_where_they_say() {
     let event = stop(&attachment);
     assert!(attachment.acknowledge(event.sequence, Resume::Until("none".parse().unwrap())).is_err());
     let event = go_on(&attachment, &event, Resume::Until("relu".parse().unwrap()));
-    assert_eq!(place(&event), "step_complete run 1, before #2 sum (Add)");
+    assert_eq!(place(&event), "step_complete before #2 sum (Add), run 1");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }
@@ -59,7 +59,7 @@ fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
     assert_eq!(attachment.pause(None).unwrap(), 0);
     let run = start(&debugger, &fake, 0, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "paused run 0, before #0 scale (Mul)");
+    assert_eq!(place(&event), "paused before #0 scale (Mul), run 0");
     let other = start(&debugger, &fake, 1, PLAIN);
     assert_eq!(other.join().unwrap().unwrap(), Fake::expected(PLAIN), "one run was to stop");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -98,13 +98,13 @@ fn a_pause_that_finds_all_runs_at_their_ends_stops_the_next_one() {
     ends_when_paused(2, None);
     let run = start(&debugger, &fake, 3, PLAIN);
     let event = stop(&attachment);
-    assert_eq!(place(&event), "paused run 3, before #0 scale (Mul)");
+    assert_eq!(place(&event), "paused before #0 scale (Mul), run 3");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }
 
 #[test]
-fn the_course_of_a_run_is_told_in_order() {
+fn the_events_of_a_run_come_in_order() {
     let (debugger, fake) = (Debugger::new().unwrap(), Arc::new(Fake::new()));
     let options = AttachOptions { events: EventSet::all(), statistics: true, ..AttachOptions::default() };
     let attachment = debugger.attach(options).unwrap();
@@ -136,7 +136,7 @@ fn in_pieces() -> (Debugger, Arc<Fake>) {
 }
 
 #[test]
-fn operators_are_told_once_whatever_the_engine_makes_of_them() {
+fn operators_are_reported_once_whatever_the_engine_makes_of_them() {
     let (debugger, fake) = in_pieces();
     let events: EventSet = [EventName::OperatorReady, EventName::OperatorFinished].into_iter().collect();
     let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();
@@ -150,13 +150,13 @@ fn operators_are_told_once_whatever_the_engine_makes_of_them() {
     assert_eq!(
         ready,
         [
-            "operator_ready run 0, before #0 scale (Mul)",
-            "operator_ready run 0, before #1 log (Log)",
-            "operator_ready run 0, before #2 sum (Add)",
+            "operator_ready before #0 scale (Mul), run 0",
+            "operator_ready before #1 log (Log), run 0",
+            "operator_ready before #2 sum (Add), run 0",
         ]
     );
     let finished = attachment.next_events(Queue::Async, usize::MAX).unwrap();
-    let kernels: Vec<_> = finished.iter().map(|event| event.kind.place().unwrap().kernel).collect();
+    let kernels: Vec<_> = finished.iter().map(|event| event.kind.position().unwrap().kernel).collect();
     assert_eq!(kernels, [0, 3, 4], "the end of an operator is that of its last kernel");
     assert!(attachment.next_events(Queue::Sync, usize::MAX).unwrap().is_empty());
 }
@@ -167,12 +167,12 @@ fn a_run_that_stops_within_an_operator_steps_to_the_next_one_and_finishes_this_o
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     attachment.add_breakpoint(BreakpointSpec::at("first nonfinite".parse().unwrap())).unwrap();
     for (resume, next) in [
-        (Resume::Step, ("step_complete run 0, before #2 sum (Add)", 4)),
-        (Resume::Finish, ("step_complete run 0, after #1 log (Log)", 3)),
+        (Resume::Step, ("step_complete before #2 sum (Add), run 0", 4)),
+        (Resume::Finish, ("step_complete after #1 log (Log), run 0", 3)),
     ] {
         let run = start(&debugger, &fake, 0, [0.0; 4]);
         let event = stop(&attachment);
-        assert_eq!((&*place(&event), kernel(&event)), ("exception run 0, after #1 log (Log)", 2));
+        assert_eq!((&*place(&event), kernel(&event)), ("exception after #1 log (Log), run 0", 2));
         let event = go_on(&attachment, &event, resume);
         assert_eq!((&*place(&event), kernel(&event)), next);
         attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
@@ -191,7 +191,7 @@ fn an_operator_of_several_kernels_is_skipped_as_one() {
     let outputs = attachment.location(event.sequence).unwrap().outputs;
     assert_eq!(outputs[0].value.as_deref(), Some("b"), "what the operator gives, and not its first kernel");
     attachment.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[100.0; 4])])).unwrap();
-    // Whoever asked for it may be gone before the engine comes there.
+    // The client that requested it may be detached before the engine gets there.
     attachment.detach().unwrap();
     assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
 }

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use opscope_debug::{
-    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, EventKind, EventName, EventSet, Moment, Queue, Resume,
+    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, ErrorCode, EventKind, EventName, EventSet, Moment,
+    Queue, Resume,
 };
 use opscope_tensor::{DType, Tensor};
 
@@ -26,9 +27,9 @@ fn the_program_says_who_it_is_and_who_is_attached() {
     assert_eq!(hello.attached.as_deref(), Some("a test"));
 
     let refused = second.attach(AttachOptions::default()).unwrap_err();
-    assert_eq!(refused.code(), "already_attached");
+    assert_eq!(refused.code(), ErrorCode::AlreadyAttached);
     assert!(refused.to_string().contains("'a test' is attached already"), "{refused}");
-    assert_eq!(second.status().unwrap_err().code(), "not_attached");
+    assert_eq!(second.status().unwrap_err().code(), ErrorCode::NotAttached);
     first.detach().unwrap();
     second.attach(AttachOptions::default()).expect("the other one has gone");
 }
@@ -98,13 +99,13 @@ fn a_large_tensor_comes_in_pages_that_make_it_whole() {
         .collect();
     assert_eq!(pages, [3, 3, 2, 1]);
     assert_eq!(client.tensor(event.sequence, "input[0]", 4, 1).unwrap().count, 0);
-    assert_eq!(client.tensor(event.sequence, "input[0]", 5, 1).unwrap_err().code(), "offset");
+    assert_eq!(client.tensor(event.sequence, "input[0]", 5, 1).unwrap_err().code(), ErrorCode::Offset);
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 }
 
 #[test]
-fn what_is_replaced_or_skipped_is_what_the_run_goes_on_with() {
+fn a_run_continues_with_what_was_replaced_or_skipped() {
     let program = Program::new();
     let client = program.attached();
     client.add_breakpoint(at("log")).unwrap();
@@ -112,16 +113,16 @@ fn what_is_replaced_or_skipped_is_what_the_run_goes_on_with() {
     let event = stop(&client);
     client.replace(event.sequence, "input[0]", &tensor(&[1.0; 4])).unwrap();
     let misfit = Tensor::from_f32(vec![4], &[1.0; 4]).unwrap();
-    assert_eq!(client.replace(event.sequence, "input[0]", &misfit).unwrap_err().code(), "replacement");
+    assert_eq!(client.replace(event.sequence, "input[0]", &misfit).unwrap_err().code(), ErrorCode::Replacement);
     let of_part = client.replace(event.sequence, "input[0][0]", &misfit).unwrap_err();
-    assert_eq!(of_part.code(), "replacement", "{of_part}");
+    assert_eq!(of_part.code(), ErrorCode::Replacement, "{of_part}");
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
     // The logarithm of 1 is 0; the sum takes the value itself.
     assert_eq!(run.join().unwrap().unwrap(), [2.0, 4.0, 6.0, 8.0]);
 
     let run = program.start(1, PLAIN);
     let event = stop(&client);
-    assert_eq!(client.acknowledge(event.sequence, Resume::Skip(vec![misfit])).unwrap_err().code(), "resume");
+    assert_eq!(client.acknowledge(event.sequence, Resume::Skip(vec![misfit])).unwrap_err().code(), ErrorCode::Resume);
     client.acknowledge(event.sequence, Resume::Skip(vec![tensor(&[100.0; 4])])).unwrap();
     assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
 
@@ -141,40 +142,40 @@ fn steps_pauses_and_changed_breakpoints_reach_the_run() {
     assert_eq!(paused.kind.name(), EventName::Paused);
     client.acknowledge(paused.sequence, Resume::Step).unwrap();
     let stepped = stop(&client);
-    assert_eq!((stepped.kind.name(), &*stepped.kind.place().unwrap().name), (EventName::StepComplete, "log"));
+    assert_eq!((stepped.kind.name(), &*stepped.kind.position().unwrap().name), (EventName::StepComplete, "log"));
     client.acknowledge(stepped.sequence, Resume::Until("sum".parse().unwrap())).unwrap();
     let there = stop(&client);
-    assert_eq!(&*there.kind.place().unwrap().name, "sum");
+    assert_eq!(&*there.kind.position().unwrap().name, "sum");
     let breakpoint = client.add_breakpoint(at("sum")).unwrap();
     let change = BreakpointChange { enabled: Some(false), ignore: Some(3), ..BreakpointChange::default() };
     let changed = client.change_breakpoint(breakpoint.id, change).unwrap();
     assert!(!changed.spec.enabled && changed.spec.ignore == 3);
     client.acknowledge(there.sequence, Resume::Finish).unwrap();
     let finished = stop(&client);
-    assert_eq!(finished.kind.place().unwrap().moment, Moment::After);
+    assert_eq!(finished.kind.position().unwrap().moment, Moment::After);
     client.acknowledge(finished.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
 
     client.subscribe(EventSet::default().with(EventName::OperatorFinished)).unwrap();
     program.start(1, PLAIN).join().unwrap().unwrap();
-    let told: Vec<_> = (0..3).map(|_| next(&client, Queue::Async).kind.place().unwrap().operator).collect();
+    let told: Vec<_> = (0..3).map(|_| next(&client, Queue::Async).kind.position().unwrap().operator).collect();
     assert_eq!(told, [0, 1, 2]);
 }
 
 #[test]
-fn what_the_program_refuses_comes_back_with_its_code() {
+fn a_refusal_has_its_code() {
     let program = Program::new();
     let client = program.attached();
     program.start(0, PLAIN).join().unwrap().unwrap();
     let refusal = |result: Result<_, DebugError>| result.map(|_: ()| ()).unwrap_err().code().to_owned();
     let event = opscope_debug::Sequence(1_000_000);
-    assert_eq!(refusal(client.acknowledge(event, Resume::Continue)), "not_stopped");
-    assert_eq!(refusal(client.location(event).map(drop)), "not_stopped");
-    assert_eq!(refusal(client.add_breakpoint(at("scael")).map(drop)), "no_such_operator");
-    assert_eq!(refusal(client.add_breakpoint(at("log").when("absmax >")).map(drop)), "condition");
-    assert_eq!(refusal(client.remove_breakpoint(opscope_debug::BreakpointId(9))), "no_such_breakpoint");
-    assert_eq!(refusal(client.model(opscope_debug::ModelId(9)).map(drop)), "no_such_model");
-    assert_eq!(refusal(client.tensor(event, "inptu", 0, 1).map(drop)), "reference");
+    assert_eq!(refusal(client.acknowledge(event, Resume::Continue)), ErrorCode::NotStopped);
+    assert_eq!(refusal(client.location(event).map(drop)), ErrorCode::NotStopped);
+    assert_eq!(refusal(client.add_breakpoint(at("scael")).map(drop)), ErrorCode::NoSuchOperator);
+    assert_eq!(refusal(client.add_breakpoint(at("log").when("absmax >")).map(drop)), ErrorCode::Condition);
+    assert_eq!(refusal(client.remove_breakpoint(opscope_debug::BreakpointId(9))), ErrorCode::NoSuchBreakpoint);
+    assert_eq!(refusal(client.model(opscope_debug::ModelId(9)).map(drop)), ErrorCode::NoSuchModel);
+    assert_eq!(refusal(client.tensor(event, "inptu", 0, 1).map(drop)), ErrorCode::Reference);
 
     client.add_breakpoint(at("log")).unwrap();
     let run = program.start(1, PLAIN);
@@ -183,13 +184,13 @@ fn what_the_program_refuses_comes_back_with_its_code() {
         std::thread::yield_now();
     }
     let unread = client.status().unwrap().stopped[0].event;
-    assert_eq!(refusal(client.acknowledge(unread, Resume::Continue)), "not_read");
+    assert_eq!(refusal(client.acknowledge(unread, Resume::Continue)), ErrorCode::NotRead);
     let event = stop(&client);
-    assert_eq!(refusal(client.tensor(event.sequence, "output[0]", 0, 1).map(drop)), "no_such_tensor");
-    assert_eq!(refusal(client.tensor(event.sequence, "input[0][7]", 0, 1).map(drop)), "slice");
+    assert_eq!(refusal(client.tensor(event.sequence, "output[0]", 0, 1).map(drop)), ErrorCode::NoSuchTensor);
+    assert_eq!(refusal(client.tensor(event.sequence, "input[0][7]", 0, 1).map(drop)), ErrorCode::Slice);
     client.detach().unwrap();
     run.join().unwrap().unwrap();
-    assert_eq!(refusal(client.status().map(drop)), "not_attached");
+    assert_eq!(refusal(client.status().map(drop)), ErrorCode::NotAttached);
     let last = std::iter::from_fn(|| client.next_event(Queue::Sync).unwrap()).last().unwrap();
     assert_eq!(last.kind, EventKind::DetachComplete, "what was queued can be read behind the detaching");
 }
@@ -215,8 +216,8 @@ fn within_the_callback_events_are_taken_and_acknowledged_and_all_else_is_recursi
         client.set_notification_callback(Some(Box::new(callback))).unwrap();
         let run = program.start(0, PLAIN);
         let (recursive, read) = tells.recv_timeout(LONG).unwrap();
-        assert_eq!(recursive, "recursive_call");
-        assert_eq!(read, if strict { Err("recursive_call".to_owned()) } else { Ok(()) });
+        assert_eq!(recursive, ErrorCode::RecursiveCall);
+        assert_eq!(read, if strict { Err(ErrorCode::RecursiveCall) } else { Ok(()) });
         if strict {
             client.set_notification_callback(None).unwrap();
             client.detach().unwrap();
@@ -227,7 +228,7 @@ fn within_the_callback_events_are_taken_and_acknowledged_and_all_else_is_recursi
 }
 
 #[test]
-fn a_notification_comes_again_for_what_was_not_taken() {
+fn a_notification_is_repeated_for_events_that_were_not_read() {
     let program = Program::new();
     let client = program.attached();
     client.add_breakpoint(at("*")).unwrap();
@@ -301,14 +302,14 @@ fn calls_that_wait_return_at_once_when_the_program_ends() {
         .collect();
     let Program { debugger, server, .. } = program;
     drop(server);
-    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN), "the run goes on without its debugger");
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN), "the run continues without its debugger");
     for waiter in waiters {
         let error = waiter.join().unwrap();
-        assert!(error.code() == "connection" || error.code() == "not_attached", "{error}");
+        assert!(error.code() == ErrorCode::Connection || error.code() == ErrorCode::NotAttached, "{error}");
     }
-    assert!(client.wait(LONG), "whoever waits for events is woken");
+    assert!(client.wait(LONG), "a thread that waits for events is woken");
     let gone = client.next_events(Queue::Sync, 1).unwrap_err();
-    assert_eq!(gone.code(), "connection");
+    assert_eq!(gone.code(), ErrorCode::Connection);
     assert!(gone.to_string().contains("debug server is stopped"), "{gone}");
     drop(debugger);
 }

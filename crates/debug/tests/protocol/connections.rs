@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServerOptions};
-use opscope_debug::{AttachOptions, Debugger, Resume};
+use opscope_debug::{AttachOptions, Debugger, ErrorCode, Resume};
 use opscope_model::Fidelity;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::raw::{Raw, frame};
 use crate::{LONG, Program, at, stop};
 
 #[test]
-fn a_debugger_that_hangs_up_frees_its_threads_and_the_log_names_what_it_left() {
+fn a_debugger_that_hangs_up_frees_its_threads_and_the_log_names_its_unacknowledged_events() {
     let (log, logged) = mpsc::channel();
     let log = std::sync::Mutex::new(log);
     let debugger = Debugger::with_log(move |message| log.lock().unwrap().send(message.to_owned()).unwrap()).unwrap();
@@ -69,7 +69,7 @@ fn one_that_does_not_read_is_dropped_and_its_threads_go_on() {
 }
 
 #[test]
-fn one_that_is_slow_keeps_nobody_else_waiting() {
+fn a_slow_debugger_does_not_delay_others() {
     let program = Program::new();
     let mut slow = Raw::over(program.server.connect().unwrap());
     std::io::Write::write_all(&mut slow.0, &[200, 0, 0]).unwrap();
@@ -81,11 +81,11 @@ fn one_that_is_slow_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn connections_beyond_what_is_served_are_told_so() {
+fn connections_beyond_the_limit_are_refused_with_a_reason() {
     let program = Program::new();
     let kept: Vec<Client> = (0..16).map(|_| program.client()).collect();
     let refused = Client::over(program.server.connect().unwrap()).err().expect("there is no room");
-    assert_eq!(refused.code(), "busy");
+    assert_eq!(refused.code(), ErrorCode::Busy);
     drop(kept);
     // Their places are free when the server has seen that they are gone.
     let client = std::iter::repeat_with(|| Client::over(program.server.connect().unwrap())).find_map(Result::ok);
@@ -182,7 +182,7 @@ fn a_flood_of_connections_holds_up_neither_a_run_nor_its_debugger() {
 }
 
 #[test]
-fn one_that_is_detached_is_told_nothing_of_the_next_ones_events() {
+fn a_detached_client_gets_no_events_of_the_next_one() {
     let program = Program::new();
     let mut first = Raw::attached(program.server.connect().unwrap());
     assert_eq!(first.ask(json!({"id": 3, "request": "detach"}))["ok"], json!({}));
@@ -204,7 +204,7 @@ fn one_that_is_detached_in_the_middle_of_a_tensor_is_let_go_with_it() {
     raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
     let half = frame(br#"{"id": 4, "request": "status"}"#, &[0; 100_000]);
     std::io::Write::write_all(&mut raw.0, &half[..50_000]).unwrap();
-    // Nobody reads the event of its stop, so that whoever should have counts as dead.
+    // The event of its stop is not read, so its debugger counts as dead.
     program.start(0, PLAIN).join().unwrap().unwrap();
     program.attached();
     assert!(raw.is_closed());

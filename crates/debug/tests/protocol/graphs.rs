@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_debug::protocol::ProducerInfo;
-use opscope_debug::{EventName, Fate, LoadedModelHandle, Resume};
+use opscope_debug::{ErrorCode, EventName, LoadedModelHandle, OperatorMapping, Resume};
 use opscope_model::Fidelity;
 use opscope_onnx::Graph;
 
@@ -32,7 +32,7 @@ fn the_graph_is_listed_by_pattern_and_page_and_each_operator_can_be_asked_about(
     assert_eq!((tail.total, &tail.operators), (all.total, &all.operators[2..5].to_vec()));
     let convs = client.operators(loaded.model(), "type:Conv", 0, 100).unwrap();
     assert!(convs.total > 0 && convs.operators.iter().all(|row| row.op_type == "Conv"));
-    assert_eq!(convs.operators[0].fate, Fate::Pending, "there was no plan yet");
+    assert_eq!(convs.operators[0].mapping, OperatorMapping::Pending, "there was no plan yet");
 
     let conv = client.operator(loaded.model(), convs.operators[0].index).unwrap();
     assert_eq!(conv.name, convs.operators[0].name);
@@ -43,7 +43,7 @@ fn the_graph_is_listed_by_pattern_and_page_and_each_operator_can_be_asked_about(
     assert_eq!(output.producer, ProducerInfo::Operator(conv.index));
     let consumer = client.operator(loaded.model(), output.consumers[0]).unwrap();
     assert!(consumer.inputs.iter().flatten().any(|input| input.name == output.name));
-    assert_eq!(client.operator(loaded.model(), 100_000).unwrap_err().code(), "no_such_operator");
+    assert_eq!(client.operator(loaded.model(), 100_000).unwrap_err().code(), ErrorCode::NoSuchOperator);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn the_listing_has_a_line_for_each_operator_and_is_the_same_again() {
     let other = program.attached().source(second.model(), 1, usize::MAX).unwrap();
     assert_eq!(other.text, source.text);
     let client = program.attached();
-    assert_eq!(client.source(loaded.model(), 0, 1).unwrap_err().code(), "offset");
+    assert_eq!(client.source(loaded.model(), 0, 1).unwrap_err().code(), ErrorCode::Offset);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn weights_are_looked_at_while_nothing_runs() {
     let reference = format!("value({:?})", graph.value(graph.outputs[0]).name);
     let computed = client.tensor(loaded.model(), &reference, 0, 1).unwrap_err();
     assert!(computed.to_string().contains("computed in each run"), "{computed}");
-    assert_eq!(client.tensor(loaded.model(), "input[0]", 0, 1).unwrap_err().code(), "no_such_tensor");
+    assert_eq!(client.tensor(loaded.model(), "input[0]", 0, 1).unwrap_err().code(), ErrorCode::NoSuchTensor);
     let model = loaded.model();
     let unloading = std::thread::spawn(|| drop(loaded));
     let event = stop(&client);
@@ -98,5 +98,5 @@ fn weights_are_looked_at_while_nothing_runs() {
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
     unloading.join().unwrap();
     assert!(client.models().unwrap().iter().all(|left| left.model != model));
-    assert_eq!(client.model(model).unwrap_err().code(), "no_such_model");
+    assert_eq!(client.model(model).unwrap_err().code(), ErrorCode::NoSuchModel);
 }

@@ -1,4 +1,4 @@
-//! Bytes that no debugger should send: they get an error, and harm nobody.
+//! Bytes that no debugger should send: they get an error, and disturb no run.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ fn nothing_is_answered_before_hello_and_little_before_attach() {
 }
 
 #[test]
-fn what_is_no_request_gets_an_error_and_the_connection_stays() {
+fn a_malformed_request_gets_an_error_and_the_connection_stays() {
     let program = Program::new();
     let mut raw = Raw::attached(program.server.connect().unwrap());
     let deep = "[".repeat(100_000);
@@ -60,7 +60,12 @@ fn what_is_no_request_gets_an_error_and_the_connection_stays() {
         ("{\"id\": 5, \"request\": \"renew\"}", json!(5), "bad_request", "missing field `event`"),
         ("{\"id\": 5, \"request\": \"renew\", \"event\": -1}", json!(5), "bad_request", "invalid value"),
         ("{\"id\": 5, \"request\": \"tensor\", \"reference\": \"input\"}", json!(5), "bad_request", "no variant"),
-        ("{\"id\": 5, \"request\": \"add_breakpoint\", \"target\": \"re:(\"}", json!(5), "bad_request", "no place for"),
+        (
+            "{\"id\": 5, \"request\": \"add_breakpoint\", \"target\": \"re:(\"}",
+            json!(5),
+            "bad_request",
+            "no target of a breakpoint",
+        ),
         ("{\"id\": 5, \"request\": \"attach\", \"lease_ms\": \"long\"}", json!(5), "bad_request", "invalid type"),
     ] {
         raw.send(text.as_bytes(), &[]).unwrap();
@@ -227,7 +232,7 @@ proptest! {
         let _ = raw.0.write_all(&bytes);
         let _ = raw.0.shutdown(std::net::Shutdown::Write);
         prop_assert!(raw.is_closed());
-        let outcome = run.join().expect("the run does not panic").expect("nobody aborts it");
+        let outcome = run.join().expect("the run does not panic").expect("it is not aborted");
         prop_assert!(outcome.len() == 4);
         // A replaced input is the only thing that may have changed what came out.
         prop_assert!(outcome == Fake::expected(PLAIN) || outcome.iter().all(|y| y.is_finite() || *y == 0.0));

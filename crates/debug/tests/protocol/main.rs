@@ -8,6 +8,7 @@ mod connections;
 mod graphs;
 mod hostile;
 mod raw;
+mod snapshots;
 mod sockets;
 
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use std::time::Duration;
 use fake::Fake;
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, Server, ServerOptions};
-use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, Event, Queue};
+use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, ErrorCode, Event, Queue};
 use opscope_model::{EngineError, Fidelity};
 
-/// Longer than any of these tests takes. Whoever waits so long reports a failure.
+/// Longer than any of these tests takes. A wait of this length is a failure.
 const LONG: Duration = Duration::from_secs(100);
 
 /// A program with a debug server, and a run of the fake model.
@@ -51,7 +52,7 @@ impl Program {
         let client = self.client();
         loop {
             match client.attach(AttachOptions { name: "a test".into(), ..AttachOptions::default() }) {
-                Err(error) if error.code() == "already_attached" => std::thread::yield_now(),
+                Err(error) if error.code() == ErrorCode::AlreadyAttached => std::thread::yield_now(),
                 attached => return attached.map(|()| client).unwrap(),
             }
         }

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServeError, Server, ServerOptions};
-use opscope_debug::{AttachOptions, Debugger};
+use opscope_debug::{AttachOptions, Debugger, ErrorCode};
 use opscope_model::Fidelity;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -112,9 +112,9 @@ fn a_process_is_attached_to_by_the_path_that_it_says_and_a_killed_one_leaves_no_
     client.attach(AttachOptions::default()).unwrap();
     first.child.kill().unwrap();
     let gone = std::iter::repeat_with(|| client.status()).find_map(Result::err).unwrap();
-    assert_eq!(gone.code(), "connection");
+    assert_eq!(gone.code(), ErrorCode::Connection);
     first.child.wait().unwrap();
-    assert!(path.symlink_metadata().is_ok(), "nobody was there to remove it");
+    assert!(path.symlink_metadata().is_ok(), "a killed program does not remove it");
 
     let mut second = Running::program(runtime.path());
     second.says("listening: ");
@@ -202,7 +202,7 @@ fn serve_at(path: &Path) -> Result<Server, ServeError> {
 }
 
 #[test]
-fn a_path_of_the_users_own_is_served_where_nobody_else_can_write() {
+fn a_path_of_the_user_is_served_if_no_other_user_can_write_there() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.socket");
     let server = serve_at(&path).unwrap();
@@ -214,7 +214,7 @@ fn a_path_of_the_users_own_is_served_where_nobody_else_can_write() {
     assert!(path.symlink_metadata().is_err());
 
     drop(UnixListener::bind(&path).unwrap());
-    drop(serve_at(&path).expect("a socket that nobody listens at is in nobody's way"));
+    drop(serve_at(&path).expect("a socket without a listener is replaced"));
     fs::write(&path, "something else").unwrap();
     assert!(matches!(serve_at(&path), Err(ServeError::Taken { .. })));
     assert_eq!(fs::read_to_string(&path).unwrap(), "something else");

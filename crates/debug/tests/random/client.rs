@@ -7,7 +7,7 @@ use std::time::Duration;
 use opscope_clock::Timestamp;
 use opscope_debug::expression::TensorRef;
 use opscope_debug::{
-    Account, Attachment, DebugError, Event, EventKind, Exception, Moment, Place, Queue, Resume, Sequence,
+    Account, Attachment, DebugError, Event, EventKind, Exception, Moment, Queue, Resume, RunPosition, Sequence,
 };
 use opscope_tensor::Tensor;
 
@@ -19,7 +19,7 @@ pub struct Client<'a> {
     program: &'a Program,
     chance: &'a mut Chance,
     attachment: Arc<Attachment>,
-    /// Whether leases run out soon: then threads go on that this client still thinks of as stopped.
+    /// Whether leases are short: then threads continue that this client still takes for stopped.
     is_hasty: bool,
     /// Whether the notification's callback has answered events, too.
     has_rival: bool,
@@ -103,7 +103,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// No event is told twice.
+    /// Checks that no event comes twice.
     fn count(&mut self, index: usize, events: &[Event]) {
         self.delivered[index] += events.len() as u64;
         for event in events {
@@ -111,7 +111,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Reads what is left after detaching: nobody waits any more.
+    /// Reads the events that are left after detaching, at which no thread waits.
     fn read_last(&mut self) {
         let rest = self.attachment.next_events(Queue::Sync, usize::MAX).unwrap();
         assert_eq!(rest.last().map(|event| &event.kind), Some(&EventKind::DetachComplete));
@@ -147,7 +147,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Looks at a stopped run, and lets it go on in some way.
+    /// Looks at a stopped run, and lets it continue in some way.
     fn answer(&mut self) -> Result<(), DebugError> {
         let Some(event) = self.chance.take(&mut self.stopped) else { return Ok(()) };
         let (attachment, sequence, place) = (&self.attachment, event.sequence, operator(&event.kind));
@@ -231,8 +231,10 @@ impl<'a> Client<'a> {
     /// Only what it could not know is refused to a client that keeps to the rules.
     fn check(&self, error: &DebugError) {
         match error {
-            DebugError::NotAttached(_) => assert!(self.is_hasty, "{error}"),
-            DebugError::GoneOn(..) | DebugError::NotStopped(_) => assert!(self.is_hasty || self.has_rival, "{error}"),
+            DebugError::NotAttached => assert!(self.is_hasty, "{error}"),
+            DebugError::AlreadyContinued(..) | DebugError::NotStopped(_) => {
+                assert!(self.is_hasty || self.has_rival, "{error}")
+            }
             // A one-shot breakpoint may have stopped a run just now; not every event is in the middle of a run; and the
             // first run may not have begun.
             DebugError::NoSuchBreakpoint(_) | DebugError::Resume(_) | DebugError::NoSuchOperator { .. } => {}
@@ -242,10 +244,10 @@ impl<'a> Client<'a> {
 }
 
 /// Where a run is stopped that has tensors to be looked at. One that has failed has none any more.
-fn operator(kind: &EventKind) -> Option<&Place> {
+fn operator(kind: &EventKind) -> Option<&RunPosition> {
     match kind {
         EventKind::Exception { exception: Exception::Engine { .. }, .. } => None,
-        kind => kind.place(),
+        kind => kind.position(),
     }
 }
 

@@ -116,7 +116,7 @@ impl Program {
         self.ended.load(Ordering::SeqCst) == RUNS
     }
 
-    /// Attaches as soon as nobody else is: the last hold on an attachment may be its callback's.
+    /// Attaches as soon as no other client is attached: a callback may hold the last reference to an attachment.
     fn attach(&self, options: &AttachOptions) -> Attachment {
         loop {
             match self.debugger.attach(options.clone()) {

@@ -55,7 +55,7 @@ impl Routes {
         for operator in &graph.operators {
             for (slot, value) in operator.inputs.iter().enumerate() {
                 let Some(value) = *value else { continue };
-                let weight = || is_weight(graph, value).then_some(Place::Constant);
+                let weight = || is_weight(graph, value).then_some(ReadPoint::Constant);
                 let place = seen.as_input(value, operator.id).or_else(weight).ok_or_else(|| no_input(graph, value));
                 routes.add(
                     place,
@@ -112,11 +112,15 @@ impl Routes {
         self.absent.iter().map(|&(route, reason)| Missing { origin: self.origin(route, None), reason: reason.into() })
     }
 
-    fn add(&mut self, place: Result<Place, &'static str>, route: Route) {
+    fn add(&mut self, place: Result<ReadPoint, &'static str>, route: Route) {
         match place {
-            Ok(Place::Before(kernel, engine_slot)) => self.before[kernel.index()].push(Route { engine_slot, ..route }),
-            Ok(Place::After(kernel, engine_slot)) => self.after[kernel.index()].push(Route { engine_slot, ..route }),
-            Ok(Place::Constant) => self.constant.push(route),
+            Ok(ReadPoint::Before(kernel, engine_slot)) => {
+                self.before[kernel.index()].push(Route { engine_slot, ..route })
+            }
+            Ok(ReadPoint::After(kernel, engine_slot)) => {
+                self.after[kernel.index()].push(Route { engine_slot, ..route })
+            }
+            Ok(ReadPoint::Constant) => self.constant.push(route),
             Err(reason) => self.absent.push((route, reason)),
         }
     }
@@ -152,7 +156,7 @@ fn no_input(graph: &Graph, value: ValueId) -> &'static str {
 
 /// Where a value can be read.
 #[derive(Clone, Copy)]
-enum Place {
+enum ReadPoint {
     Before(KernelId, usize),
     After(KernelId, usize),
     Constant,
@@ -186,16 +190,16 @@ impl<'a> Seen<'a> {
         Self { constants, made, taken, taken_by }
     }
 
-    fn as_output(&self, value: ValueId) -> Option<Place> {
-        let constant = self.constants.contains(&value).then_some(Place::Constant);
-        constant.or_else(|| self.made.get(&value).map(|&(kernel, slot)| Place::After(kernel, slot)))
+    fn as_output(&self, value: ValueId) -> Option<ReadPoint> {
+        let constant = self.constants.contains(&value).then_some(ReadPoint::Constant);
+        constant.or_else(|| self.made.get(&value).map(|&(kernel, slot)| ReadPoint::After(kernel, slot)))
     }
 
     /// Prefers the kernel of the operator itself, so that an operator's inputs come right before its outputs.
-    fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<Place> {
-        let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| Place::Before(kernel, slot));
-        let any = || self.taken.get(&value).map(|&(kernel, slot)| Place::Before(kernel, slot));
-        let constant = self.constants.contains(&value).then_some(Place::Constant);
+    fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<ReadPoint> {
+        let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| ReadPoint::Before(kernel, slot));
+        let any = || self.taken.get(&value).map(|&(kernel, slot)| ReadPoint::Before(kernel, slot));
+        let constant = self.constants.contains(&value).then_some(ReadPoint::Constant);
         constant.or(own).or_else(|| self.as_output(value)).or_else(any)
     }
 }

@@ -172,7 +172,7 @@ impl Profiler {
             Call::Download => EngineCallOperation::Download,
         };
         self.emit(&EngineCallRecord {
-            run: trace_run(run.unwrap_or(RunId(0))),
+            run: run.map_or(0, |run| run.0),
             start,
             end,
             correlation: current_correlation(),
@@ -225,10 +225,11 @@ impl Profiler {
         };
         let bytes = (0..tensors.len()).filter_map(|index| tensors.view(index).bytes().map(|bytes| bytes.len() as u64));
         self.emit(&CopyRecord {
-            run: trace_run(run),
+            run: run.0,
             start,
             end,
             bytes: bytes.sum(),
+            tensors: tensors.len() as u32,
             correlation: current_correlation(),
             operation: operation as u32,
             thread: current_thread(),
@@ -319,10 +320,6 @@ fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
     }
     context.start()?;
     Ok(context)
-}
-
-fn trace_run(run: RunId) -> opscope_trace::RunId {
-    opscope_trace::RunId(run.0)
 }
 
 fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {

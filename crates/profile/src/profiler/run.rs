@@ -8,7 +8,7 @@ use opscope_trace::{
     RunRecord, current_correlation, current_thread,
 };
 
-use super::{Profiler, trace_run};
+use super::Profiler;
 use crate::recording::{Call, Direction};
 
 /// The observer of one run. Dropping it emits the run's own record, the last one of the run.
@@ -80,7 +80,7 @@ impl RunObserver for ProfiledRun<'_> {
     #[inline]
     fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
         self.profiler.emit(&DispatchRecord {
-            run: trace_run(self.run),
+            run: self.run.0,
             plan: self.plan,
             start,
             end,
@@ -139,7 +139,7 @@ impl Drop for ProfiledRun<'_> {
         let times = self.times();
         let Some((start, end)) = times.engine.filter(|_| self.profiler.switches.runs) else { return };
         self.profiler.emit(&RunRecord {
-            run: trace_run(self.run),
+            run: self.run.0,
             plan: self.plan,
             upload_start: times.upload.0,
             upload_end: times.upload.1,

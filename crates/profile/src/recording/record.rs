@@ -67,7 +67,7 @@ impl Fact {
         match kind {
             DispatchRecord::KIND => DispatchRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Dispatch(DispatchFact {
-                    run: record.run.0,
+                    run: record.run,
                     plan: record.plan.0,
                     kernel: record.kernel.0,
                     thread: record.thread.0,
@@ -77,7 +77,7 @@ impl Fact {
             }),
             RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Run(RunFact {
-                    run: record.run.0,
+                    run: record.run,
                     plan: record.plan.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
@@ -91,7 +91,7 @@ impl Fact {
             CopyRecord::KIND => CopyRecord::read_from_bytes(payload).ok().map(|record| {
                 let out = record.operation == CopyOperation::DeviceToHost as u32;
                 Fact::Copy(CopyFact {
-                    run: record.run.0,
+                    run: record.run,
                     direction: if out { Direction::Out } else { Direction::In },
                     bytes: record.bytes,
                     thread: record.thread.0,
@@ -109,7 +109,7 @@ impl Fact {
                     _ => return None,
                 };
                 Some(Fact::Call(CallFact {
-                    run: call.belongs_to_run().then_some(record.run.0),
+                    run: call.belongs_to_run().then_some(record.run),
                     call,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },

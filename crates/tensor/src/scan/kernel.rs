@@ -8,19 +8,19 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::bits::{Counter, Float, Integer};
 use super::part::Part;
-use super::{Asked, Depth};
+use super::{Detail, ScanQuery};
 use crate::DType;
 
 /// The scan of one step of elements, for one element type.
 pub(super) struct Step {
-    asked: Asked,
+    query: ScanQuery,
     arch: Arch,
     look: fn(&Self, &[u8], &mut Part),
 }
 
 impl Step {
     /// Returns `None` for types whose elements are scanned one by one.
-    pub fn of(dtype: DType, asked: Asked) -> Option<Self> {
+    pub fn of(dtype: DType, query: ScanQuery) -> Option<Self> {
         let look = match dtype {
             DType::F16 => Self::floats::<f16, 2>,
             DType::Bf16 => Self::floats::<bf16, 2>,
@@ -36,7 +36,7 @@ impl Step {
             DType::I64 => Self::integers::<i64, 8>,
             _ => return None,
         };
-        Some(Self { asked, arch: Arch::new(), look })
+        Some(Self { query, arch: Arch::new(), look })
     }
 
     pub fn look(&self, bytes: &[u8], part: &mut Part) {
@@ -45,19 +45,19 @@ impl Step {
 
     fn floats<F: Float<SIZE>, const SIZE: usize>(&self, bytes: &[u8], part: &mut Part) {
         let (elements, _) = bytes.as_chunks::<SIZE>();
-        let (asked, arch) = (self.asked, self.arch);
-        if asked.zeros > Depth::Nothing {
+        let (query, arch) = (self.query, self.arch);
+        if query.zeros > Detail::Nothing {
             let is_zero = |bytes| F::magnitude(bytes) == F::ZERO;
             part.zeros += arch.dispatch(Count::<_, F::Bits, SIZE>::new(elements, is_zero));
         }
-        let rest = asked.nan.max(asked.infinite) > Depth::Nothing || asked.absmax || asked.range;
+        let rest = query.nan.max(query.infinite) > Detail::Nothing || query.absmax || query.range;
         if !rest || elements.is_empty() {
             return;
         }
         let top = arch.dispatch(Extreme { elements, of: F::magnitude, start: F::ZERO, join: Ord::max });
         // The largest magnitude shows whether there are elements that are not finite, at no extra cost.
         let is_finite = top < F::INFINITY;
-        if is_finite && asked.absmax {
+        if is_finite && query.absmax {
             part.add_absmax(F::magnitude_to_f64(top));
         }
         if !is_finite {
@@ -70,13 +70,13 @@ impl Step {
             if nan + infinite == elements.len() as u64 {
                 return;
             }
-            if asked.absmax {
+            if query.absmax {
                 let of = |bytes| Some(F::magnitude(bytes)).filter(|&bits| bits < F::INFINITY).unwrap_or(F::ZERO);
                 let top = arch.dispatch(Extreme { elements, of, start: F::ZERO, join: Ord::max });
                 part.add_absmax(F::magnitude_to_f64(top));
             }
         }
-        if asked.range {
+        if query.range {
             let finite = |bytes, otherwise| match is_finite || F::magnitude(bytes) < F::INFINITY {
                 true => F::ordered(bytes),
                 false => otherwise,
@@ -92,21 +92,21 @@ impl Step {
 
     fn integers<I: Integer<SIZE>, const SIZE: usize>(&self, bytes: &[u8], part: &mut Part) {
         let (elements, _) = bytes.as_chunks::<SIZE>();
-        let (asked, arch) = (self.asked, self.arch);
-        if asked.zeros > Depth::Nothing {
+        let (query, arch) = (self.query, self.arch);
+        if query.zeros > Detail::Nothing {
             part.zeros +=
                 arch.dispatch(Count::<_, I::Counter, SIZE>::new(elements, |bytes| I::decode(bytes) == I::ZERO));
         }
-        if !(asked.absmax || asked.range) || elements.is_empty() {
+        if !(query.absmax || query.range) || elements.is_empty() {
             return;
         }
         let min = arch.dispatch(Extreme { elements, of: I::decode, start: I::MAX, join: Ord::min }).to_f64();
         let max = arch.dispatch(Extreme { elements, of: I::decode, start: I::MIN, join: Ord::max }).to_f64();
-        if asked.range {
+        if query.range {
             part.add_min(min);
             part.add_max(max);
         }
-        if asked.absmax {
+        if query.absmax {
             part.add_absmax(min.abs().max(max.abs()));
         }
     }

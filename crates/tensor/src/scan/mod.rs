@@ -1,4 +1,4 @@
-//! Scans a tensor for just what is asked, at the speed of memory.
+//! Scans a tensor for just what a query asks for, at the speed of memory.
 
 mod bits;
 mod histogram;
@@ -17,15 +17,15 @@ use part::Part;
 pub use histogram::{Bin, Histogram};
 pub use top::{TopBy, top_k};
 
-/// What to find out about a tensor's elements. What is not asked costs nothing.
+/// What to find in a tensor's elements. A part that is not requested costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct ScanQuery {
     /// NaN elements. A complex number counts if one of its parts is NaN.
-    pub nan: Depth,
+    pub nan: Detail,
     /// Infinite elements, of either sign. A complex number counts if one of its parts is infinite and none is NaN.
-    pub infinite: Depth,
+    pub infinite: Detail,
     /// Zeros, of either sign.
-    pub zeros: Depth,
+    pub zeros: Detail,
     /// The smallest and the largest finite element.
     pub range: bool,
     /// The largest magnitude of a finite element.
@@ -36,11 +36,11 @@ pub struct Asked {
 
 /// How much to find out about one kind of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Depth {
+pub enum Detail {
     /// Nothing.
     #[default]
     Nothing,
-    /// Whether there is one. The scan ends at the first, if nothing else is asked.
+    /// Whether there is one. The scan ends at the first, if nothing else is requested.
     Presence,
     /// The number of them.
     Count,
@@ -49,17 +49,17 @@ pub enum Depth {
 /// The result of a scan.
 ///
 /// All fields but the counts describe the *finite* elements, as in [`Statistics`](crate::Statistics). They are `None`
-/// if there is no finite element or if they were not asked. Integers beyond 2^53 are rounded. Complex numbers have no
+/// if there is no finite element or if they were not requested. Integers beyond 2^53 are rounded. Complex numbers have no
 /// smallest element, no largest element and no mean; their magnitude counts for `absmax` and `l2`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Findings {
+pub struct ScanResult {
     /// The elements of the tensor, or of the part that was scanned. This needs no scan.
     pub count: u64,
-    /// NaN elements. If only their presence was asked, any number above 0 if there are some.
+    /// NaN elements. If only their presence was requested, any number above 0 if there are some.
     pub nan: u64,
-    /// Infinite elements. If only their presence was asked, any number above 0 if there are some.
+    /// Infinite elements. If only their presence was requested, any number above 0 if there are some.
     pub infinite: u64,
-    /// Zeros. If only their presence was asked, any number above 0 if there are some.
+    /// Zeros. If only their presence was requested, any number above 0 if there are some.
     pub zeros: u64,
     /// The smallest element.
     pub min: Option<f64>,
@@ -73,11 +73,11 @@ pub struct Findings {
     pub std: Option<f64>,
     /// The Euclidean norm.
     pub l2: Option<f64>,
-    /// The number of finite elements, if moments were asked.
+    /// The number of finite elements, if moments were requested.
     finite: u64,
 }
 
-impl Asked {
+impl ScanQuery {
     /// Returns everything that either of the two asks.
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -91,8 +91,8 @@ impl Asked {
     }
 
     /// Returns what is still unanswered. What `found` shows to be present need not be found again.
-    pub fn without_present(self, found: &Findings) -> Self {
-        let left = |depth, found| if depth == Depth::Presence && found > 0 { Depth::Nothing } else { depth };
+    pub fn without_present(self, found: &ScanResult) -> Self {
+        let left = |detail, found| if detail == Detail::Presence && found > 0 { Detail::Nothing } else { detail };
         Self {
             nan: left(self.nan, found.nan),
             infinite: left(self.infinite, found.infinite),
@@ -105,19 +105,19 @@ impl Asked {
     fn of_type(self, dtype: DType) -> Self {
         let integer = !(dtype.is_float() || dtype.is_complex() || dtype.is_small_float());
         match integer {
-            true => Self { nan: Depth::Nothing, infinite: Depth::Nothing, ..self },
+            true => Self { nan: Detail::Nothing, infinite: Detail::Nothing, ..self },
             false => self,
         }
     }
 }
 
-impl Findings {
+impl ScanResult {
     /// Scans a tensor, at most once. The memory of a device is copied piece by piece.
     ///
     /// # Errors
     /// Returns an error if the tensor has no byte form or the device cannot read it.
-    pub fn of(tensor: &TensorView<'_>, asked: Asked) -> Result<Self, TensorError> {
-        let mut scan = Scan::new(tensor.dtype(), tensor.elements(), asked)?;
+    pub fn of(tensor: &TensorView<'_>, query: ScanQuery) -> Result<Self, TensorError> {
+        let mut scan = Scan::new(tensor.dtype(), tensor.elements(), query)?;
         if scan.is_open() {
             match tensor.bytes() {
                 Some(bytes) => {
@@ -136,15 +136,15 @@ impl Findings {
     ///
     /// # Panics
     /// Panics if the region was made for a tensor of another shape.
-    pub fn of_region(tensor: &TensorView<'_>, region: &Region, asked: Asked) -> Result<Self, TensorError> {
-        let mut scan = Scan::new(tensor.dtype(), region.elements(), asked)?;
+    pub fn of_region(tensor: &TensorView<'_>, region: &Region, query: ScanQuery) -> Result<Self, TensorError> {
+        let mut scan = Scan::new(tensor.dtype(), region.elements(), query)?;
         if scan.is_open() {
             region.pieces(tensor, |bytes| scan.update(bytes))?;
         }
         Ok(scan.finish())
     }
 
-    /// Returns the joint findings for this tensor and another one. The same must have been asked of both.
+    /// Returns the joint result of this tensor and another one. Both must have the same query.
     pub fn join(self, other: Self) -> Self {
         let either = |join: fn(f64, f64) -> f64, mine: Option<f64>, theirs: Option<f64>| match (mine, theirs) {
             (Some(mine), Some(theirs)) => Some(join(mine, theirs)),
@@ -184,7 +184,7 @@ pub struct Scan {
     elements: u64,
     /// The number of elements that were scanned.
     passed: u64,
-    asked: Asked,
+    query: ScanQuery,
     part: Part,
     moments: Moments,
     shift: Option<f64>,
@@ -202,22 +202,22 @@ impl Scan {
     ///
     /// # Errors
     /// Returns an error if the type has no byte form.
-    pub fn new(dtype: DType, elements: usize, asked: Asked) -> Result<Self, TensorError> {
+    pub fn new(dtype: DType, elements: usize, query: ScanQuery) -> Result<Self, TensorError> {
         if dtype == DType::String {
             return Err(TensorError::NoBytes(dtype));
         }
-        let (asked, part, moments) = (asked.of_type(dtype), Part::default(), Moments::default());
-        Ok(Self { dtype, elements: elements as u64, passed: 0, asked, part, moments, shift: None })
+        let (query, part, moments) = (query.of_type(dtype), Part::default(), Moments::default());
+        Ok(Self { dtype, elements: elements as u64, passed: 0, query, part, moments, shift: None })
     }
 
-    /// Returns whether further elements can change the findings.
+    /// Returns whether further elements can change the result.
     pub fn is_open(&self) -> bool {
-        let is_found = |depth: Depth, found: u64| match depth {
-            Depth::Nothing => true,
-            Depth::Presence => found > 0,
-            Depth::Count => false,
+        let is_found = |detail: Detail, found: u64| match detail {
+            Detail::Nothing => true,
+            Detail::Presence => found > 0,
+            Detail::Count => false,
         };
-        let Asked { nan, infinite, zeros, range, absmax, moments } = self.asked;
+        let ScanQuery { nan, infinite, zeros, range, absmax, moments } = self.query;
         let part = &self.part;
         let is_closed = is_found(nan, part.nan) && is_found(infinite, part.infinite) && is_found(zeros, part.zeros);
         range || absmax || moments || !is_closed
@@ -225,14 +225,14 @@ impl Scan {
 
     /// Scans the next piece, which holds whole elements in order. Breaks if no further piece is needed.
     pub fn update(&mut self, bytes: &[u8]) -> ControlFlow<()> {
-        match (self.asked.moments, Step::of(self.dtype, self.asked)) {
+        match (self.query.moments, Step::of(self.dtype, self.query)) {
             (true, _) => bytes.chunks(BLOCK).for_each(|block| {
                 let left = self.elements - self.passed;
                 let moments = block_moments(self.dtype, block, left, &mut self.shift);
                 self.passed += moments.count;
                 self.moments.add(moments);
-                if self.asked.absmax && self.dtype.is_complex() {
-                    self.part.join(others::look(self.dtype, block, left, self.asked));
+                if self.query.absmax && self.dtype.is_complex() {
+                    self.part.join(others::look(self.dtype, block, left, self.query));
                 }
             }),
             (false, Some(step)) => {
@@ -247,7 +247,7 @@ impl Scan {
                 for bytes in bytes.chunks(STEP) {
                     let left = self.elements - self.passed;
                     self.passed += left.min(self.dtype.elements_in(bytes.len()).unwrap_or(0) as u64);
-                    self.part.join(others::look(self.dtype, bytes, left, self.asked));
+                    self.part.join(others::look(self.dtype, bytes, left, self.query));
                     if !self.is_open() {
                         return ControlFlow::Break(());
                     }
@@ -257,12 +257,12 @@ impl Scan {
         if self.is_open() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Returns the findings.
-    pub fn finish(self) -> Findings {
-        let Self { elements: count, asked, part, moments, .. } = self;
-        if !asked.moments {
+    /// Returns the result.
+    pub fn finish(self) -> ScanResult {
+        let Self { elements: count, query, part, moments, .. } = self;
+        if !query.moments {
             let Part { nan, infinite, zeros, min, max, absmax } = part;
-            return Findings { count, nan, infinite, zeros, min, max, absmax, ..Findings::default() };
+            return ScanResult { count, nan, infinite, zeros, min, max, absmax, ..ScanResult::default() };
         }
         let shift = self.shift.unwrap_or(0.0);
         let real = (moments.finite() > 0 && !self.dtype.is_complex()).then_some((moments.min, moments.max));
@@ -270,7 +270,7 @@ impl Scan {
             true => part.absmax,
             false => real.map(|(min, max)| min.abs().max(max.abs())),
         };
-        Findings {
+        ScanResult {
             count,
             nan: moments.nan,
             infinite: moments.positive_infinite + moments.negative_infinite,

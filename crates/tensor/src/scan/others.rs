@@ -1,9 +1,9 @@
 use super::part::Part;
-use super::{Asked, Depth};
+use super::{Detail, ScanQuery};
 use crate::{DType, Element};
 
 /// Scans elements one by one: complex numbers, small floats and 4-bit types.
-pub(super) fn look(dtype: DType, bytes: &[u8], left: u64, asked: Asked) -> Part {
+pub(super) fn look(dtype: DType, bytes: &[u8], left: u64, query: ScanQuery) -> Part {
     let mut part = Part::default();
     let left = usize::try_from(left).unwrap_or(usize::MAX);
     for element in (0..left).map_while(|index| Element::at(dtype, bytes, index)) {
@@ -22,11 +22,11 @@ pub(super) fn look(dtype: DType, bytes: &[u8], left: u64, asked: Asked) -> Part 
             part.infinite += 1;
             continue;
         }
-        part.zeros += u64::from(asked.zeros > Depth::Nothing && parts == [0.0; 2]);
-        if asked.absmax {
+        part.zeros += u64::from(query.zeros > Detail::Nothing && parts == [0.0; 2]);
+        if query.absmax {
             part.add_absmax(magnitude);
         }
-        if asked.range && !dtype.is_complex() {
+        if query.range && !dtype.is_complex() {
             part.add_min(parts[0]);
             part.add_max(parts[0]);
         }

@@ -1,4 +1,4 @@
-/// The findings for some of the elements.
+/// The result for some of the elements.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
     pub nan: u64,

@@ -2,7 +2,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use super::{Asked, Depth, Findings, Scan};
+use super::{Detail, Scan, ScanQuery, ScanResult};
 use crate::{DType, Element, Region, TensorError, TensorView};
 
 /// The order in which elements are the largest.
@@ -80,13 +80,13 @@ impl Top {
             Key::Integer(least) => (least as f64, true),
             Key::Real(least) => (least, false),
         };
-        let asked = match self.by {
-            TopBy::Value => Asked { range: true, infinite: Depth::Presence, ..Asked::default() },
-            TopBy::Magnitude => Asked { absmax: true, infinite: Depth::Presence, ..Asked::default() },
+        let query = match self.by {
+            TopBy::Value => ScanQuery { range: true, infinite: Detail::Presence, ..ScanQuery::default() },
+            TopBy::Magnitude => ScanQuery { absmax: true, infinite: Detail::Presence, ..ScanQuery::default() },
         };
-        let mut scan = Scan::new(self.dtype, elements, asked).expect("the type has bytes");
+        let mut scan = Scan::new(self.dtype, elements, query).expect("the type has bytes");
         let _ = scan.update(block);
-        let Findings { infinite, max, absmax, .. } = scan.finish();
+        let ScanResult { infinite, max, absmax, .. } = scan.finish();
         let largest = if self.by == TopBy::Value { max } else { absmax };
         infinite > 0 || largest.is_some_and(|largest| largest > least || rounded && largest == least)
     }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_trace::{
-    Buffer, BufferOptions, Context, DispatchRecord, KernelIndex, Kind, Operations, RunId, current_correlation,
-    current_thread,
+    Buffer, BufferOptions, Context, DispatchRecord, KernelIndex, Kind, Operations, current_correlation, current_thread,
 };
 
 pub struct Subject {
@@ -42,7 +41,7 @@ impl Subject {
                 }
                 let expected = next[thread];
                 assert!(
-                    dispatch.run.0 == expected && dispatch.kernel.0 == expected as u32,
+                    dispatch.run == expected && dispatch.kernel.0 == expected as u32,
                     "a record is missing or torn"
                 );
                 next[thread] += 1;
@@ -63,7 +62,7 @@ impl Subject {
 #[inline(always)]
 pub fn record(producer: u32, number: u64) -> DispatchRecord {
     DispatchRecord {
-        run: RunId(number),
+        run: number,
         kernel: KernelIndex(number as u32),
         device: producer,
         thread: current_thread(),

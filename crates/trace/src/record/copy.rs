@@ -1,14 +1,14 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, Kind, MemoryId, Operation, Record, RunId, ThreadId};
+use super::{Correlation, Kind, MemoryId, Operation, Record, ThreadId};
 
 /// A copy of a tensor from one memory to another: 72 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CopyRecord {
     /// The run that the tensor belongs to.
-    pub run: RunId,
+    pub run: u64,
     /// When the copy began.
     pub start: Ticks,
     /// When the copy ended.
@@ -17,8 +17,8 @@ pub struct CopyRecord {
     pub bytes: u64,
     /// The work that it belongs to.
     pub correlation: Correlation,
-    /// The number of the model's input or output.
-    pub slot: u32,
+    /// The number of tensors that were copied together.
+    pub tensors: u32,
     /// The direction: a [`CopyOperation`].
     pub operation: u32,
     /// The thread that requested the copy.

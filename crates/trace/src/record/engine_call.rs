@@ -1,14 +1,14 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, Kind, Operation, Record, RunId, ThreadId};
+use super::{Correlation, Kind, Operation, Record, ThreadId};
 
 /// A call of an engine: 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct EngineCallRecord {
     /// The run that the call was for; 0 for `load` and `plan`.
-    pub run: RunId,
+    pub run: u64,
     /// Always 0.
     pub unused: u64,
     /// When the call began.

@@ -25,9 +25,7 @@ pub use counter::CounterRecord;
 pub use dispatch::DispatchRecord;
 pub use engine_call::{EngineCallOperation, EngineCallRecord};
 pub use header::{Category, Header};
-pub use ids::{
-    BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, RunId, ThreadId,
-};
+pub use ids::{BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, ThreadId};
 pub use kind::{Kind, Operation, Operations};
 pub use marker::{MarkerOperation, MarkerRecord};
 pub use name::{NameId, intern, name_text};

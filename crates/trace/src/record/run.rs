@@ -1,14 +1,14 @@
 use opscope_clock::Ticks;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Correlation, Kind, Operation, PlanId, Record, RunId, ThreadId};
+use super::{Correlation, Kind, Operation, PlanId, Record, ThreadId};
 
 /// One inference, from the upload of its inputs to the download of its outputs: 96 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RunRecord {
-    /// The run.
-    pub run: RunId,
+    /// The number of the run, which the program that starts the runs counts from 0.
+    pub run: u64,
     /// The plan that ran.
     pub plan: PlanId,
     /// When the upload of the inputs began.

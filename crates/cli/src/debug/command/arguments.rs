@@ -1,4 +1,4 @@
-//! The pieces that commands' arguments are made of.
+//! Parsers for the arguments of commands.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use opscope::tensor::Slice;
 
 use super::Number;
 
-/// A number, or this where nothing is written.
+/// Parses a number; an empty text is `otherwise`.
 pub fn number<T: FromStr>(text: &str, otherwise: T, what: &str) -> Result<T> {
     match text {
         "" => Ok(otherwise),
@@ -18,18 +18,18 @@ pub fn number<T: FromStr>(text: &str, otherwise: T, what: &str) -> Result<T> {
     }
 }
 
-/// A number in every element of a tensor.
+/// Parses a number for the elements of a tensor. Returns `None` for other texts.
 pub fn element(text: &str) -> Option<Number> {
     if let Ok(number) = text.parse() {
         return Some(Number::Int(number));
     }
-    // Not every text that is read as a float is meant as one: `infinity.npy` is not, `inf` is.
+    // `inf` is a number here; `infinity.npy` is not.
     text.parse().ok().map(Number::Float)
 }
 
-/// Numbers of breakpoints, and ranges of them such as `2-4`.
+/// Parses numbers of breakpoints, and ranges of them such as `2-4`.
 pub fn breakpoints(text: &str) -> Result<Vec<BreakpointId>> {
-    let wrong = |word: &str| anyhow!("'{word}' is no breakpoint's number; `info breakpoints` lists them");
+    let wrong = |word: &str| anyhow!("'{word}' is not the number of a breakpoint; `info breakpoints` lists them");
     let mut ids = Vec::new();
     for word in text.split_whitespace() {
         let (first, last) = word.split_once('-').unwrap_or((word, word));
@@ -42,18 +42,19 @@ pub fn breakpoints(text: &str) -> Result<Vec<BreakpointId>> {
     Ok(ids)
 }
 
-/// The number of a breakpoint and what follows it.
+/// Parses the number of a breakpoint. Returns it with the rest of the text.
 pub fn breakpoint(text: &str) -> Result<(BreakpointId, &str)> {
     let (number, rest) = first(text);
     if number.is_empty() {
         bail!("the number of a breakpoint is missing; `info breakpoints` lists them");
     }
-    let id =
-        number.parse().map_err(|_| anyhow!("'{number}' is no breakpoint's number; `info breakpoints` lists them"))?;
+    let id = number
+        .parse()
+        .map_err(|_| anyhow!("'{number}' is not the number of a breakpoint; `info breakpoints` lists them"))?;
     Ok((BreakpointId(id), rest))
 }
 
-/// A place, and what else is said of a breakpoint there.
+/// Parses a place and the options of a breakpoint there.
 pub fn spec(text: &str) -> Result<BreakpointSpec> {
     let (mut place, condition) = match split_word(text, "if") {
         Some((place, "")) => bail!("'if' is followed by a condition, as in `break {place} if nan`"),
@@ -84,12 +85,12 @@ pub fn spec(text: &str) -> Result<BreakpointSpec> {
     Ok(BreakpointSpec { moment, condition, run, ..BreakpointSpec::at(target(place)?) })
 }
 
-/// Operators of a model. Quotation marks keep names with spaces together.
+/// Parses a target: operators of a model. Quotation marks enclose names with spaces.
 pub fn target(text: &str) -> Result<Target> {
     Ok(unquoted(text.trim()).parse()?)
 }
 
-/// A tensor or a part of it. What begins with none of the words for tensors is the name of a value.
+/// Parses a tensor or a part of it. A text that begins with none of the words for tensors is the name of a value.
 pub fn part(text: &str) -> Result<TensorPart> {
     let text = text.trim();
     let word: String =
@@ -115,7 +116,7 @@ pub fn events(text: &str) -> Result<EventSet> {
             "all" => names.extend(EventName::ALL),
             "default" => names.extend(EventSet::default().iter()),
             "none" => names.extend(EventSet::ALWAYS.iter()),
-            name => names.push(name.parse().map_err(|error: String| anyhow!(error))?),
+            name => names.push(name.parse()?),
         }
     }
     Ok(names.into_iter().collect())
@@ -157,7 +158,7 @@ pub fn assignment(text: &str) -> Result<(&str, &str)> {
     Ok((text[..at].trim(), text[at + 1..].trim()))
 }
 
-/// The first word and the rest; quotation marks keep a word together.
+/// Splits a text into its first word and the rest. Quotation marks enclose a word with spaces.
 pub fn first(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = match text.strip_prefix('"').and_then(|inner| inner.find('"')) {
@@ -167,7 +168,7 @@ pub fn first(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// What stands before the last word, and that word; quotation marks keep a word together.
+/// Splits a text before its last word. Quotation marks enclose a word with spaces.
 pub fn last(text: &str) -> (&str, &str) {
     let text = text.trim();
     let start = match text.strip_suffix('"').and_then(|inner| inner.rfind('"')) {
@@ -177,7 +178,7 @@ pub fn last(text: &str) -> (&str, &str) {
     (text[..start].trim_end(), &text[start..])
 }
 
-/// What stands around the first such word, which is not the first of all.
+/// Splits a text around the first occurrence of a word that is not its first word.
 fn split_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     let mut places = text.match_indices(word);
     let at = places.find(|(at, _)| {

@@ -1,37 +1,37 @@
-//! The texts of `help`.
+//! The text of `help`.
 
 use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::verbs::{VERBS, find};
+use super::table::{COMMANDS, find};
 
-/// What is said of one command, or of all where none is named.
+/// Returns the help of one command, or an overview of all if none is named.
 pub fn help(word: &str) -> Result<String> {
     if !word.is_empty() {
-        let verb = find(word)?;
-        let mut text = format!("{} {}", verb.name, verb.takes).trim_end().to_owned();
-        if !verb.short.is_empty() {
-            let _ = write!(text, "    (also: {})", verb.short.join(", "));
+        let row = find(word)?;
+        let mut text = format!("{} {}", row.name, row.arguments).trim_end().to_owned();
+        if !row.aliases.is_empty() {
+            let _ = write!(text, "    (also: {})", row.aliases.join(", "));
         }
-        let _ = write!(text, "\n{}.", verb.does);
-        if !verb.more.is_empty() {
-            let _ = write!(text, "\n{}", verb.more);
+        let _ = write!(text, "\n{}.", row.summary);
+        if !row.details.is_empty() {
+            let _ = write!(text, "\n{}", row.details);
         }
         return Ok(text);
     }
-    let calls = VERBS.iter().map(|verb| {
-        let names: Vec<&str> = std::iter::once(verb.name).chain(verb.short.first().copied()).collect();
-        (format!("{} {}", names.join(", "), verb.takes), verb.does)
+    let calls = COMMANDS.iter().map(|row| {
+        let names: Vec<&str> = std::iter::once(row.name).chain(row.aliases.first().copied()).collect();
+        (format!("{} {}", names.join(", "), row.arguments), row.summary)
     });
     let calls: Vec<_> = calls.collect();
     let width = calls.iter().map(|(call, _)| call.len()).filter(|length| *length <= 36).max().unwrap_or(0);
     let mut text = String::new();
-    for (call, does) in calls {
+    for (call, summary) in calls {
         let call = call.trim_end();
         // A long one has its explanation on the next line.
         let gap = if call.len() > width { format!("\n{:width$}", "") } else { " ".repeat(width - call.len()) };
-        let _ = writeln!(text, "{call}{gap}  {does}");
+        let _ = writeln!(text, "{call}{gap}  {summary}");
     }
     text.push_str("An empty line repeats step, continue or list. `help COMMAND` says more.");
     Ok(text)

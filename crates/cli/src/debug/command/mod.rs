@@ -1,9 +1,9 @@
-//! What can be typed at the debugger's prompt.
+//! The commands of the debugger's prompt: their table, their parser, and their help.
 
 mod arguments;
 mod help;
 mod parse;
-mod verbs;
+mod table;
 
 use std::path::PathBuf;
 
@@ -12,86 +12,86 @@ use opscope::debug::{BreakpointId, BreakpointSpec, EventSet, Target};
 
 pub use help::help;
 pub use parse::{Usage, parse};
-pub use verbs::{TOPICS, VERBS, Verb, Words, find};
+pub use table::{COMMANDS, CommandRow, TOPICS, Words, find};
 
-/// A command, read from its text.
+/// A parsed command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Start runs: so many, one after the other, on each of so many threads.
+    /// Start `runs` runs, one after the other, on each of `threads` threads.
     Run { runs: u64, threads: usize },
     /// Set a breakpoint.
     Break(Box<BreakpointSpec>),
     /// Stop where a run fails.
     CatchErrors,
-    /// Change or take away a breakpoint's condition.
+    /// Change a breakpoint's condition; an empty one removes it.
     Condition { breakpoint: BreakpointId, condition: String },
-    /// Let so many hits of a breakpoint pass.
+    /// Let a number of hits of a breakpoint pass.
     Ignore { breakpoint: BreakpointId, hits: u64 },
-    /// Switch breakpoints on or off; all where none are named.
+    /// Enable or disable breakpoints; all if none are named.
     Enable { breakpoints: Vec<BreakpointId>, enabled: bool },
-    /// Remove breakpoints; all where none are named.
+    /// Delete breakpoints; all if none are named.
     Delete(Vec<BreakpointId>),
-    /// Tell what is there.
+    /// Show what a topic names.
     Info(Info),
     /// Show a tensor.
     Print(TensorPart),
-    /// Show what a function gives of a tensor.
+    /// Show the result of a function of a tensor.
     Apply { function: Function, tensor: TensorPart },
-    /// Numbers about a tensor.
+    /// Show the statistics of a tensor.
     Statistics(TensorPart),
-    /// How a tensor's elements are spread.
+    /// Show the histogram of a tensor.
     Histogram(TensorPart),
-    /// The largest elements of a tensor.
+    /// Show the largest elements of a tensor.
     TopK { tensor: TensorPart, count: usize, by_magnitude: bool },
     /// Write a tensor to a file.
     Save { tensor: TensorPart, path: PathBuf },
     /// Change a tensor.
     Set { tensor: TensorPart, with: Replacement },
-    /// The operators around one, or the next ones.
+    /// List the operators around one, or the next ones.
     List(Option<Target>),
-    /// Where the run is.
+    /// Show where the run is.
     Where,
-    /// Where the run is, and so many of the operators that led here.
+    /// Show where the run is, and at most this many of the operators that led there.
     Backtrace(usize),
     /// Choose a stopped run.
     Thread(Option<u64>),
     /// Choose a model.
     Model(Option<u32>),
-    /// Go on to the next operator, so many times.
+    /// Continue to the next operator, this many times.
     Step(u64),
-    /// Go on to the end of the operator.
+    /// Continue to the end of the operator.
     Finish,
-    /// Go on to one of these operators.
+    /// Continue to one of these operators.
     Until(Target),
-    /// Go on; the breakpoint that stopped the run lets so many more hits pass.
+    /// Continue; the breakpoint that stopped the run lets `pass` more hits pass.
     Continue { pass: u64 },
-    /// Let all stopped runs go on.
+    /// Let all stopped runs continue.
     ContinueAll,
-    /// Go on without executing the operator.
+    /// Continue without executing the operator.
     Skip(Skip),
-    /// End the run.
+    /// Abort the run.
     Abort(String),
-    /// End all stopped runs, and start none of those that are left to start.
+    /// Abort all stopped runs, and cancel the pending ones.
     AbortAll(String),
-    /// Stop what runs.
+    /// Stop all runs.
     Pause,
     /// Wait for the next stop.
     Wait,
-    /// Which events are told.
+    /// Choose which events are shown.
     Events(Option<EventSet>),
     /// Run the commands of a file.
     Source(PathBuf),
     /// Print a text.
     Echo(String),
-    /// Explain.
+    /// Show help.
     Help(String),
-    /// Leave the program alone.
+    /// Detach from the program.
     Detach,
-    /// End.
+    /// End the session.
     Quit,
 }
 
-/// What a tensor is replaced with.
+/// The new elements of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Replacement {
     /// The tensor of an npy file.
@@ -103,33 +103,33 @@ pub enum Replacement {
 /// A number as it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// Without a point or an exponent.
+    /// A number without a point or an exponent.
     Int(i128),
-    /// Any other.
+    /// Any other number.
     Float(f64),
 }
 
 /// The outputs of an operator that is skipped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Skip {
-    /// Zeros of the types and shapes that it would have made.
+    /// Zeros, of the types and shapes of its outputs.
     Zeros,
     /// The tensors of npy files, one for each output.
     Files(Vec<PathBuf>),
 }
 
-/// What `info` can tell.
+/// A topic of `info`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Info {
     Breakpoints,
-    /// Of the model, those that fit the pattern.
+    /// The model's operators that match the pattern.
     Operators(Option<String>),
     Runs,
     Inputs,
     Outputs,
     Weights,
     Attributes,
-    /// One operator of the model: the one where the run is stopped, if none is named.
+    /// One operator of the model; if none is named, the one where the run is stopped.
     Operator(Option<Target>),
     Events,
     Status,

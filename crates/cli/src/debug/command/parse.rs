@@ -1,36 +1,36 @@
-//! From the text of a line to a command.
+//! Parses the text of a line into a command.
 
 use anyhow::{Result, bail};
 use opscope::debug::expression::Function;
 use opscope::debug::{BreakpointSpec, Target, Watched};
 
 use super::arguments as read;
-use super::{Command, Info, Replacement, Skip, Verb, verbs};
+use super::{Command, CommandRow, Info, Replacement, Skip, table};
 
-/// How a command is written: the context of an error about what follows its name.
+/// A command's usage: the context of an error about its arguments.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(String);
 
-/// Reads a command.
+/// Parses a command.
 ///
 /// # Errors
-/// When there is no such command, or what follows it is not what it takes; the message says what would be right.
+/// When there is no such command, or its arguments are wrong. The message says what would be right.
 pub fn parse(line: &str) -> Result<Command> {
     let (word, rest) = read::first(line);
-    let verb = verbs::find(word)?;
-    let command = command(verb, rest);
-    command.map_err(|error| match verb.takes {
+    let row = table::find(word)?;
+    let command = command(row, rest);
+    command.map_err(|error| match row.arguments {
         "" => error,
-        takes => error.context(Usage(format!("{} {takes}", verb.name))),
+        arguments => error.context(Usage(format!("{} {arguments}", row.name))),
     })
 }
 
-fn command(verb: &Verb, rest: &str) -> Result<Command> {
-    if verb.takes.is_empty() && !rest.is_empty() {
-        bail!("'{}' takes nothing, and there is '{rest}'", verb.name);
+fn command(row: &CommandRow, rest: &str) -> Result<Command> {
+    if row.arguments.is_empty() && !rest.is_empty() {
+        bail!("'{}' takes no arguments, but '{rest}' was given", row.name);
     }
-    Ok(match verb.name {
+    Ok(match row.name {
         "run" => runs(rest)?,
         "break" => Command::Break(Box::new(read::spec(rest)?)),
         "tbreak" => Command::Break(Box::new(BreakpointSpec { one_shot: true, ..read::spec(rest)? })),
@@ -42,7 +42,7 @@ fn command(verb: &Verb, rest: &str) -> Result<Command> {
         "ignore" => {
             let (breakpoint, hits) = read::breakpoint(rest)?;
             if hits.is_empty() {
-                bail!("how many hits of breakpoint {breakpoint} shall pass is missing");
+                bail!("the number of hits of breakpoint {breakpoint} that pass is missing");
             }
             Command::Ignore { breakpoint, hits: read::number(hits, 0, "a number of hits")? }
         }
@@ -95,20 +95,20 @@ fn optional<T: std::str::FromStr>(text: &str, what: &str) -> Result<Option<T>> {
 
 fn at_least_one(text: &str, what: &str) -> Result<u64> {
     match read::number(text, 1, &format!("a number of {what}"))? {
-        0 => bail!("0 {what} are none; write 1 or more"),
+        0 => bail!("0 {what} do nothing; write 1 or more"),
         number => Ok(number),
     }
 }
 
 fn backtrace(text: &str) -> Result<usize> {
-    /// As many as fit on some screens.
+    /// As many as fill a few screens.
     const FRAMES: u64 = 64;
     let frames = if text.is_empty() { FRAMES } else { at_least_one(text, "frames")? };
     Ok(usize::try_from(frames).unwrap_or(usize::MAX))
 }
 
 fn runs(text: &str) -> Result<Command> {
-    /// A system that is asked for very many threads grinds to a halt before it refuses one.
+    /// With very many threads the system stalls before it refuses one.
     const MOST_THREADS: u64 = 256;
     let (mut runs, mut threads) = (1, 1);
     let mut words = text.split_whitespace();
@@ -131,8 +131,8 @@ fn catch(text: &str) -> Result<Command> {
         "inf" => Watched::Infinite,
         "nonfinite" => Watched::NonFinite,
         "error" => return Ok(Command::CatchErrors),
-        "" => bail!("what is caught is missing: nan, inf, nonfinite or error"),
-        other => bail!("'{other}' cannot be caught; nan, inf, nonfinite and error can"),
+        "" => bail!("the kind to catch is missing: nan, inf, nonfinite or error"),
+        other => bail!("'{other}' cannot be caught; write nan, inf, nonfinite or error"),
     };
     Ok(Command::Break(Box::new(BreakpointSpec::at(Target::First(watched)))))
 }
@@ -140,11 +140,11 @@ fn catch(text: &str) -> Result<Command> {
 fn info(text: &str) -> Result<Info> {
     let (word, rest) = read::first(text);
     if word.is_empty() {
-        bail!("the topic is missing: {}", verbs::TOPICS.join(", "));
+        bail!("the topic is missing: {}", table::TOPICS.join(", "));
     }
-    let topic = verbs::topic(word)?;
+    let topic = table::topic(word)?;
     if !rest.is_empty() && !topic.starts_with("operator") {
-        bail!("'info {topic}' takes nothing, and there is '{rest}'");
+        bail!("'info {topic}' takes no arguments, but '{rest}' was given");
     }
     Ok(match topic {
         "breakpoints" => Info::Breakpoints,
@@ -161,7 +161,7 @@ fn info(text: &str) -> Result<Info> {
     })
 }
 
-/// A tensor, or a function of one: `max(output[0])`.
+/// Parses a tensor, or a function of one: `max(output[0])`.
 fn print(text: &str) -> Result<Command> {
     let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
     match call.and_then(|(name, tensor)| Some((Function::named(name.trim())?, tensor))) {
@@ -192,7 +192,7 @@ fn set(text: &str) -> Result<Command> {
 
 fn skip(text: &str) -> Result<Command> {
     Ok(Command::Skip(match text {
-        "" => bail!("what the outputs shall be is missing: zeros, or an npy file for each"),
+        "" => bail!("the outputs are missing: write zeros, or an npy file for each"),
         "zeros" => Skip::Zeros,
         files => Skip::Files(read::paths(files)?),
     }))
@@ -222,17 +222,17 @@ mod tests {
 
     #[test]
     fn every_command_is_known_by_its_names_and_by_unambiguous_beginnings() {
-        for verb in verbs::VERBS {
-            for name in std::iter::once(&verb.name).chain(verb.short) {
-                assert_eq!(verbs::find(name).unwrap().name, verb.name, "{name} is one command's");
+        for row in table::COMMANDS {
+            for name in std::iter::once(&row.name).chain(row.aliases) {
+                assert_eq!(table::find(name).unwrap().name, row.name, "{name} is one command's");
             }
         }
         for (beginning, name) in [("cont", "continue"), ("back", "backtrace"), ("hi", "histogram"), ("inf", "info")] {
-            assert_eq!(verbs::find(beginning).unwrap().name, name);
+            assert_eq!(table::find(beginning).unwrap().name, name);
         }
         assert_eq!(refusal("de"), "'de' could be delete, detach");
-        assert_eq!(refusal("brek Conv"), "'brek' is no command; did you mean 'break'?");
-        assert_eq!(refusal("xyzzy"), "'xyzzy' is no command; `help` lists the commands");
+        assert_eq!(refusal("brek Conv"), "unknown command 'brek'; did you mean 'break'?");
+        assert_eq!(refusal("xyzzy"), "unknown command 'xyzzy'; `help` lists the commands");
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         {
             assert!(!refusal(line).is_empty());
         }
-        assert!(refusal("finish 3").contains("takes nothing"));
+        assert!(refusal("finish 3").contains("takes no arguments"));
         for line in ["ignore", "condition"] {
             let refusal = refusal(line);
             assert!(refusal.contains("the number of a breakpoint is missing; `info breakpoints`"), "{refusal}");

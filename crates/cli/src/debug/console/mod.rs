@@ -1,10 +1,10 @@
-//! What commands do.
+//! The console: the state of a session and what its commands do.
 
-mod asking;
-mod breaking;
-mod changing;
-mod going;
-mod looking;
+mod breakpoints;
+mod data;
+mod execution;
+mod info;
+mod modify;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,64 +16,64 @@ use opscope::debug::client::Client;
 use opscope::debug::{BreakpointId, Event, EventSet, ModelId, Sequence};
 use serde_json::json;
 
-use super::board::Board;
 use super::command::{self, Command};
 use super::debuggee::Debuggee;
+use super::events::Inbox;
 use super::output::Output;
-use going::has_failed;
+use execution::has_failed;
 
 /// The state of a session.
 pub struct Console {
     client: Arc<Client>,
-    board: Arc<Board>,
-    /// The model that runs in this process; none of a program that was attached to.
+    inbox: Arc<Inbox>,
+    /// The model that runs in this process; `None` when attached to another program.
     debuggee: Option<Debuggee>,
     pub output: Output,
-    /// The stopped run that commands mean.
+    /// The event of the stopped run that commands apply to.
     current: Option<Sequence>,
-    /// The model that commands mean where nothing is stopped.
+    /// The model that commands apply to when no run is stopped.
     model: Option<ModelId>,
-    /// What the person wants to be told.
-    told: EventSet,
-    /// What an empty line repeats.
+    /// The events that the user wants to see.
+    shown: EventSet,
+    /// The command that an empty line repeats.
     repeat: Option<Command>,
-    /// The line of the listing that comes next.
+    /// The next line of the listing.
     listing: Option<(ModelId, usize)>,
-    /// Breakpoints whose conditions may fail to be evaluated, which was not told.
+    /// Breakpoints with conditions of which no error was reported yet.
     conditional: BTreeSet<BreakpointId>,
-    /// Runs that were ended by a command.
+    /// Runs that a command aborted.
     aborted: BTreeSet<u64>,
-    /// Whether a run failed that was not ended by a command.
+    /// Whether a run failed that no command aborted.
     pub run_failed: bool,
-    /// The last stop that was told while no command waited for one.
+    /// The last stop that was reported while no command waited for one.
     unawaited: Option<Sequence>,
     /// Whether the program is gone.
     pub gone: bool,
-    /// Files within files.
+    /// How deeply command files are nested now.
     depth: usize,
-    /// Whether the session is over: a command said so, or there is nothing more to debug.
+    /// Whether the session is over: a command ended it, or the program is gone.
     pub over: bool,
 }
 
-/// A command of a file failed, and has said so.
+/// A command of a file failed; its error was reported already.
 #[derive(Debug, thiserror::Error)]
 #[error("a command of the file failed")]
-struct WasTold;
+struct Reported;
 
-/// Files may run files, but not forever.
+/// How deeply command files may be nested. A file that runs itself is stopped by this.
 const DEEPEST: usize = 16;
 
 impl Console {
-    /// A session with a program, or with a model of our own.
-    pub fn new(client: Arc<Client>, board: Arc<Board>, debuggee: Option<Debuggee>, output: Output) -> Self {
+    /// Makes the console of a session with another program, or with a model of this process.
+    pub fn new(client: Arc<Client>, inbox: Arc<Inbox>, debuggee: Option<Debuggee>, output: Output) -> Self {
         Self {
             client,
-            board,
+            inbox,
             debuggee,
             output,
             current: None,
             model: None,
-            told: EventSet::default(),
+            shown: EventSet::default(),
             repeat: None,
             listing: None,
             conditional: BTreeSet::new(),
@@ -86,21 +86,21 @@ impl Console {
         }
     }
 
-    /// Runs a line as it was typed. Says on its own what went wrong, and returns whether nothing did.
+    /// Runs a line. Reports an error itself, and returns whether there was none.
     pub fn line(&mut self, line: &str, place: Option<&str>) -> bool {
         let outcome = self.try_line(line);
         if let Err(error) = &outcome {
             self.refuse(place, error);
         }
         if self.output.json {
-            self.output.tell("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
+            self.output.result("done", json!({ "command": line.trim(), "ok": outcome.is_ok() }), "");
         }
         outcome.is_ok()
     }
 
-    /// Says what went wrong, unless that was said already.
+    /// Reports an error, unless it was reported already.
     pub fn refuse(&self, place: Option<&str>, error: &anyhow::Error) {
-        if !error.is::<WasTold>() {
+        if !error.is::<Reported>() {
             self.output.error(place, error);
         }
     }
@@ -124,7 +124,7 @@ impl Console {
     /// its line begins with `-`.
     ///
     /// # Errors
-    /// When the file cannot be read, or a command failed; that one was told already.
+    /// When the file cannot be read, or a command failed; its error was reported already.
     pub fn source(&mut self, path: &Path) -> Result<()> {
         if self.depth == DEEPEST {
             bail!("{} is the {DEEPEST}th file within files; does one run itself?", path.display());
@@ -136,7 +136,7 @@ impl Console {
         outcome
     }
 
-    /// Runs lines as those of a file, as they come.
+    /// Runs lines as if they were those of a file.
     ///
     /// # Errors
     /// As [`source`](Self::source).
@@ -151,7 +151,7 @@ impl Console {
             let line = line.trim();
             let (line, may_fail) = line.strip_prefix('-').map_or((line, false), |line| (line, true));
             if !self.line(line, Some(&place)) && !may_fail {
-                bail!(WasTold);
+                bail!(Reported);
             }
             if self.gone && lines.peek().is_some() {
                 bail!("{place}: the program is gone, and not all commands were run");
@@ -188,8 +188,8 @@ impl Console {
             Command::Step(steps) => self.step(steps),
             Command::Finish => self.finish(),
             Command::Until(target) => self.until(target),
-            Command::Continue { pass } => self.go_on(pass),
-            Command::ContinueAll => self.go_on_all(),
+            Command::Continue { pass } => self.continue_run(pass),
+            Command::ContinueAll => self.continue_all(),
             Command::Skip(skip) => self.skip(&skip),
             Command::Abort(reason) => self.abort(reason),
             Command::AbortAll(reason) => self.abort_all(reason),
@@ -198,12 +198,12 @@ impl Console {
             Command::Events(events) => self.events(events),
             Command::Source(path) => self.source(&path),
             Command::Echo(text) => {
-                self.output.tell("echo", json!({ "text": text }), &text);
+                self.output.result("echo", json!({ "text": text }), &text);
                 Ok(())
             }
             Command::Help(word) => {
                 let text = command::help(&word)?;
-                self.output.tell("help", json!({ "text": text }), &text);
+                self.output.result("help", json!({ "text": text }), &text);
                 Ok(())
             }
             Command::Detach => self.detach(),
@@ -214,39 +214,41 @@ impl Console {
         }
     }
 
-    /// Lets no run of our own begin any more, and those of a program that was attached to go on.
+    /// Cancels this process's pending runs, or releases the runs of the program that it is attached to.
     pub fn close(&self) {
         match &self.debuggee {
             Some(debuggee) => debuggee.cancel(),
-            // A program that is gone needs nothing.
+            // An error means that the program is gone.
             None => drop(self.release()),
         }
     }
 
-    /// The stopped run that commands mean: the chosen one, or the one that stopped first.
+    /// Returns the event of the stopped run that commands apply to: the chosen one, or else the one that stopped first.
     fn stop(&self) -> Result<Event> {
-        let chosen = self.current.and_then(|event| self.board.stop(event));
-        match chosen.or_else(|| self.board.stops().into_iter().next()) {
+        let chosen = self.current.and_then(|event| self.inbox.stop(event));
+        match chosen.or_else(|| self.inbox.stops().into_iter().next()) {
             Some(stop) => Ok(stop),
             None if self.debuggee.is_some() => {
-                bail!("no run is stopped; `break` says where runs stop, and `run` starts one")
+                bail!("no run is stopped; set a breakpoint with `break` and start one with `run`")
             }
-            None => bail!("no run is stopped; `break` and `wait` stop one, and so does `pause`"),
+            None => bail!("no run is stopped; `break` and `wait` stop one at an operator, and `pause` at its next one"),
         }
     }
 
-    /// The same, where the run can be looked at and go on.
+    /// Returns the same event if the run has its tensors and can continue.
     fn stop_in_run(&self) -> Result<Event> {
         let stop = self.stop()?;
         if has_failed(&stop) {
-            let before =
-                stop.kind.place().map(|place| format!("; `break #{}` stops the next one before that", place.operator));
+            let before = stop
+                .kind
+                .position()
+                .map(|place| format!("; `break #{}` stops the next one before that", place.operator));
             bail!("the run has failed, and its tensors are gone{}", before.unwrap_or_default());
         }
         Ok(stop)
     }
 
-    /// The model that commands mean.
+    /// Returns the model that commands apply to.
     fn model(&self) -> Result<ModelId> {
         if let Ok(stop) = self.stop()
             && let Ok(status) = self.client.status()

@@ -1,4 +1,4 @@
-//! What Tab completes: commands, operators, types, values, tensors, files.
+//! Completion with Tab: commands, operators, types, values, tensors, files.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,9 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper, Result};
 
-use crate::debug::command::{TOPICS, VERBS, Words, find};
+use crate::debug::command::{COMMANDS, TOPICS, Words, find};
 
-/// Completes what is typed at the prompt.
+/// Completes words at the prompt.
 pub struct Completion {
     client: Arc<Client>,
     files: FilenameCompleter,
@@ -32,12 +32,12 @@ struct Names {
 }
 
 impl Completion {
-    /// With the names of a program's models.
+    /// Makes a completion with the names of a program's models.
     pub fn new(client: Arc<Client>) -> Self {
         Self { client, files: FilenameCompleter::new(), names: Mutex::default() }
     }
 
-    /// Has the names of the models that are loaded now.
+    /// Calls `work` with the names of the models that are loaded now.
     fn with_names<R>(&self, work: impl FnOnce(&Names) -> R) -> R {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(models) = self.client.models() {
@@ -52,7 +52,7 @@ impl Completion {
     fn words(&self, words: Words, line: &str, word: &str) -> Vec<String> {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         match words {
-            Words::Verbs => VERBS.iter().map(|verb| verb.name.to_owned()).collect(),
+            Words::Commands => COMMANDS.iter().map(|row| row.name.to_owned()).collect(),
             Words::Topics if line.split_whitespace().nth(1).is_some_and(|topic| topic.starts_with("operator")) => {
                 self.targets(word)
             }
@@ -73,7 +73,7 @@ impl Completion {
         }
     }
 
-    /// What comes next in `break PLACE [before|after] [run N] [if CONDITION]`.
+    /// Returns the words that can come next in `break PLACE [before|after] [run N] [if CONDITION]`.
     fn breakpoint(&self, before: &str, word: &str) -> Vec<String> {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let said: Vec<&str> = before.split_whitespace().skip(1).collect();
@@ -89,7 +89,7 @@ impl Completion {
         }
     }
 
-    /// Operators and types, behind the beginning that was typed.
+    /// Returns operators and types, with the prefix that was typed.
     fn targets(&self, word: &str) -> Vec<String> {
         let prefixed = |prefix: &str, names: &[String]| names.iter().map(|name| format!("{prefix}{name}")).collect();
         self.with_names(|names| match word.split_once(':') {
@@ -121,7 +121,7 @@ impl Names {
             }
         }
         for list in [&mut names.operators, &mut names.types, &mut names.values] {
-            // What cannot be shown cannot be typed.
+            // A name with invisible characters cannot be typed.
             list.retain(|name| matches!(shown_text(name), Cow::Borrowed(_)));
             list.sort();
             list.dedup();
@@ -137,21 +137,21 @@ impl Completer for Completion {
         let typed = &line[..pos];
         let begin = typed.len() - typed.trim_start().len();
         let Some(end) = typed[begin..].find(char::is_whitespace) else {
-            let names = VERBS.iter().map(|verb| verb.name.to_owned()).collect();
+            let names = COMMANDS.iter().map(|row| row.name.to_owned()).collect();
             return Ok((begin, fitting(names, &typed[begin..])));
         };
-        let Ok(verb) = find(&typed[begin..begin + end]) else { return Ok((pos, Vec::new())) };
+        let Ok(row) = find(&typed[begin..begin + end]) else { return Ok((pos, Vec::new())) };
         let start = typed.rfind([' ', '\t', '"', '(', '=']).map_or(0, |at| at + 1);
         let word = &typed[start..];
-        let found = fitting(self.words(verb.words, typed, word), word);
-        if found.is_empty() && matches!(verb.words, Words::Files | Words::TensorsAndFiles) {
+        let found = fitting(self.words(row.words, typed, word), word);
+        if found.is_empty() && matches!(row.words, Words::Files | Words::TensorsAndFiles) {
             return self.files.complete(line, pos, context);
         }
         Ok((start, found))
     }
 }
 
-/// The words that begin as typed; where there are none, those that hold it.
+/// Returns the words that begin with the typed text or, where there are none, those that contain it.
 fn fitting(words: Vec<String>, typed: &str) -> Vec<Pair> {
     let pair = |word: &String| Pair { display: word.clone(), replacement: word.clone() };
     let begun: Vec<Pair> = words.iter().filter(|word| word.starts_with(typed)).map(pair).collect();

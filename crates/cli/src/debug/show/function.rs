@@ -1,13 +1,13 @@
-use opscope::debug::StatisticsSummary;
 use opscope::debug::expression::{Function, Quantity};
+use opscope::debug::{ShortNumber, StatisticsSummary};
 use opscope::onnx::shown_text;
 use opscope::tensor::Element;
 use serde_json::{Value, json};
 
-use super::number::{element_json, short};
+use super::number::element_json;
 
-/// What a function gives of a tensor with these numbers, as JSON and as text. Without a finite element there is no range,
-/// mean or norm.
+/// Returns the result of a function of a tensor with these statistics, as JSON and as text. Without a finite element there
+/// is no range, mean or norm.
 pub fn applied(function: Function, numbers: &StatisticsSummary) -> (Value, String) {
     let quantity = match function {
         Function::Quantity(quantity) => quantity,
@@ -35,7 +35,7 @@ fn whole(number: u64) -> (Value, String) {
 
 fn finite(number: Option<f64>) -> (Value, String) {
     match number {
-        Some(number) => (element_json(Element::F64(number)), short(number)),
+        Some(number) => (element_json(Element::F64(number)), ShortNumber(number).to_string()),
         None => (Value::Null, "none: there is no finite element".to_owned()),
     }
 }

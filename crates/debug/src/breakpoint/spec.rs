@@ -1,0 +1,103 @@
+use opscope_model::RunId;
+use serde::{Deserialize, Serialize};
+
+use super::mapping::OperatorMapping;
+use super::target::Target;
+use crate::event::{BreakpointId, ModelId, Moment};
+
+/// A breakpoint as a client asks for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BreakpointSpec {
+    /// The operators at which it stops.
+    pub target: Target,
+    /// Before or after them. `None`: after where the condition needs outputs (also [`Target::First`]), else before.
+    #[serde(default)]
+    pub moment: Option<Moment>,
+    /// The condition on the tensors there: see [`expression`](crate::expression). `None`: it always stops.
+    #[serde(default)]
+    pub condition: Option<String>,
+    /// The run in which it stops. `None`: in all.
+    #[serde(default)]
+    pub run: Option<u64>,
+    /// Whether it stops anything.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// How many more hits do not stop the run.
+    #[serde(default)]
+    pub ignore: u64,
+    /// Whether it is removed after the first stop.
+    #[serde(default)]
+    pub one_shot: bool,
+}
+
+/// The state of a breakpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BreakpointInfo {
+    /// Its number.
+    pub id: BreakpointId,
+    /// What was asked for, with later changes and the ignore count that is left.
+    pub spec: BreakpointSpec,
+    /// Whether it stops before or after its operators.
+    pub moment: Moment,
+    /// How often a run reached it and the condition held, ignored hits included.
+    pub hits: u64,
+    /// Its operators in the models that are loaded.
+    pub locations: Vec<BreakpointLocation>,
+    /// Why the condition could not be evaluated at the last attempt. Such a condition does not hold.
+    #[serde(default)]
+    #[serde(rename = "trouble")]
+    pub condition_error: Option<String>,
+}
+
+/// An operator at which a breakpoint stops.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BreakpointLocation {
+    /// The model.
+    pub model: ModelId,
+    /// The operator's index in the graph.
+    pub operator: u32,
+    /// Its name in the file.
+    pub name: String,
+    /// What the engine made of it.
+    #[serde(flatten)]
+    pub mapping: OperatorMapping,
+}
+
+/// A change of a breakpoint. What is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BreakpointChange {
+    /// Whether it stops anything.
+    #[serde(default)]
+    pub enabled: Option<bool>,
+    /// How many more hits do not stop the run.
+    #[serde(default)]
+    pub ignore: Option<u64>,
+    /// The condition; an empty text removes it.
+    #[serde(default)]
+    pub condition: Option<String>,
+    /// Whether it is removed after the next stop.
+    #[serde(default)]
+    pub one_shot: Option<bool>,
+}
+
+impl BreakpointSpec {
+    /// Returns a breakpoint that always stops at its target.
+    pub fn at(target: Target) -> Self {
+        Self { target, moment: None, condition: None, run: None, enabled: true, ignore: 0, one_shot: false }
+    }
+
+    /// Returns the same breakpoint with a condition.
+    #[must_use]
+    pub fn when(self, condition: impl Into<String>) -> Self {
+        Self { condition: Some(condition.into()), ..self }
+    }
+
+    /// Returns whether it can stop this run.
+    pub(crate) fn watches(&self, run: RunId) -> bool {
+        self.run.is_none_or(|only| only == run.0)
+    }
+}
+
+fn yes() -> bool {
+    true
+}

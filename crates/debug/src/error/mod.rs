@@ -1,0 +1,172 @@
+//! Why a call of a debugger was refused. Messages contain their causes, so no error has a `source`.
+
+mod code;
+mod connection;
+
+use std::io;
+use std::sync::Arc;
+
+use opscope_tensor::TensorError;
+use serde::{Deserialize, Serialize};
+
+use crate::breakpoint::{BreakpointError, Target, TargetError};
+use crate::event::{BreakpointId, Sequence};
+pub use code::ErrorCode;
+pub use connection::ConnectionError;
+
+/// Why a call of a debugger was refused. A refused call has changed nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum DebugError {
+    /// Another debugger is attached.
+    #[error("'{by}' is attached already; a program has one debugger at a time: let that one detach first")]
+    AlreadyAttached {
+        /// The other debugger's name.
+        by: String,
+    },
+    /// This debugger is not attached, or not any more.
+    #[error("the debugger is not attached")]
+    NotAttached,
+    /// This debugger belongs to the process that this one was forked from.
+    #[error("the debugger is not attached: it is another process's debugger; make one in the process that was forked")]
+    OtherProcess,
+    /// A call from inside of the notification callback, or a look from inside of a look.
+    #[error(
+        "this call cannot be made from inside of the notification callback, nor of a look at a stopped run; make it from \
+         another thread"
+    )]
+    RecursiveCall,
+    /// No thread waits at this event.
+    #[error("no thread waits at event {0}: it was acknowledged before, was never raised, or stopped nothing")]
+    NotStopped(Sequence),
+    /// The thread of this event has continued already.
+    #[error("the thread of event {0} has continued already: {1}")]
+    AlreadyContinued(Sequence, Continued),
+    /// The event was not read.
+    #[error("event {0} was not read; read it from its queue before it is acknowledged")]
+    NotRead(Sequence),
+    /// No breakpoint has this number.
+    #[error("there is no breakpoint {0}")]
+    NoSuchBreakpoint(BreakpointId),
+    /// There are as many breakpoints as there can be.
+    #[error("there are {0} breakpoints, which is as many as there can be; remove some first")]
+    TooManyBreakpoints(usize),
+    /// The text of a target cannot be parsed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// No loaded model has such an operator.
+    #[error("no operator is called '{target}'{}", .nearest.as_ref().map(|name| format!("; there is '{name}'")).unwrap_or_default())]
+    NoSuchOperator {
+        /// The target.
+        target: Target,
+        /// A similar name.
+        nearest: Option<String>,
+    },
+    /// A breakpoint contradicts itself, or its condition cannot be parsed.
+    #[error(transparent)]
+    Breakpoint(#[from] BreakpointError),
+    /// The tensor does not exist here.
+    #[error("there is no {reference} here: {reason}")]
+    NoSuchTensor {
+        /// The tensor as it was asked for.
+        reference: String,
+        /// Why it does not exist.
+        reason: String,
+    },
+    /// The tensor cannot be replaced by the given one.
+    #[error("{reference} cannot be replaced: {reason}")]
+    Replacement {
+        /// The tensor.
+        reference: String,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The run cannot continue in this way.
+    #[error("the run cannot continue like this: {0}")]
+    Resume(String),
+    /// The data of a tensor cannot be read, or does not fit its type and shape.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// The system has no descriptor or thread left.
+    #[error("the system gives no descriptor or thread for the notification: {0}")]
+    System(Arc<io::Error>),
+    /// The connection to the program failed.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// The program refused a request.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// A refused request: what a program sends instead of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The kind of error.
+    pub code: ErrorCode,
+    /// A sentence for people.
+    pub message: String,
+}
+
+/// Why a stopped thread has continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Continued {
+    /// Its event was acknowledged.
+    #[error("it was acknowledged before")]
+    Acknowledged,
+    /// Its lease expired.
+    #[error("its lease expired")]
+    LeaseExpired,
+    /// Its debugger detached, hung up or died.
+    #[error("the debugger is gone")]
+    DebuggerGone,
+    /// It continued before it did what was asked of it.
+    #[error("it continued before it was looked at")]
+    DuringLook,
+}
+
+impl DebugError {
+    pub(crate) fn system(error: io::Error) -> Self {
+        DebugError::System(Arc::new(error))
+    }
+
+    /// Returns the code of this error in the debug protocol.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            DebugError::AlreadyAttached { .. } => ErrorCode::AlreadyAttached,
+            DebugError::NotAttached | DebugError::OtherProcess => ErrorCode::NotAttached,
+            DebugError::RecursiveCall => ErrorCode::RecursiveCall,
+            DebugError::NotStopped(_) => ErrorCode::NotStopped,
+            DebugError::AlreadyContinued(..) => ErrorCode::AlreadyContinued,
+            DebugError::NotRead(_) => ErrorCode::NotRead,
+            DebugError::NoSuchBreakpoint(_) => ErrorCode::NoSuchBreakpoint,
+            DebugError::TooManyBreakpoints(_) => ErrorCode::TooManyBreakpoints,
+            DebugError::Target(_) => ErrorCode::Target,
+            DebugError::NoSuchOperator { .. } => ErrorCode::NoSuchOperator,
+            DebugError::Breakpoint(_) => ErrorCode::Condition,
+            DebugError::NoSuchTensor { .. } => ErrorCode::NoSuchTensor,
+            DebugError::Replacement { .. } => ErrorCode::Replacement,
+            DebugError::Resume(_) => ErrorCode::Resume,
+            DebugError::Tensor(_) => ErrorCode::Tensor,
+            DebugError::System(_) => ErrorCode::System,
+            DebugError::Connection(_) => ErrorCode::Connection,
+            DebugError::Refused(refusal) => refusal.code.clone(),
+        }
+    }
+}
+
+impl Refusal {
+    #[cfg(not(loom))]
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<DebugError> for Refusal {
+    fn from(error: DebugError) -> Self {
+        match error {
+            DebugError::Refused(refusal) => refusal,
+            error => Self { code: error.code(), message: error.to_string() },
+        }
+    }
+}

@@ -1,0 +1,69 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The number of an event, from 1, over both queues. Requests name a stopped thread by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sequence(pub u64);
+
+/// The number of a model that the program has loaded, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ModelId(pub u32);
+
+/// The number of a breakpoint, from 1. Numbers are not reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BreakpointId(pub u32);
+
+/// Where events wait until they are read. Each queue keeps its order; the [`Sequence`] orders events over both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// Events whose thread waits until they are acknowledged.
+    Sync,
+    /// Events at which no thread waits.
+    Async,
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for BreakpointId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Queue::Sync => "sync",
+            Queue::Async => "async",
+        })
+    }
+}
+
+/// Reads and writes the number of a run, which the engine border has no text form for.
+pub(crate) mod run_number {
+    use opscope_model::RunId;
+    use serde::Deserialize;
+
+    pub fn serialize<S: serde::Serializer>(run: &RunId, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(run.0)
+    }
+
+    pub fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<RunId, D::Error> {
+        u64::deserialize(from).map(RunId)
+    }
+}

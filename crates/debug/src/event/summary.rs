@@ -1,0 +1,85 @@
+use std::fmt;
+
+use opscope_tensor::{DType, Statistics};
+use serde::{Deserialize, Serialize};
+
+use super::number::ShortNumber;
+
+/// An output of an operator, in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputSummary {
+    /// The output's slot.
+    pub slot: u32,
+    /// Its statistics; `None` for tensors without a byte form.
+    pub statistics: Option<StatisticsSummary>,
+}
+
+/// Displays the range of the finite elements and the counts of the others; nothing where there are no statistics.
+impl fmt::Display for OutputSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(statistics) = &self.statistics else { return Ok(()) };
+        write!(f, ": output[{}]", self.slot)?;
+        if let (Some(min), Some(max)) = (statistics.min, statistics.max) {
+            write!(f, " {} to {}", ShortNumber(min), ShortNumber(max))?;
+        }
+        let infinite = statistics.positive_infinite + statistics.negative_infinite;
+        for (count, what) in [(statistics.nan, "NaN"), (infinite, "infinite")] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The [`Statistics`] of a tensor as they are sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatisticsSummary {
+    /// The type of its elements.
+    pub dtype: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// How many elements there are.
+    pub count: u64,
+    /// How many elements are NaN.
+    pub nan: u64,
+    /// How many elements are +infinity.
+    pub positive_infinite: u64,
+    /// How many elements are -infinity.
+    pub negative_infinite: u64,
+    /// How many elements are zero.
+    pub zeros: u64,
+    /// The smallest finite element.
+    pub min: Option<f64>,
+    /// The largest finite element.
+    pub max: Option<f64>,
+    /// The mean of the finite elements.
+    pub mean: Option<f64>,
+    /// Their standard deviation.
+    pub std: Option<f64>,
+    /// The root of the sum of their squares.
+    pub l2: Option<f64>,
+    /// XXH3 (64 bit) of the bytes, in hexadecimal.
+    pub xxh3: String,
+}
+
+impl StatisticsSummary {
+    /// Makes a summary from the statistics of a tensor of this type and shape.
+    pub fn new(dtype: DType, shape: &[usize], statistics: &Statistics) -> Self {
+        Self {
+            dtype: dtype.name().to_owned(),
+            shape: shape.to_vec(),
+            count: statistics.count,
+            nan: statistics.nan,
+            positive_infinite: statistics.positive_infinite,
+            negative_infinite: statistics.negative_infinite,
+            zeros: statistics.zeros,
+            min: statistics.min,
+            max: statistics.max,
+            mean: statistics.mean,
+            std: statistics.std,
+            l2: statistics.l2,
+            xxh3: format!("{:016x}", statistics.xxh3),
+        }
+    }
+}

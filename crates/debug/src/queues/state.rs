@@ -1,0 +1,167 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use opscope_clock::Timestamp;
+
+use super::backlog::Backlog;
+use super::parked::{Parking, deadline};
+use super::resume::Resume;
+use super::status::{Account, Release, ReleaseReason};
+use crate::error::DebugError;
+use crate::event::{Event, EventKind, Sequence};
+use crate::sync::EventDescriptor;
+
+/// What a client may let the program wait for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How long an event may stay unacknowledged.
+    pub lease: Duration,
+    /// How many async events can wait.
+    pub capacity: usize,
+    /// How long a full async queue waits for its reader before it coalesces events.
+    pub reader_grace: Duration,
+}
+
+/// Which attachment: each client that attaches gets another number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Generation(pub(super) u64);
+
+/// How a wait at an event ended.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The client acknowledged the event, or is gone.
+    Resume(Resume),
+    /// The lease expired.
+    Expired {
+        /// The event that was not acknowledged.
+        release: Release,
+        /// The client, if it had not even read the event and made no other call for as long as a lease: it is dead.
+        silent: Option<Generation>,
+    },
+}
+
+/// What the lock of the queues guards.
+pub(super) struct State<J> {
+    pub attached: Option<(Generation, Limits)>,
+    /// How many clients have attached so far.
+    pub generations: u64,
+    /// The number of the next event.
+    pub next: u64,
+    pub sync: VecDeque<Event>,
+    pub backlog: Backlog,
+    pub parking: Parking<J>,
+    pub account: [Account; 2],
+    /// When the client last made room in the async queue, or found it empty.
+    pub last_read: Instant,
+    /// When the client last made a call.
+    pub last_call: Instant,
+    /// The process of the queues. A forked child is not debugged: the descriptor is its parent's.
+    pub process: u32,
+    /// Whether the descriptor is readable: exactly while an event waits to be read.
+    pub signalled: bool,
+    /// Whether the notifier knows of the events that wait.
+    pub notified: bool,
+    pub released: VecDeque<Release>,
+    /// The descriptor of the latest client. Each has its own, so that none is notified of another one's events.
+    pub descriptor: Arc<EventDescriptor>,
+}
+
+/// How many releases are remembered.
+const REMEMBERED: usize = 64;
+
+/// How many sync events are kept before those at which no thread waits any more are discarded.
+const MOST_SYNC: usize = 4096;
+
+impl<J> State<J> {
+    pub fn new(descriptor: Arc<EventDescriptor>) -> Self {
+        Self {
+            attached: None,
+            generations: 0,
+            next: 1,
+            sync: VecDeque::new(),
+            backlog: Backlog::default(),
+            parking: Parking::default(),
+            account: [Account::default(); 2],
+            last_read: Instant::now(),
+            last_call: Instant::now(),
+            process: std::process::id(),
+            signalled: false,
+            notified: false,
+            released: VecDeque::new(),
+            descriptor,
+        }
+    }
+
+    /// Returns whether this client is attached.
+    pub fn is(&self, generation: Generation) -> bool {
+        self.attached.is_some_and(|(attached, _)| attached == generation)
+    }
+
+    /// Returns whether this client is the latest one that attached, so that the events in the queues are its own.
+    pub fn is_latest(&self, generation: Generation) -> bool {
+        self.generations == generation.0 && self.process == std::process::id()
+    }
+
+    /// Returns this client, or any client that is attached. A forked child has none.
+    pub fn reached(&self, to: Option<Generation>) -> Option<(Generation, Limits)> {
+        let fits = |(attached, _): &(Generation, Limits)| to.is_none_or(|to| to == *attached);
+        self.attached.filter(fits).filter(|_| self.process == std::process::id())
+    }
+
+    /// Notes a call of this client and returns its limits. Returns an error if it is not attached.
+    pub fn check(&mut self, generation: Generation) -> Result<Limits, DebugError> {
+        let (_, limits) = self.reached(Some(generation)).ok_or(DebugError::NotAttached)?;
+        self.last_call = Instant::now();
+        Ok(limits)
+    }
+
+    pub fn restart_lease(&mut self, sequence: Sequence) {
+        if let Some((_, limits)) = self.attached
+            && let Some(parked) = self.parking.get_mut(sequence)
+        {
+            parked.deadline = deadline(limits.lease);
+        }
+    }
+
+    /// Ends the wait at an event whose lease has expired, which has no jobs left.
+    pub fn expire(&mut self, sequence: Sequence) -> Answer {
+        let Some(parked) = self.parking.remove(sequence) else { return Answer::Resume(Resume::Continue) };
+        let release = parked.release(sequence, ReleaseReason::LeaseExpired);
+        self.remember(release.clone());
+        let silent = self.attached.filter(|(_, limits)| !parked.read && self.last_call.elapsed() >= limits.lease);
+        Answer::Expired { release, silent: silent.map(|(generation, _)| generation) }
+    }
+
+    /// Adds a sync event. There are few of them, because each thread waits at its event, unless leases expire again and
+    /// again and no client reads: then the oldest event at which no thread waits is discarded.
+    pub fn push_sync(&mut self, event: Event) {
+        self.account[0].raised += 1;
+        self.sync.push_back(event);
+        if self.sync.len() > MOST_SYNC
+            && let Some(old) = self.sync.iter().position(|event| self.parking.get(event.sequence).is_none())
+        {
+            self.sync.remove(old);
+            self.account[0].discarded += 1;
+        }
+    }
+
+    pub fn event(&mut self, kind: EventKind, thread: u32, replayed: bool) -> Event {
+        let sequence = Sequence(self.next);
+        self.next += 1;
+        Event { sequence, at: Timestamp::now(), thread, waiting: false, replayed, coalesced: 0, kind }
+    }
+
+    /// Returns the error for an event whose thread was released, if it was.
+    pub fn continued(&self, sequence: Sequence) -> Option<DebugError> {
+        let release = self.released.iter().find(|release| release.event == sequence)?;
+        Some(DebugError::AlreadyContinued(sequence, release.because.into()))
+    }
+
+    pub fn remember(&mut self, release: Release) {
+        if self.released.len() == REMEMBERED {
+            self.released.pop_front();
+        }
+        self.released.push_back(release);
+    }
+}

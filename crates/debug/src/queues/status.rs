@@ -1,0 +1,87 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Continued;
+use crate::event::{EventName, RunPosition, Sequence};
+
+/// Where a queue's events went: `raised == delivered + coalesced + waiting + discarded`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// How many events were raised.
+    pub raised: u64,
+    /// How many the client has read.
+    pub delivered: u64,
+    /// How many were coalesced into others because the queue was not read.
+    pub coalesced: u64,
+    /// How many wait to be read.
+    pub waiting: u64,
+    /// How many were discarded unread when the client was gone.
+    pub discarded: u64,
+}
+
+/// A thread that waits at an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    /// The event.
+    pub event: Sequence,
+    /// Its kind.
+    pub kind: EventName,
+    /// Where the run is, if it is at an operator.
+    pub place: Option<RunPosition>,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// Whether the event was read.
+    pub read: bool,
+}
+
+/// An event whose thread continued without an acknowledgement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Release {
+    /// The event.
+    pub event: Sequence,
+    /// Its kind.
+    pub kind: EventName,
+    /// Where the run is, if it is at an operator.
+    pub place: Option<RunPosition>,
+    /// Why it continued.
+    pub because: ReleaseReason,
+}
+
+/// Why a thread continued without an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseReason {
+    /// Its lease expired.
+    LeaseExpired,
+    /// The debugger detached, hung up or died.
+    DebuggerGone,
+}
+
+impl fmt::Display for ReleaseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReleaseReason::LeaseExpired => "its lease expired",
+            ReleaseReason::DebuggerGone => "the debugger is gone",
+        })
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} ({}", self.event, self.kind)?;
+        if let Some(place) = &self.place {
+            write!(f, ", {place}")?;
+        }
+        write!(f, ") was not acknowledged: {}; its thread continues", self.because)
+    }
+}
+
+impl From<ReleaseReason> for Continued {
+    fn from(reason: ReleaseReason) -> Self {
+        match reason {
+            ReleaseReason::LeaseExpired => Continued::LeaseExpired,
+            ReleaseReason::DebuggerGone => Continued::DebuggerGone,
+        }
+    }
+}

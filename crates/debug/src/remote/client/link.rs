@@ -1,0 +1,280 @@
+use std::collections::HashMap;
+use std::error::Error;
+use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use super::notification::Notification;
+use crate::error::{ConnectionError, DebugError, ErrorCode, Refusal};
+use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, Request};
+use crate::remote::socket::{Ready, send_frame};
+use crate::sync::{lock, wait_until};
+
+/// The socket, and the threads that wait for its messages. One of them reads it for all. So in the common case no thread has
+/// to wake another one, which would take as long as the message from process to process.
+pub(super) struct Link {
+    stream: UnixStream,
+    /// Held while a frame is sent, so that frames do not mix.
+    sending: Mutex<()>,
+    /// Used by the thread that reads.
+    frames: Mutex<FrameReader>,
+    calls: Mutex<Calls>,
+    /// Signalled when a message has come, or the thread that reads returns.
+    changed: Condvar,
+    notification: Notification,
+    /// The thread that reads when no call does, for notifications.
+    listener: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Calls {
+    last: u64,
+    waiting: HashMap<u64, Call>,
+    /// Whether a thread reads.
+    are_read: bool,
+    /// Whether events wait, as far as the program has notified of them.
+    events_wait: bool,
+    /// Why the program is about to close the connection, as it said.
+    announced_end: Option<DebugError>,
+    gone: Option<DebugError>,
+}
+
+/// A call that waits.
+#[derive(Default)]
+struct Call {
+    answer: Option<Frame>,
+    takes_events: bool,
+}
+
+/// A message from the program. An answer is parsed by the thread that sent the request.
+#[derive(Deserialize)]
+struct Incoming {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    notify: Option<IgnoredAny>,
+    #[serde(default)]
+    bye: Option<Bye>,
+    /// Used only where there is no id: an error of the whole connection.
+    #[serde(default)]
+    error: Option<Refusal>,
+}
+
+#[derive(Deserialize)]
+struct Answer<T> {
+    ok: Option<T>,
+    error: Option<Refusal>,
+}
+
+#[derive(Serialize)]
+struct Numbered<'a> {
+    id: u64,
+    #[serde(flatten)]
+    request: &'a Request,
+}
+
+/// Parses an answer.
+pub(super) fn read_answer<T: DeserializeOwned>(frame: &Frame) -> Result<T, DebugError> {
+    match serde_json::from_slice::<Answer<T>>(&frame.json) {
+        Ok(Answer { error: Some(refusal), .. }) => Err(refusal.into()),
+        Ok(Answer { ok: Some(result), .. }) => Ok(result),
+        Ok(_) => Err(not_understood("it has neither 'ok' nor 'error'")),
+        Err(error) => Err(not_understood(error)),
+    }
+}
+
+/// Makes the error for an answer that does not fit its request.
+pub(super) fn not_understood(reason: impl Into<Box<dyn Error + Send + Sync>>) -> DebugError {
+    ConnectionError::Answer(Arc::from(reason.into())).into()
+}
+
+impl Link {
+    pub fn open(stream: UnixStream) -> Result<Arc<Self>, DebugError> {
+        let failed = |error: io::Error| ConnectionError::Unusable(Arc::new(error));
+        Ok(Arc::new(Self {
+            stream,
+            sending: Mutex::new(()),
+            frames: Mutex::new(FrameReader::new(FrameLimits::ANSWER)),
+            calls: Mutex::default(),
+            changed: Condvar::new(),
+            notification: Notification::new().map_err(failed)?,
+            listener: Mutex::new(None),
+        }))
+    }
+
+    /// Returns the notification. From the first call on, a thread always reads.
+    pub fn notification(self: &Arc<Self>) -> &Notification {
+        let mut listener = lock(&self.listener);
+        if listener.is_none() {
+            let link = Arc::clone(self);
+            let listen = move || {
+                link.until(None, |calls| calls.gone.as_ref().map(drop));
+            };
+            match thread::Builder::new().name("opscope-debug-client".into()).spawn(listen) {
+                Ok(thread) => *listener = Some(thread),
+                // This makes the descriptor readable, and the next call returns the error.
+                Err(error) => self.end(DebugError::system(error)),
+            }
+        }
+        &self.notification
+    }
+
+    /// Returns why the connection has ended, if it has.
+    pub fn gone(&self) -> Option<DebugError> {
+        self.until(Some(Instant::now()), |calls| calls.gone.clone())
+    }
+
+    /// Waits until events wait, or the connection has ended. Returns `false` after the timeout.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let until = Instant::now().checked_add(timeout);
+        self.until(until, |calls| (calls.events_wait || calls.gone.is_some()).then_some(())).is_some()
+    }
+
+    /// Sends a request and waits for the answer.
+    pub fn call(&self, request: &Request, attachment: &[u8], patience: Option<Duration>) -> Result<Frame, DebugError> {
+        let id = {
+            let mut calls = lock(&self.calls);
+            if let Some(gone) = &calls.gone {
+                return Err(gone.clone());
+            }
+            calls.last += 1;
+            let id = calls.last;
+            let takes_events = matches!(request, Request::NextEvents { .. });
+            calls.waiting.insert(id, Call { answer: None, takes_events });
+            id
+        };
+        match self.send(id, request, attachment) {
+            Ok(Ok(())) => {}
+            // The program may have said why it closes the connection: that is still read, and ends every call.
+            Ok(Err(_)) => drop(self.stream.shutdown(Shutdown::Both)),
+            Err(error) => {
+                lock(&self.calls).waiting.remove(&id);
+                return Err(error);
+            }
+        }
+        let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let answer = self.until(until, |calls| {
+            let answer = calls.waiting.get_mut(&id).and_then(|call| call.answer.take());
+            let outcome = answer.map(Ok).or_else(|| calls.gone.clone().map(Err))?;
+            calls.waiting.remove(&id);
+            Some(outcome)
+        });
+        answer.unwrap_or_else(|| {
+            lock(&self.calls).waiting.remove(&id);
+            let seconds = patience.unwrap_or_default().as_secs();
+            Err(ConnectionError::NoAnswer { seconds }.into())
+        })
+    }
+
+    /// Sends a request. The outer error is one of the request, the inner one of the connection.
+    fn send(&self, id: u64, request: &Request, attachment: &[u8]) -> Result<io::Result<()>, DebugError> {
+        let json = serde_json::to_vec(&Numbered { id, request });
+        let json = json.map_err(|error| ConnectionError::Request(Arc::new(error)))?;
+        let limits = FrameLimits::REQUEST;
+        if json.len() > limits.json || attachment.len() > limits.attachment {
+            let message = format!(
+                "a request has at most {} bytes of JSON and {} bytes of tensors; this one has {} and {}",
+                limits.json,
+                limits.attachment,
+                json.len(),
+                attachment.len()
+            );
+            return Err(Refusal::new(ErrorCode::TooLong, message).into());
+        }
+        let _sending = lock(&self.sending);
+        Ok(send_frame(&self.stream, &json, attachment))
+    }
+
+    /// Closes the connection. No callback is called any more when this returns.
+    pub fn hang_up(&self) {
+        self.end(ConnectionError::HungUp.into());
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let listener = lock(&self.listener).take();
+        if let Some(listener) = listener.filter(|listener| listener.thread().id() != thread::current().id()) {
+            let _ = listener.join();
+        }
+        self.notification.stop();
+    }
+
+    /// Waits until `done` returns a result. Reads for all threads meanwhile, unless another one does. Returns `None` after
+    /// the time is over; messages that have come already are read in any case.
+    fn until<T>(&self, until: Option<Instant>, mut done: impl FnMut(&mut Calls) -> Option<T>) -> Option<T> {
+        let mut calls = lock(&self.calls);
+        let mut has_read = false;
+        loop {
+            let result = done(&mut calls);
+            let is_late = until.is_some_and(|until| Instant::now() >= until);
+            if result.is_some() || is_late && (has_read || calls.are_read) {
+                return result;
+            }
+            if calls.are_read {
+                calls = wait_until(&self.changed, calls, until);
+                continue;
+            }
+            calls.are_read = true;
+            drop(calls);
+            let outcome = self.read(until);
+            if let Err(reason) = outcome {
+                self.end(reason);
+            }
+            calls = lock(&self.calls);
+            calls.are_read = false;
+            has_read = true;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for bytes and reads at most a frame. Returns an error where the connection has ended.
+    fn read(&self, until: Option<Instant>) -> Result<(), DebugError> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        if let Ok(0) = poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], left.as_ref()) {
+            return Ok(());
+        }
+        match lock(&self.frames).read(&mut Ready(&self.stream)) {
+            Ok(None) => Ok(()),
+            Ok(Some(frame)) => self.route(frame),
+            Err(error) => Err(lock(&self.calls).announced_end.take().unwrap_or_else(|| match error {
+                FrameError::Closed | FrameError::Cut => ConnectionError::Closed.into(),
+                error => ConnectionError::Broken(Arc::new(error)).into(),
+            })),
+        }
+    }
+
+    /// Gives an answer to the call that waits for it, and a notification to its readers.
+    fn route(&self, frame: Frame) -> Result<(), DebugError> {
+        let incoming: Incoming =
+            serde_json::from_slice(&frame.json).map_err(|error| ConnectionError::Message(Arc::new(error)))?;
+        let mut calls = lock(&self.calls);
+        if let Some(id) = incoming.id {
+            let Some(call) = calls.waiting.get_mut(&id) else { return Ok(()) };
+            call.answer = Some(frame);
+            if call.takes_events {
+                // The program notifies again of events that come after this answer.
+                calls.events_wait = false;
+                self.notification.clear();
+            }
+        } else if incoming.notify.is_some() {
+            calls.events_wait = true;
+            self.notification.notify();
+        } else if let Some(bye) = incoming.bye {
+            calls.announced_end = Some(ConnectionError::Bye(bye.reason).into());
+        } else if let Some(refusal) = incoming.error {
+            calls.announced_end = Some(refusal.into());
+        }
+        Ok(())
+    }
+
+    fn end(&self, reason: DebugError) {
+        lock(&self.calls).gone.get_or_insert(reason);
+        self.changed.notify_all();
+        self.notification.notify();
+    }
+}

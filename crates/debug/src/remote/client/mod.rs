@@ -1,0 +1,141 @@
+//! The debugger's side of the debug protocol.
+
+mod calls;
+mod find;
+mod link;
+mod notification;
+mod tensors;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{ConnectionError, DebugError};
+use crate::remote::protocol::{Frame, Hello, HelloRequest, Request};
+use crate::remote::socket::connect;
+use crate::session::recursion::{self, Rule};
+use link::Link;
+
+/// A connection to a program that runs models, in this process or another one.
+///
+/// Its calls are those of an [`Attachment`](crate::Attachment), with the same results; tensors come in pages. They can be
+/// made from any thread, and wait for the program's answer. A refused request returns [`DebugError::Refused`] with the
+/// [code](DebugError::code) of the program's own error. When the program ends, every call that waits returns
+/// [`DebugError::Connection`] at once.
+///
+/// Dropping it closes the connection: the program continues without a debugger.
+pub struct Client {
+    link: Arc<Link>,
+    hello: Hello,
+    /// What a notification callback may call.
+    rule: Mutex<Rule>,
+}
+
+/// How long a program may take to answer `hello`: it may be busy with runs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// Connects to the socket at a path.
+    ///
+    /// # Errors
+    /// When no program listens there, it accepts no connection for a second, belongs to another user, is stopped, or speaks
+    /// another version of the protocol.
+    pub fn connect(path: impl AsRef<Path>) -> Result<Self, DebugError> {
+        let path = path.as_ref();
+        let stream = connect(path).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => ConnectionError::NotAccepted { path: path.to_owned() },
+            _ => ConnectionError::Unreachable { path: path.to_owned(), error: Arc::new(error) },
+        })?;
+        find::check_owner(&stream, path)?;
+        if let Some(pid) = find::stopped_peer(&stream) {
+            return Err(ConnectionError::Stopped { path: path.to_owned(), pid }.into());
+        }
+        Self::over(stream)
+    }
+
+    /// Connects to the program with this process number.
+    ///
+    /// # Errors
+    /// When the process does not exist, has no debug server, or [`connect`](Self::connect) fails.
+    pub fn connect_pid(pid: u32) -> Result<Self, DebugError> {
+        Self::connect(find::socket_of(pid)?)
+    }
+
+    /// Makes a client of a stream that is connected already.
+    ///
+    /// # Errors
+    /// When the program does not answer within five seconds, or speaks another version of the protocol.
+    pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
+        let link = Link::open(stream)?;
+        let name = concat!("opscope ", env!("CARGO_PKG_VERSION"));
+        let frame = link.call(&Request::Hello(HelloRequest::new(name)), &[], Some(PATIENCE));
+        let hello = frame.and_then(|frame| link::read_answer(&frame));
+        match hello {
+            Ok(hello) => Ok(Self { link, hello, rule: Mutex::new(Rule::Relaxed) }),
+            Err(error) => {
+                link.hang_up();
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns what the program said of itself when this connection was made.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Returns why the connection has ended; `None` while it has not.
+    pub fn gone(&self) -> Option<DebugError> {
+        self.link.gone()
+    }
+
+    /// Returns a descriptor that is readable while events wait, as far as the program has notified of them, and for good when
+    /// the connection has ended.
+    pub fn notification_fd(&self) -> BorrowedFd<'_> {
+        self.link.notification().fd()
+    }
+
+    /// Waits until events wait, or the connection has ended. Returns `false` if neither has happened within the timeout.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        self.link.wait(timeout)
+    }
+
+    /// Sets the function that is called, on a thread of its own, whenever events wait, and once when the connection has
+    /// ended. It can take and acknowledge events. Every other call returns [`DebugError::RecursiveCall`]; with
+    /// [strict callbacks](crate::AttachOptions::strict_callbacks) every call does.
+    ///
+    /// When this returns, an earlier callback is not called any more. A callback that panics is not called again.
+    ///
+    /// # Errors
+    /// From inside of a callback, or when the system has no thread left.
+    pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
+        recursion::allow_nothing()?;
+        self.link.notification().set_callback(callback, *crate::sync::lock(&self.rule)).map_err(DebugError::system)
+    }
+
+    /// Sends a request and reads the answer.
+    fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, DebugError> {
+        link::read_answer(&self.ask_with(request, &[])?)
+    }
+
+    fn ask_with(&self, request: &Request, attachment: &[u8]) -> Result<Frame, DebugError> {
+        match request {
+            Request::NextEvents { .. } | Request::Acknowledge { .. } | Request::AcknowledgeSyncEvents => {
+                recursion::allow_events()?;
+            }
+            _ => recursion::allow_nothing()?,
+        }
+        self.link.call(request, attachment, None)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.link.hang_up();
+    }
+}

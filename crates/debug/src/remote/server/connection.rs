@@ -1,0 +1,195 @@
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use opscope_onnx::shown_text;
+use rustix::event::{PollFd, PollFlags};
+use serde::Serialize;
+
+use crate::remote::protocol::{Frame, FrameError, FrameLimits, FrameReader, Pushed, frame_head};
+use crate::remote::socket::send_some;
+use crate::session::Attachment;
+
+/// A debugger that is connected. Neither reading nor writing blocks.
+pub(super) struct Connection {
+    stream: UnixStream,
+    /// When it connected.
+    since: Instant,
+    /// Its name and process, for the log.
+    pub peer: String,
+    process: String,
+    reader: FrameReader,
+    /// What has to be sent. Nothing is read from it meanwhile, so at most one answer and one notification are kept for it.
+    out: Vec<u8>,
+    sent: usize,
+    /// Since when it reads too slowly, and how much had been sent by then.
+    stuck: (Instant, usize),
+    /// Since when it sends a message too slowly, and how much had come by then.
+    begun: Option<(Instant, usize)>,
+    /// Whether it has sent `hello`.
+    pub greeted: bool,
+    pub attachment: Option<Attachment>,
+    /// Whether it was notified of events and has not asked for any since.
+    pub notified: bool,
+    /// Why it is closed as soon as everything is sent; nothing more is read from it.
+    closing: Option<String>,
+}
+
+/// The longest name of a debugger in the log.
+const MOST_NAME: usize = 100;
+
+/// How long a debugger may take for `hello`, for the next piece of a message, and to read the next piece of an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much counts as a piece. With single bytes, a message could take for ever.
+const PIECE: usize = 64 << 10;
+
+impl Connection {
+    pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            since: Instant::now(),
+            peer: process.clone(),
+            process,
+            reader: FrameReader::new(FrameLimits::STRANGER),
+            out: Vec::new(),
+            sent: 0,
+            stuck: (Instant::now(), 0),
+            begun: None,
+            greeted: false,
+            attachment: None,
+            notified: false,
+            closing: None,
+        })
+    }
+
+    /// Returns what to poll its socket for.
+    pub fn poll_socket(&self) -> PollFd<'_> {
+        PollFd::new(&self.stream, if self.is_sending() { PollFlags::OUT } else { PollFlags::IN })
+    }
+
+    /// Returns what to poll to notify it of events; `None` where it is not to be notified now.
+    pub fn poll_events(&self) -> Option<PollFd<'_>> {
+        let attachment =
+            self.attachment.as_ref().filter(|_| !self.notified && !self.is_sending() && self.closing.is_none())?;
+        Some(PollFd::from_borrowed_fd(attachment.notification_fd(), PollFlags::IN))
+    }
+
+    /// Returns when it has to have sent `hello`, read something, or sent more of a message.
+    pub fn deadline(&self) -> Option<Instant> {
+        let since = match (self.greeted, self.is_sending()) {
+            (false, _) => Some(self.since),
+            (true, true) => Some(self.stuck.0),
+            (true, false) => self.begun.map(|(since, _)| since),
+        };
+        since.map(|since| since + PATIENCE)
+    }
+
+    /// Notes the debugger's name.
+    pub fn name(&mut self, name: &str) {
+        self.peer = format!("{} ({})", plain(name), self.process);
+    }
+
+    /// Sets its attachment, and drops an earlier one.
+    pub fn set_attachment(&mut self, attachment: Attachment) {
+        self.attachment = Some(attachment);
+        self.notified = false;
+    }
+
+    /// Checks its deadlines, and whether it was detached. Returns the reason where it has to be closed.
+    pub fn review(&mut self) -> Option<String> {
+        if !self.greeted && self.since.elapsed() >= PATIENCE {
+            return Some(format!("did not say hello for {} s", PATIENCE.as_secs()));
+        }
+        if !self.is_sending() && self.begun.is_some_and(|(since, _)| since.elapsed() >= PATIENCE) {
+            return Some(format!("sent too little of a message for {} s", PATIENCE.as_secs()));
+        }
+        let is_attached = self.attachment.as_ref().is_some_and(Attachment::is_attached);
+        self.reader.set_limits(if is_attached { FrameLimits::REQUEST } else { FrameLimits::STRANGER });
+        // A debugger that was detached has no use for a tensor that it is still sending.
+        self.reader.check().is_err().then(|| "was detached before the end of a long message".to_owned())
+    }
+
+    /// Returns a frame if a whole one has come.
+    ///
+    /// # Errors
+    /// When the connection is closed or broken.
+    pub fn receive(&mut self) -> Result<Option<Frame>, FrameError> {
+        if self.is_sending() || self.closing.is_some() {
+            return Ok(None);
+        }
+        let frame = self.reader.read(&mut &self.stream)?;
+        let received = self.reader.received();
+        self.begun = match self.begun {
+            _ if received == 0 => None,
+            Some((since, before)) if frame.is_none() && received - before < PIECE => Some((since, before)),
+            _ => Some((Instant::now(), received)),
+        };
+        Ok(frame)
+    }
+
+    /// Queues an answer.
+    pub fn answer(&mut self, json: &[u8], attachment: &[u8]) {
+        let Ok(head) = frame_head(json.len(), attachment.len()) else {
+            return self.close_after("an answer is too long");
+        };
+        if self.out.is_empty() {
+            self.stuck = (Instant::now(), 0);
+        }
+        self.out.reserve(head.len() + json.len() + attachment.len());
+        self.out.extend_from_slice(&head);
+        self.out.extend_from_slice(json);
+        self.out.extend_from_slice(attachment);
+    }
+
+    /// Queues a message that answers no request.
+    pub fn push(&mut self, message: &Pushed) {
+        self.answer(&text(message), &[]);
+    }
+
+    /// Closes it when everything is sent.
+    pub fn close_after(&mut self, reason: &str) {
+        self.closing.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Sends as much as it reads. Returns the reason where it has to be closed.
+    pub fn flush(&mut self) -> Option<String> {
+        while self.is_sending() {
+            match send_some(&self.stream, &self.out[self.sent..]) {
+                Ok(count) => {
+                    self.sent += count;
+                    if self.sent - self.stuck.1 >= PIECE {
+                        self.stuck = (Instant::now(), self.sent);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let late = self.stuck.0.elapsed() >= PATIENCE;
+                    return late.then(|| format!("read too little of what it was sent for {} s", PATIENCE.as_secs()));
+                }
+                Err(error) => return Some(format!("cannot be sent anything: {error}")),
+            }
+        }
+        if !self.out.is_empty() {
+            // Nothing was read from it meanwhile.
+            self.begun = self.begun.map(|(_, received)| (Instant::now(), received));
+        }
+        // Frees the memory of a page of a tensor.
+        (self.out, self.sent) = (Vec::new(), 0);
+        self.closing.clone()
+    }
+
+    fn is_sending(&self) -> bool {
+        self.sent < self.out.len()
+    }
+}
+
+/// Returns a name in a form that fits a line of a log.
+pub(super) fn plain(name: &str) -> String {
+    shown_text(name).chars().take(MOST_NAME).collect()
+}
+
+/// Returns the JSON of a message.
+pub(super) fn text(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("a message has no maps with keys that are no text")
+}

@@ -1,0 +1,45 @@
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+
+use crate::sync::{EventDescriptor, lock};
+
+/// How a [`Server`](super::Server) reaches its thread.
+pub(super) struct ServerControl {
+    pending: Mutex<Pending>,
+    /// Readable while something is pending.
+    pub descriptor: EventDescriptor,
+}
+
+/// What the thread has to do.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Connections from within this process.
+    pub connect: Vec<UnixStream>,
+    pub stop: bool,
+}
+
+impl ServerControl {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { pending: Mutex::default(), descriptor: EventDescriptor::new()? })
+    }
+
+    /// Asks the thread to serve a connection.
+    pub fn connect(&self, stream: UnixStream) {
+        lock(&self.pending).connect.push(stream);
+        self.descriptor.signal();
+    }
+
+    /// Asks the thread to end.
+    pub fn stop(&self) {
+        lock(&self.pending).stop = true;
+        self.descriptor.signal();
+    }
+
+    /// Returns what was asked since the last call.
+    pub fn take(&self) -> Pending {
+        self.descriptor.clear();
+        let mut pending = lock(&self.pending);
+        Pending { connect: std::mem::take(&mut pending.connect), stop: pending.stop }
+    }
+}

@@ -1,0 +1,118 @@
+//! The program's side of the debug protocol.
+
+mod backtrace;
+mod connection;
+mod control;
+mod error;
+mod graphs;
+mod hello;
+mod listing;
+mod reply;
+mod requests;
+mod service;
+mod socket;
+mod tensors;
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use crate::session::Debugger;
+use control::ServerControl;
+pub use error::ServeError;
+use service::Service;
+use socket::Socket;
+
+/// The options of a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: Listen,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Listen {
+    /// At the path where a debugger looks for the process: `PID.sock` in `$XDG_RUNTIME_DIR/opscope`, or in
+    /// `/tmp/opscope-UID`. The directory is made for its user alone.
+    #[default]
+    ByProcess,
+    /// At this path, in a directory that no other user can write to.
+    At(PathBuf),
+    /// Nowhere: only this process can connect.
+    Nowhere,
+}
+
+/// A thread that serves debuggers over a Unix socket.
+///
+/// It serves only processes of the same user, and of root. One debugger is attached at a time; when it closes the connection or dies, it
+/// is detached. Dropping the server detaches it, too, and removes the socket. A program that is killed leaves a socket that
+/// the next server removes.
+pub struct Server {
+    control: Arc<ServerControl>,
+    thread: Option<JoinHandle<()>>,
+    socket: Option<Socket>,
+    /// The process that has the thread. A forked child has neither the thread nor the socket.
+    process: u32,
+}
+
+impl Debugger {
+    /// Starts a server, through which debuggers attach until it is dropped.
+    ///
+    /// # Errors
+    /// When the socket cannot be made, or its directory is not safe.
+    pub fn serve(&self, options: ServerOptions) -> Result<Server, ServeError> {
+        let socket = match options.listen {
+            Listen::ByProcess => Some(Socket::by_process()?),
+            Listen::At(path) => Some(Socket::at(path)?),
+            Listen::Nowhere => None,
+        };
+        let system = |action: &'static str| {
+            let path = socket.as_ref().map(|socket| socket.path().to_owned()).unwrap_or_default();
+            move |error: io::Error| ServeError::System { action, path, error }
+        };
+        let control = Arc::new(ServerControl::new().map_err(system("get a descriptor for"))?);
+        let listener = match &socket {
+            Some(socket) => Some(socket.listener().map_err(system("listen at"))?),
+            None => None,
+        };
+        let service = Service::new(self.clone(), listener, Arc::clone(&control));
+        let thread = thread::Builder::new().name("opscope-debug-server".into()).spawn(move || service.run());
+        let thread = thread.map_err(system("start a thread for"))?;
+        Ok(Server { control, thread: Some(thread), socket, process: std::process::id() })
+    }
+}
+
+impl Server {
+    /// Returns where it listens; `None` where only this process can connect.
+    pub fn path(&self) -> Option<&Path> {
+        self.socket.as_ref().map(Socket::path)
+    }
+
+    /// Connects from within this process, for a [`Client`](crate::client::Client).
+    ///
+    /// # Errors
+    /// When the system has no file descriptors left.
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        self.control.connect(theirs);
+        Ok(ours)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            return;
+        }
+        self.control.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if let Some(socket) = self.socket.take() {
+            socket.remove();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
+
+use super::connection::Connection;
+use super::control::ServerControl;
+use super::reply::fail;
+use super::requests;
+use crate::error::{ErrorCode, Refusal};
+use crate::remote::protocol::{Bye, FrameError, Pushed};
+use crate::session::Debugger;
+
+/// The serving thread's state. It waits for everything in one `poll`.
+pub(super) struct Service {
+    debugger: Debugger,
+    listener: Option<UnixListener>,
+    /// When connections are accepted again, after the system could not accept one.
+    accept_again: Option<Instant>,
+    control: Arc<ServerControl>,
+    connections: Vec<Connection>,
+}
+
+/// What is ready after a wait.
+struct Ready {
+    listener: bool,
+    /// For each connection: whether its socket is ready, and whether events wait for it.
+    connections: Vec<(bool, bool)>,
+}
+
+/// How many debuggers can be connected. One of them can be attached; the others see its name.
+const MOST_CONNECTIONS: usize = 16;
+
+/// How long no connection is accepted after the system could not accept one.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Service {
+    pub fn new(debugger: Debugger, listener: Option<UnixListener>, control: Arc<ServerControl>) -> Self {
+        Self { debugger, listener, accept_again: None, control, connections: Vec::new() }
+    }
+
+    /// Serves until it is asked to stop.
+    pub fn run(mut self) {
+        loop {
+            let ready = self.wait();
+            let pending = self.control.take();
+            if pending.stop {
+                return self.stop();
+            }
+            for (index, (io, events)) in ready.connections.into_iter().enumerate().rev() {
+                if let Some(reason) = serve(&self.debugger, &mut self.connections[index], io, events) {
+                    self.remove(index, &reason);
+                }
+            }
+            for stream in pending.connect {
+                self.admit(stream, format!("process {} itself", std::process::id()));
+            }
+            if ready.listener {
+                self.accept();
+            }
+        }
+    }
+
+    fn wait(&mut self) -> Ready {
+        let now = Instant::now();
+        let listener = self.listener.as_ref().filter(|_| self.accept_again.is_none_or(|again| again <= now));
+        let again = self.accept_again.filter(|again| *again > now);
+        let deadline = self.connections.iter().filter_map(Connection::deadline).chain(again).min();
+        let left = deadline.and_then(|deadline| Timespec::try_from(deadline.saturating_duration_since(now)).ok());
+
+        let mut fds = vec![PollFd::new(&self.control.descriptor, PollFlags::IN)];
+        fds.extend(listener.map(|listener| PollFd::new(listener, PollFlags::IN)));
+        let sockets = fds.len();
+        fds.extend(self.connections.iter().map(Connection::poll_socket));
+        let events = fds.len();
+        fds.extend(self.connections.iter().filter_map(Connection::poll_events));
+        if poll(&mut fds, left.as_ref()).is_err() {
+            // A signal interrupted the wait: nothing is known to be ready.
+            return Ready { listener: false, connections: vec![(false, false); self.connections.len()] };
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut events_ready = ready[events..].iter();
+        let connections = self.connections.iter().zip(&ready[sockets..events]).map(|(connection, &io)| {
+            let waits = connection.poll_events().is_some();
+            (io, waits && events_ready.next().is_some_and(|&ready| ready))
+        });
+        Ready { listener: sockets == 2 && ready[1], connections: connections.collect() }
+    }
+
+    fn accept(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::debug!("a debugger cannot be accepted: {error}");
+                self.accept_again = Some(Instant::now() + PAUSE);
+                return;
+            }
+        };
+        self.accept_again = None;
+        let (own, peer) = (geteuid(), socket_peercred(&stream));
+        match peer {
+            Ok(peer) if peer.uid == own || peer.uid.is_root() => {
+                self.admit(stream, format!("process {}", peer.pid.as_raw_nonzero()));
+            }
+            Ok(peer) => {
+                let user = peer.uid.as_raw();
+                self.debugger.log(&format!("a debugger of user {user} was refused: it is another user's program"));
+                let message = format!("this program is user {}'s, and you are user {user}", own.as_raw());
+                refuse(stream, ErrorCode::NotAllowed, message);
+            }
+            Err(error) => refuse(stream, ErrorCode::NotAllowed, format!("your user cannot be determined: {error}")),
+        }
+    }
+
+    fn admit(&mut self, stream: UnixStream, peer: String) {
+        if self.connections.len() >= MOST_CONNECTIONS {
+            let message = format!("{MOST_CONNECTIONS} debuggers are connected, which is as many as there can be");
+            return refuse(stream, ErrorCode::Busy, message);
+        }
+        if let Ok(connection) = Connection::new(stream, peer) {
+            self.connections.push(connection);
+        }
+    }
+
+    /// Removes a connection that is closed, and detaches its debugger. The log names the events that it left.
+    fn remove(&mut self, index: usize, reason: &str) {
+        let connection = self.connections.remove(index);
+        if let Some(attachment) = &connection.attachment {
+            attachment.abandon(&format!("{} {reason}", connection.peer));
+        }
+    }
+
+    fn stop(mut self) {
+        for index in (0..self.connections.len()).rev() {
+            let connection = &mut self.connections[index];
+            connection.push(&Pushed::Bye(Bye { reason: "the program's debug server is stopped".to_owned() }));
+            let _ = connection.flush();
+            self.remove(index, "was disconnected because the server is stopped");
+        }
+    }
+}
+
+/// Serves a connection as far as it is ready. Returns the reason where the connection is over.
+fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: bool) -> Option<String> {
+    if let Some(reason) = connection.review() {
+        return Some(reason);
+    }
+    if io {
+        match connection.receive() {
+            Ok(None) => {}
+            Ok(Some(frame)) => requests::serve(debugger, connection, frame),
+            Err(FrameError::Closed) => return Some("hung up".to_owned()),
+            Err(FrameError::Cut) => return Some("hung up in the middle of a message".to_owned()),
+            Err(error @ FrameError::TooLong { .. }) => {
+                fail(connection, None, &Refusal::new(ErrorCode::TooLong, error.to_string()));
+                connection.close_after("sent a frame that is too long");
+            }
+            Err(error) => return Some(format!("cannot be read from: {error}")),
+        }
+    }
+    if events && connection.poll_events().is_some() {
+        connection.notified = true;
+        connection.push(&Pushed::Notify {});
+    }
+    connection.flush()
+}
+
+/// Sends the reason why a connection is not served, and closes it.
+fn refuse(stream: UnixStream, code: ErrorCode, message: String) {
+    if let Ok(mut connection) = Connection::new(stream, String::new()) {
+        fail(&mut connection, None, &Refusal::new(code, message));
+        // A short message has room in a socket that is empty.
+        let _ = connection.flush();
+    }
+}

@@ -1,0 +1,139 @@
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_model::{Interest, KernelId, KernelSet, RunId};
+
+use super::control::{RunControl, Step};
+use super::counts::SeenCounts;
+use super::masks::Masks;
+use super::plan::PlanInfo;
+use crate::event::Moment;
+
+/// A run in progress.
+pub(crate) struct ActiveRun {
+    pub id: RunId,
+    pub plan: Arc<PlanInfo>,
+    masks: Arc<Masks>,
+    /// The system's number of its thread; 0 before it begins.
+    thread: AtomicU32,
+    over: AtomicBool,
+    was_stopped: AtomicBool,
+    control: Mutex<RunControl>,
+    /// What was found of NaN and infinity, where a breakpoint watches for them.
+    seen: Mutex<SeenCounts>,
+}
+
+impl ActiveRun {
+    pub fn new(id: RunId, plan: Arc<PlanInfo>) -> Self {
+        Self {
+            id,
+            masks: plan.masks(),
+            thread: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+            was_stopped: AtomicBool::new(false),
+            control: Mutex::default(),
+            seen: Mutex::default(),
+            plan,
+        }
+    }
+
+    pub fn interest(&self) -> Interest {
+        Interest {
+            before: KernelSet::Live(Arc::clone(&self.masks.before)),
+            after: KernelSet::Live(Arc::clone(&self.masks.after)),
+            keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
+            ..Interest::default()
+        }
+    }
+
+    /// Returns whether the observer has anything to do at a kernel: one relaxed load.
+    #[inline]
+    pub fn is_wanted(&self, kernel: KernelId, moment: Moment) -> bool {
+        match moment {
+            Moment::Before => self.masks.before.contains(kernel),
+            Moment::After => self.masks.after.contains(kernel),
+        }
+    }
+
+    /// Changes where the run stops, and switches the engine's masks accordingly.
+    pub fn change<R>(&self, change: impl FnOnce(&mut RunControl) -> R) -> R {
+        let mut control = self.control();
+        let result = change(&mut control);
+        control.was_changed = true;
+        self.switch(&control);
+        result
+    }
+
+    /// Locks where the run stops.
+    pub fn control(&self) -> MutexGuard<'_, RunControl> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks what was found of NaN and infinity in this run.
+    pub fn seen(&self) -> MutexGuard<'_, SeenCounts> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn switch(&self, control: &RunControl) {
+        let Masks { before, after, keep } = &*self.masks;
+        let is_decided = |kernel| control.abort.is_some() || control.skip.iter().any(|(skipped, _)| *skipped == kernel);
+        let kernels = self.plan.kernels.iter().map(|kernel| kernel.id);
+        let Some(table) = &control.table else {
+            kernels.for_each(|kernel| before.set(kernel, is_decided(kernel)));
+            return [after, keep].into_iter().for_each(|mask| mask.set_all(false));
+        };
+        let each_begin = control.pause.is_some() || table.ready || matches!(control.step, Some(Step::Next));
+        let each_end = matches!(control.step, Some(Step::Finish));
+        let first = table.first.iter().any(|breakpoint| breakpoint.watches(self.id));
+        for kernel in kernels {
+            let is_bound = |moment| self.plan.is_bound(kernel, moment);
+            let until = matches!(&control.step, Some(Step::Until(kernels)) if kernels[kernel.index()]);
+            let begins = each_begin && is_bound(Moment::Before);
+            let begins_here = is_decided(kernel) || begins || until || table.can_stop(self.id, kernel, Moment::Before);
+            // Every kernel can make NaN.
+            let looked_at_after =
+                first || each_end && is_bound(Moment::After) || table.can_stop(self.id, kernel, Moment::After);
+            before.set(kernel, begins_here);
+            after.set(kernel, looked_at_after || table.finished && is_bound(Moment::After));
+            // A client that stops after an operator can look at its inputs, too.
+            keep.set(kernel, looked_at_after);
+        }
+    }
+
+    pub fn begin(&self, thread: u32) {
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    /// Notes that it is over. Returns whether it was not before.
+    pub fn end(&self) -> bool {
+        !self.over.swap(true, Ordering::Relaxed)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether it has begun.
+    pub fn has_begun(&self) -> bool {
+        self.thread() != 0
+    }
+
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the run is stopped. Returns whether this is its first stop.
+    pub fn is_first_stop(&self) -> bool {
+        !self.was_stopped.swap(true, Ordering::Relaxed)
+    }
+}
+
+impl Drop for ActiveRun {
+    fn drop(&mut self) {
+        let was_changed = self.control.get_mut().unwrap_or_else(PoisonError::into_inner).was_changed;
+        if was_changed {
+            self.masks.clear();
+        }
+        self.plan.give_back(Arc::clone(&self.masks));
+    }
+}

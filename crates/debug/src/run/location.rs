@@ -1,0 +1,78 @@
+use serde::{Deserialize, Serialize};
+
+use crate::event::{ModelId, RunPosition, Sequence};
+
+/// Where a stopped run is, and which tensors it has there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Location {
+    /// The event that stopped it.
+    pub event: Sequence,
+    /// The model.
+    pub model: ModelId,
+    /// Where.
+    pub place: RunPosition,
+    /// The kernel that the engine executes there.
+    pub kernel: KernelInfo,
+    /// How many operators the model has.
+    pub operators: u32,
+    /// How many kernels the engine's plan has.
+    pub kernels: u32,
+    /// How many kernels the engine executes for the operator, where the inputs and outputs here are the operator's own;
+    /// `None` where they are those of the kernel.
+    #[serde(rename = "steps", default, skip_serializing_if = "Option::is_none")]
+    pub operator_kernels: Option<u32>,
+    /// The inputs by slot.
+    pub inputs: Vec<TensorInfo>,
+    /// The outputs by slot.
+    pub outputs: Vec<TensorInfo>,
+    /// The inputs that are weights, in order.
+    pub weights: Vec<TensorInfo>,
+    /// The attributes of the operator: name and value as text.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// A kernel of an engine's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelInfo {
+    /// The engine's name for it.
+    pub name: String,
+    /// What it executes, in the engine's words.
+    pub op: String,
+    /// The operators of the file that it stands for; its time counts for the first one.
+    pub operators: Vec<FusedOperator>,
+}
+
+/// An operator that a kernel stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FusedOperator {
+    /// Its index in the graph.
+    pub operator: u32,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// Whether the engine says so; otherwise it was inferred from the graph.
+    pub exact: bool,
+}
+
+/// A tensor at a stop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorInfo {
+    /// The reference to it in commands: `input[0]`.
+    pub reference: String,
+    /// The value's name in the file, where it is one of the file's.
+    pub value: Option<String>,
+    /// The value of the file whose elements it has in another shape or order, where it is no value of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<String>,
+    /// The type of its elements; `None` where the engine has a type of its own.
+    pub dtype: Option<String>,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Whether its data can be read now.
+    pub readable: bool,
+    /// Whether it is the same in every run.
+    pub constant: bool,
+    /// Whether the debugger replaced it at this stop.
+    pub replaced: bool,
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use opscope_model::{EngineError, Kernel, KernelId, RunId, TensorType};
+use opscope_onnx::{Graph, OnnxError, OperatorId, ValueId};
+use opscope_tensor::Tensor;
+
+use super::external::{ExternalValues, FlawedInitializers, flawed_initializers};
+use super::location::{FusedOperator, KernelInfo};
+use super::masks::Masks;
+use super::span::{Span, spans};
+use crate::breakpoint::OperatorMapping;
+use crate::event::{ModelId, Moment, RunPosition};
+
+/// What the debugger knows of a plan: its kernels, and how the operators of the file map to them.
+pub(crate) struct PlanInfo {
+    pub model: ModelId,
+    pub graph: Arc<Graph>,
+    pub kernels: Arc<[Kernel]>,
+    /// Name and type of the operator that each kernel counts for.
+    names: Vec<(Arc<str>, Arc<str>)>,
+    /// The kernels of each operator.
+    spans: Vec<Option<Span>>,
+    /// Computed when a client first watches for NaN or infinity.
+    external: OnceLock<ExternalValues>,
+    /// Shared by all plans of the model.
+    flawed: Arc<OnceLock<FlawedInitializers>>,
+    /// The initializers that were read from the file; `None` for those that it does not have.
+    initializers: Mutex<BTreeMap<ValueId, Option<Arc<Tensor>>>>,
+    /// The masks of earlier runs, all off, so that a run allocates none.
+    spare: Mutex<Vec<Arc<Masks>>>,
+}
+
+/// How many masks are kept: as many as are likely to run at the same time.
+const SPARE: usize = 64;
+
+impl PlanInfo {
+    pub fn new(
+        model: ModelId,
+        graph: &Arc<Graph>,
+        kernels: &Arc<[Kernel]>,
+        flawed: Arc<OnceLock<FlawedInitializers>>,
+    ) -> Self {
+        let names = kernels.iter().map(|kernel| {
+            let operator = graph.operator(kernel.operator());
+            (operator.name.as_str().into(), operator.op_type.as_str().into())
+        });
+        let (names, spans) = (names.collect(), spans(graph, kernels));
+        let (graph, kernels) = (Arc::clone(graph), Arc::clone(kernels));
+        Self {
+            model,
+            graph,
+            kernels,
+            names,
+            spans,
+            external: OnceLock::new(),
+            flawed,
+            initializers: Mutex::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// Returns whether being before (or after) this kernel is being before (or after) the kernel's operator.
+    pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
+        let operator = self.kernels[kernel.index()].operator();
+        self.kernel_for(operator, moment).is_some_and(|bound| bound.id == kernel)
+    }
+
+    /// Returns the values that enter the runs of this plan from outside.
+    pub fn external(&self) -> &ExternalValues {
+        let begins = |operator| self.kernel_for(operator, Moment::Before).map(|kernel| kernel.id);
+        let flawed = || self.flawed.get_or_init(|| flawed_initializers(&self.graph));
+        self.external.get_or_init(|| ExternalValues::new(&self.graph, flawed(), &self.kernels, begins))
+    }
+
+    /// Returns masks for a run, all off.
+    pub fn masks(&self) -> Arc<Masks> {
+        let spare = self.spare().pop();
+        spare.unwrap_or_else(|| Arc::new(Masks::new(self.kernels.len())))
+    }
+
+    /// Keeps the masks of a run that is over, all off, unless an engine still uses them.
+    pub fn give_back(&self, masks: Arc<Masks>) {
+        let mut spare = self.spare();
+        if spare.len() < SPARE && masks.are_free() {
+            spare.push(masks);
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Arc<Masks>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn position(&self, run: RunId, kernel: &Kernel, moment: Moment) -> RunPosition {
+        let (name, op_type) = &self.names[kernel.id.index()];
+        RunPosition {
+            run,
+            operator: kernel.operator().index() as u32,
+            name: Arc::clone(name),
+            op_type: Arc::clone(op_type),
+            kernel: kernel.id.index() as u32,
+            moment,
+        }
+    }
+
+    /// Returns where a run failed, if the engine knows.
+    pub fn position_of_failure(&self, run: RunId, error: &EngineError) -> Option<RunPosition> {
+        let (EngineError::Run { node, .. } | EngineError::Panic { node, .. }) = error else { return None };
+        let operator = self.graph.operator_named(node.as_deref()?)?;
+        let kernel = self.kernel_for(operator.id, Moment::Before)?.id.index();
+        let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());
+        let operator = operator.id.index() as u32;
+        Some(RunPosition { run, operator, name, op_type, kernel: kernel as u32, moment: Moment::Before })
+    }
+
+    /// Returns what the engine made of an operator.
+    pub fn mapping(&self, operator: OperatorId) -> OperatorMapping {
+        let Some(kernel) = self.kernel_for(operator, Moment::Before) else { return OperatorMapping::Removed };
+        let number = kernel.id.index() as u32;
+        match kernel.operators.iter().position(|part| part.operator == operator) {
+            None | Some(0) => OperatorMapping::Kernel { kernel: number },
+            Some(part) => OperatorMapping::Fused {
+                kernel: number,
+                into: self.graph.operator(kernel.operator()).name.clone(),
+                exact: kernel.operators[part].exact,
+            },
+        }
+    }
+
+    /// Returns the kernel right before (or after) which a run is before (or after) an operator: the first (or last) of the
+    /// kernels that count for it, or else of those that it is a part of. A kernel that only prepares weights is not the
+    /// first.
+    pub fn kernel_for(&self, operator: OperatorId, moment: Moment) -> Option<&Kernel> {
+        let span = self.spans.get(operator.index())?.as_ref()?;
+        let bound = match moment {
+            Moment::Before => span.first,
+            Moment::After => span.last,
+        };
+        Some(&self.kernels[bound.index()])
+    }
+
+    /// Returns how many kernels count for an operator that is shown as it stands in the file: several, which all are this
+    /// operator's alone and compute its outputs. `None` for any other operator.
+    pub fn kernels_of(&self, operator: OperatorId) -> Option<u32> {
+        let span = self.spans[operator.index()].as_ref()?;
+        span.is_split.then_some(span.kernels)
+    }
+
+    /// Returns the type that a value has as an input or output of a kernel.
+    pub fn type_of(&self, value: ValueId) -> Option<&TensorType> {
+        self.kernels.iter().find_map(|kernel| {
+            let output = kernel.outputs.iter().position(|values| values.contains(&value));
+            let input = || kernel.inputs.iter().position(|input| input.value == Some(value));
+            output.and_then(|slot| kernel.output_types.get(slot)).or_else(|| kernel.input_types.get(input()?))
+        })
+    }
+
+    /// Returns whether a later kernel of the same operator takes this value, too.
+    pub fn is_taken_again(&self, kernel: &Kernel, value: ValueId) -> bool {
+        let later = self.kernels[kernel.id.index()..].iter().skip(1);
+        later
+            .filter(|later| later.operator() == kernel.operator())
+            .any(|later| later.inputs.iter().any(|input| input.value == Some(value)))
+    }
+
+    /// Reads an initializer from the file.
+    pub fn initializer(&self, value: ValueId) -> Option<Arc<Tensor>> {
+        let mut known = self.initializers.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || {
+            let mut found = None;
+            let read = self.graph.initializers(
+                |id| id == value,
+                |_, tensor| {
+                    found = Some(Arc::new(tensor.clone()));
+                    Ok::<(), OnnxError>(())
+                },
+            );
+            read.ok().and(found)
+        };
+        known.entry(value).or_insert_with(read).clone()
+    }
+
+    pub fn kernel_info(&self, kernel: &Kernel) -> KernelInfo {
+        let operators = kernel.operators.iter().map(|part| {
+            let operator = self.graph.operator(part.operator);
+            FusedOperator {
+                operator: part.operator.index() as u32,
+                name: operator.name.clone(),
+                op_type: operator.op_type.clone(),
+                exact: part.exact,
+            }
+        });
+        KernelInfo { name: kernel.name.clone(), op: kernel.op.clone(), operators: operators.collect() }
+    }
+}

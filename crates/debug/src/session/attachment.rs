@@ -1,0 +1,392 @@
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opscope_model::{Kernel, RunId};
+use opscope_onnx::{Graph, Operator};
+use opscope_tensor::Tensor;
+
+use super::notifier::Notifier;
+use super::options::AttachOptions;
+use super::recursion::{Rule, allow_events, allow_nothing, looking, not_while_looking};
+use super::registry::Registry;
+use super::shared::Shared;
+use super::sites::{describe, most_locations};
+use super::status::Status;
+use crate::breakpoint::{Breakpoint, BreakpointChange, BreakpointInfo, BreakpointSpec, OperatorMapping, Target};
+use crate::error::{Continued, DebugError};
+use crate::event::{BreakpointId, Event, EventName, EventSet, ModelId, Queue, Sequence};
+use crate::expression::TensorRef;
+use crate::queues::{Generation, Resume};
+use crate::run::{Location, Stopped};
+use crate::sync::EventDescriptor;
+
+/// A client that is attached to the debugger of its own process. Dropping it detaches the client: threads that wait
+/// continue, and runs are as fast as before.
+///
+/// Every call may be made from any thread. From inside of the notification callback only the calls that take and
+/// acknowledge events are allowed (none in [strict](AttachOptions::strict_callbacks) mode); the others return
+/// [`RecursiveCall`](DebugError::RecursiveCall).
+pub struct Attachment {
+    shared: Arc<Shared>,
+    generation: Generation,
+    descriptor: Arc<EventDescriptor>,
+    rule: Rule,
+    notifier: Mutex<Option<Notifier>>,
+    timeout: Option<Duration>,
+}
+
+impl Attachment {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        generation: Generation,
+        descriptor: Arc<EventDescriptor>,
+        options: &AttachOptions,
+    ) -> Result<Self, DebugError> {
+        let rule = Rule::for_callbacks(options.strict_callbacks);
+        let (notifier, timeout) = (Mutex::default(), options.timeout);
+        let attachment = Self { shared, generation, descriptor, rule, notifier, timeout };
+        if attachment.timeout.is_some() {
+            attachment.with_notifier(|_| ())?;
+        }
+        Ok(attachment)
+    }
+
+    /// Takes the next event out of a queue. Returns `None` when the queue is empty.
+    ///
+    /// # Errors
+    /// From inside of a strict callback.
+    pub fn next_event(&self, queue: Queue) -> Result<Option<Event>, DebugError> {
+        Ok(self.next_events(queue, 1)?.pop())
+    }
+
+    /// Takes up to `most` events out of a queue, in their order. Events that wait can also be taken after the client
+    /// detached.
+    ///
+    /// # Errors
+    /// From inside of a strict callback.
+    pub fn next_events(&self, queue: Queue, most: usize) -> Result<Vec<Event>, DebugError> {
+        allow_events()?;
+        Ok(self.shared.queues().take(self.generation, queue, most))
+    }
+
+    /// Resumes the run that an event has stopped. Acknowledging an event that stopped no run has no effect.
+    ///
+    /// # Errors
+    /// When the event was not read, its thread has continued already, or the run cannot continue in this way.
+    pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
+        allow_events()?;
+        let resume = self.check(event, resume)?;
+        self.shared.queues().acknowledge(self.generation, event, resume)
+    }
+
+    /// Resumes all runs whose events were read, and returns how many there were. Runs whose events were not read stay
+    /// stopped.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn acknowledge_sync_events(&self) -> Result<usize, DebugError> {
+        allow_events()?;
+        self.shared.queues().acknowledge_read(self.generation)
+    }
+
+    /// Restarts the lease of an event.
+    ///
+    /// # Errors
+    /// When its thread has continued already.
+    pub fn renew(&self, event: Sequence) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.shared.queues().renew(self.generation, event)
+    }
+
+    /// Sets the function that is called when events have come; `None` removes it. One call may stand for several events.
+    ///
+    /// It is always called on the same thread, which does nothing else. No lock is held meanwhile that a call of this type
+    /// takes, except that this call and dropping the attachment wait until it returns. A function that panics is not
+    /// called again, and an [`InternalError`](crate::EventKind::InternalError) event is raised.
+    ///
+    /// # Errors
+    /// When the client is no longer attached, or the system has no thread left.
+    pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.check_attached()?;
+        self.with_notifier(|notifier| notifier.set(callback))?;
+        // The thread may have been notified of these events while there was no callback, or another one.
+        self.shared.queues().notify_again(self.generation);
+        Ok(())
+    }
+
+    /// Starts the notifier's thread if it does not run yet.
+    fn with_notifier(&self, then: impl FnOnce(&Notifier)) -> Result<(), DebugError> {
+        let mut notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner);
+        let notifier = match &mut *notifier {
+            Some(notifier) => notifier,
+            none => {
+                let started = Notifier::start(&self.shared, self.generation, self.rule, self.timeout);
+                none.insert(started.map_err(DebugError::system)?)
+            }
+        };
+        then(notifier);
+        Ok(())
+    }
+
+    /// Returns a file descriptor that is readable while events wait for this client. It is for `poll` and must not be
+    /// read from.
+    pub fn notification_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    /// Replaces the set of events that the client subscribes to.
+    ///
+    /// # Errors
+    /// When it is no longer attached.
+    pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
+        let mut registry = self.registry()?;
+        if let Some((_, options)) = &mut registry.attached {
+            options.events = events;
+        }
+        self.shared.announcer.subscribe(Some(events));
+        registry.update_runs();
+        Ok(())
+    }
+
+    /// Sets a breakpoint.
+    ///
+    /// # Errors
+    /// When no model has such an operator, or the condition cannot be parsed.
+    pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
+        // Patterns are matched without the lock, which runs that begin need.
+        let graphs = self.registry()?.graphs();
+        let breakpoint = Breakpoint::new(spec)?;
+        let is_nowhere = |(model, graph): &(ModelId, Arc<Graph>)| breakpoint.operators(*model, graph).is_empty();
+        if !graphs.is_empty() && graphs.iter().all(is_nowhere) {
+            let graphs: Vec<_> = graphs.into_iter().map(|(_, graph)| graph).collect();
+            return Err(no_such_operator(breakpoint.target(), &graphs));
+        }
+        self.registry()?.add_breakpoint(breakpoint)
+    }
+
+    /// Changes a breakpoint.
+    ///
+    /// # Errors
+    /// When no breakpoint has this number, or the condition cannot be parsed.
+    pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
+        let mut registry = self.registry()?;
+        let earlier = registry.breakpoint(id)?;
+        let now = earlier.spec();
+        let spec = BreakpointSpec {
+            enabled: change.enabled.unwrap_or(now.enabled),
+            ignore: change.ignore.unwrap_or(now.ignore),
+            condition: change.condition.or(now.condition),
+            one_shot: change.one_shot.unwrap_or(now.one_shot),
+            ..now
+        };
+        Ok(registry.set_breakpoint(Breakpoint::new(spec)?.with_counts_of(&earlier, change.ignore)))
+    }
+
+    /// Removes a breakpoint.
+    ///
+    /// # Errors
+    /// When no breakpoint has this number.
+    pub fn remove_breakpoint(&self, id: BreakpointId) -> Result<(), DebugError> {
+        self.registry()?.remove_breakpoint(id)
+    }
+
+    /// Returns all breakpoints, with their hits.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn breakpoints(&self) -> Result<Vec<BreakpointInfo>, DebugError> {
+        let (breakpoints, sites) = self.registry()?.breakpoints();
+        let most = most_locations(breakpoints.len());
+        Ok(breakpoints.iter().map(|breakpoint| describe(breakpoint, &sites, most)).collect())
+    }
+
+    /// Stops the active runs, or one of them, at their next operator. Returns how many will stop, without those that are
+    /// stopped at an operator already.
+    ///
+    /// Where there is no run, the next one stops at its first operator. If all runs were asked, so does one more run for
+    /// each of them that ends before its next operator.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
+        let mut registry = self.registry()?;
+        let stopped = self.shared.queues().stopped_runs();
+        Ok(registry.pause(run, &stopped))
+    }
+
+    /// Returns where a stopped run is, and which tensors it has there.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn location(&self, event: Sequence) -> Result<Location, DebugError> {
+        self.look(event, |stopped| stopped.location())
+    }
+
+    /// Calls a function with a stopped run, on the thread of that run, where the engine's tensors are. This restarts the
+    /// lease of the event. The function cannot look at stopped runs itself.
+    ///
+    /// # Errors
+    /// When no thread waits at this event, the run is at no operator, or it continued before the function was called.
+    pub fn look<R: Send + 'static>(
+        &self,
+        event: Sequence,
+        look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
+    ) -> Result<R, DebugError> {
+        allow_nothing()?;
+        self.look_from_anywhere(event, look)
+    }
+
+    fn look_from_anywhere<R: Send + 'static>(
+        &self,
+        event: Sequence,
+        look: impl FnOnce(&mut Stopped<'_>) -> R + Send + 'static,
+    ) -> Result<R, DebugError> {
+        // The calling thread would be the stopped one: it would wait for itself, or for a thread that waits for it.
+        not_while_looking()?;
+        if let Some((_, false)) = self.shared.queues().kind_of(event) {
+            return Err(DebugError::NoSuchTensor {
+                reference: "tensor".to_owned(),
+                reason: format!("event {event} is not in the middle of a run"),
+            });
+        }
+        let (answer, result) = sync_channel(1);
+        let job = Box::new(move |stopped: &mut Stopped<'_>| {
+            let _ = answer.send(looking(|| look(stopped)));
+        });
+        self.shared.queues().submit(self.generation, event, job)?;
+        result.recv().map_err(|_| DebugError::AlreadyContinued(event, Continued::DuringLook))
+    }
+
+    /// Replaces an input before an operator, or an output after it.
+    ///
+    /// # Errors
+    /// As [`Stopped::replace`] and [`look`](Self::look).
+    pub fn replace(&self, event: Sequence, reference: TensorRef, tensor: Tensor) -> Result<(), DebugError> {
+        self.look(event, move |stopped| stopped.replace(&reference, tensor))?
+    }
+
+    /// Returns the state of the program: its models and runs, the stopped threads, and the queues.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn status(&self) -> Result<Status, DebugError> {
+        let registry = self.registry()?;
+        let ([sync, asynchronous], stopped, released, stopped_runs) = self.shared.queues().status();
+        let (models, runs) = (registry.loaded(), registry.runs(&stopped_runs));
+        Ok(Status { models, runs, stopped, sync, asynchronous, released })
+    }
+
+    /// Returns the graph of a model; `None` where no model has this number any more.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn graph(&self, model: ModelId) -> Result<Option<Arc<Graph>>, DebugError> {
+        Ok(self.registry()?.graph(model))
+    }
+
+    /// Returns the kernels of a model's newest plan; `None` before its first one.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn kernels(&self, model: ModelId) -> Result<Option<Arc<[Kernel]>>, DebugError> {
+        Ok(self.registry()?.newest_plan(model).map(|plan| Arc::clone(&plan.kernels)))
+    }
+
+    /// Returns what the engine made of each operator of a model, in the order of the graph.
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn mappings(&self, model: ModelId) -> Result<Vec<OperatorMapping>, DebugError> {
+        let registry = self.registry()?;
+        let (graph, plan) = (registry.graph(model), registry.newest_plan(model));
+        drop(registry);
+        let mapping =
+            |operator: &Operator| plan.as_ref().map_or(OperatorMapping::Pending, |plan| plan.mapping(operator.id));
+        Ok(graph.iter().flat_map(|graph| &graph.operators).map(mapping).collect())
+    }
+
+    /// Detaches the client: its breakpoints are removed, and threads that wait continue. The last event that it can read
+    /// is [`DetachComplete`](crate::EventKind::DetachComplete).
+    ///
+    /// # Errors
+    /// When the client is no longer attached.
+    pub fn detach(&self) -> Result<(), DebugError> {
+        allow_nothing()?;
+        self.check_attached()?;
+        if self.shared.detach(self.generation, None) { Ok(()) } else { Err(DebugError::NotAttached) }
+    }
+
+    /// Detaches a client that is gone without having detached, and logs why.
+    pub(crate) fn abandon(&self, reason: &str) {
+        self.shared.detach(self.generation, Some(reason));
+    }
+
+    /// Returns whether the client is still attached. This does not count as a call of the client.
+    #[cfg(not(loom))]
+    pub(crate) fn is_attached(&self) -> bool {
+        self.shared.queues().is_attached(self.generation)
+    }
+
+    fn check_attached(&self) -> Result<(), DebugError> {
+        self.shared.queues().call(self.generation)
+    }
+
+    /// Locks the registry for this client. It cannot be detached while the lock is held, so what it changes there is
+    /// never left to the next client.
+    fn registry(&self) -> Result<MutexGuard<'_, Registry>, DebugError> {
+        allow_nothing()?;
+        let registry = self.shared.registry();
+        self.check_attached()?;
+        Ok(registry)
+    }
+
+    /// Checks that a run can continue in this way.
+    fn check(&self, event: Sequence, resume: Resume) -> Result<Resume, DebugError> {
+        match resume {
+            Resume::Skip(tensors) => self.look_from_anywhere(event, move |stopped| {
+                stopped.check_outputs(&tensors)?;
+                Ok(Resume::Skip(tensors))
+            })?,
+            Resume::Until(target) => {
+                self.check_in_run(event)?;
+                let graphs = match self.shared.queues().kind_of(event) {
+                    Some((_, true)) => vec![self.look_from_anywhere(event, |stopped| stopped.graph())?],
+                    _ => self.shared.registry().graphs().into_iter().map(|(_, graph)| graph).collect(),
+                };
+                if graphs.iter().all(|graph| target.operators(graph).is_empty()) {
+                    return Err(no_such_operator(&target, &graphs));
+                }
+                Ok(Resume::Until(target))
+            }
+            Resume::Continue => Ok(Resume::Continue),
+            other => self.check_in_run(event).map(|()| other),
+        }
+    }
+
+    /// Checks that the run that is stopped at this event has operators before it: it is at an operator, or begins.
+    fn check_in_run(&self, event: Sequence) -> Result<(), DebugError> {
+        match self.shared.queues().kind_of(event) {
+            Some((kind, false)) if kind != EventName::RunPushed => Err(DebugError::Resume(format!(
+                "event {event} is not in the middle of a run; it can only be continued with 'continue'"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn no_such_operator(target: &Target, graphs: &[Arc<Graph>]) -> DebugError {
+    let like = |graph: &Arc<Graph>| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
+    DebugError::NoSuchOperator { target: target.clone(), nearest: graphs.iter().find_map(like) }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.abandon("it is gone");
+        if let Some(notifier) = self.notifier.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            notifier.stop(&self.shared);
+        }
+    }
+}

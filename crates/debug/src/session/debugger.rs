@@ -1,0 +1,142 @@
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, io};
+
+use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
+use opscope_onnx::Graph;
+
+use super::attachment::Attachment;
+use super::loaded::LoadedModelHandle;
+use super::observer::Observer;
+use super::options::AttachOptions;
+use super::recursion;
+use super::shared::Shared;
+#[cfg(not(loom))]
+use super::status::LoadedModel;
+use super::thread::note_process;
+use crate::error::DebugError;
+use crate::event::EventKind;
+use crate::queues::{Limits, Queues};
+use crate::run::ActiveRun;
+use crate::sync::EventDescriptor;
+
+/// The debugger of a program that runs models: an instrument of its runs, to which a client can attach. Clones share one
+/// debugger.
+///
+/// While no client is attached, it costs a run two loads and branches per kernel.
+#[derive(Clone)]
+pub struct Debugger(Arc<Shared>);
+
+/// How long a full async queue waits for its reader before it coalesces events.
+const READER_GRACE: Duration = Duration::from_millis(100);
+
+/// The largest async queue that a client can ask for.
+const MOST_EVENTS: usize = 1 << 18;
+
+impl Debugger {
+    /// Creates a debugger that logs what its client failed to do through [`tracing`], as warnings.
+    ///
+    /// # Errors
+    /// When the system has no file descriptor left for notifications.
+    pub fn new() -> io::Result<Self> {
+        Self::with_log(|message| tracing::warn!("{message}"))
+    }
+
+    /// Creates a debugger that passes to `log` what its client failed to do: the events that it left unacknowledged, and
+    /// that it is gone. `log` is called on the thread where this happens, and should not block.
+    ///
+    /// # Errors
+    /// When the system has no file descriptor left for notifications.
+    pub fn with_log(log: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
+        note_process();
+        Ok(Self(Arc::new(Shared::new(Queues::new()?, log))))
+    }
+
+    /// Announces a model to the client before its first run. Dropping the handle unloads the model. A model that is not
+    /// announced by this is announced when its first run begins.
+    pub fn load(&self, graph: &Arc<Graph>, fidelity: Fidelity) -> LoadedModelHandle {
+        LoadedModelHandle::new(&self.0, graph, fidelity)
+    }
+
+    /// Notes a plan of a model, so that the locations of breakpoints are known before its first run.
+    pub fn planned(&self, graph: &Arc<Graph>, fidelity: Fidelity, kernels: &Arc<[Kernel]>) {
+        let announced = self.0.registry().plan(&self.0.announcer, graph, fidelity, kernels).1;
+        self.0.wait_at(announced);
+    }
+
+    /// Returns how many runs have been stopped so far, by any client. The duration of such a run says nothing about its
+    /// model.
+    pub fn stopped_runs(&self) -> u64 {
+        self.0.stopped_runs()
+    }
+
+    /// Attaches a client. Its first events tell it of the models and runs that exist; the last of these is
+    /// [`AttachComplete`](EventKind::AttachComplete).
+    ///
+    /// # Errors
+    /// When another client is attached, this is the debugger of the process that this one was forked from, or the system
+    /// has no file descriptor or thread left for notifications.
+    pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
+        recursion::allow_nothing()?;
+        if !self.0.queues().is_own_process() {
+            return Err(DebugError::OtherProcess);
+        }
+        let descriptor = Arc::new(EventDescriptor::new().map_err(DebugError::system)?);
+        let mut registry = self.0.registry();
+        if let Some((_, other)) = &registry.attached {
+            return Err(DebugError::AlreadyAttached { by: other.name.clone() });
+        }
+        let capacity = options.async_capacity.clamp(1, MOST_EVENTS);
+        let limits = Limits { lease: options.lease, capacity, reader_grace: READER_GRACE };
+        let replay = registry.replay(options.events);
+        self.0.announcer.subscribe(Some(options.events));
+        let generation = self.0.queues().attach(limits, Arc::clone(&descriptor), replay);
+        registry.attached = Some((generation, options.clone()));
+        registry.update_runs();
+        drop(registry);
+        Attachment::new(Arc::clone(&self.0), generation, descriptor, &options)
+    }
+}
+
+impl Debugger {
+    /// Returns the name of the client that is attached, and the models that are loaded.
+    #[cfg(not(loom))]
+    pub(crate) fn client_and_models(&self) -> (Option<String>, Vec<LoadedModel>) {
+        let registry = self.0.registry();
+        (registry.attached.as_ref().map(|(_, options)| options.name.clone()), registry.loaded())
+    }
+
+    #[cfg(not(loom))]
+    pub(crate) fn log(&self, message: &str) {
+        self.0.log(message);
+    }
+}
+
+impl fmt::Debug for Debugger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let client = self.0.registry().attached.as_ref().map(|(_, options)| options.name.clone());
+        f.debug_struct("Debugger").field("client", &client).finish_non_exhaustive()
+    }
+}
+
+impl Instrument for Debugger {
+    fn name(&self) -> &str {
+        "debugger"
+    }
+
+    fn requires(&self) -> Capabilities {
+        Capabilities { stop: true, intermediates: true, names: true, ..Capabilities::default() }
+    }
+
+    fn observe<'a>(&'a self, info: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        let mut registry = self.0.registry();
+        let (plan, model_announced) = registry.plan(&self.0.announcer, info.graph, info.fidelity, info.kernels);
+        let run = Arc::new(ActiveRun::new(info.id, plan));
+        registry.begin(&run);
+        let announced = self.0.announcer.announce(EventKind::RunCreated { run: run.id, model: run.plan.model });
+        drop(registry);
+        self.0.wait_at(model_announced);
+        self.0.wait_at(announced);
+        Box::new(Observer::new(Arc::clone(&self.0), run))
+    }
+}

@@ -1,0 +1,150 @@
+use std::sync::{Arc, OnceLock, Weak};
+
+use opscope_model::{Fidelity, Kernel};
+use opscope_onnx::Graph;
+
+use super::sites::Site;
+use super::status::LoadedModel;
+use crate::event::{EventKind, ModelId};
+use crate::run::{FlawedInitializers, PlanInfo};
+
+/// The models that the program has loaded, and their newest plans.
+#[derive(Default)]
+pub(super) struct Models {
+    known: Vec<Model>,
+    /// The last number that was given to a model.
+    last: u32,
+}
+
+struct Model {
+    id: ModelId,
+    graph: Weak<Graph>,
+    fidelity: Fidelity,
+    /// How many handles to it exist.
+    handles: usize,
+    /// The newest plans, the newest last.
+    plans: Vec<Arc<PlanInfo>>,
+    /// Computed when a debugger first watches for NaN or infinity.
+    flawed: Arc<OnceLock<FlawedInitializers>>,
+    /// The event that announced it, for clients that attach later.
+    announced: EventKind,
+}
+
+/// How many plans of a model are remembered.
+const PLANS: usize = 16;
+
+impl Model {
+    /// Returns whether only the remembered plans still refer to it.
+    fn is_unused(&self) -> bool {
+        let is_idle = self.plans.iter().all(|plan| Arc::strong_count(plan) == 1);
+        self.handles == 0 && is_idle && self.graph.strong_count() <= self.plans.len()
+    }
+}
+
+impl Models {
+    /// Returns the number of a model that is known already.
+    pub fn find(&self, graph: &Arc<Graph>, fidelity: Fidelity) -> Option<ModelId> {
+        let same = |model: &&Model| model.fidelity == fidelity && model.graph.as_ptr() == Arc::as_ptr(graph);
+        self.known.iter().find(same).map(|model| model.id)
+    }
+
+    /// Returns the models that the program has dropped without unloading them.
+    pub fn unused(&self) -> Vec<ModelId> {
+        self.known.iter().filter(|model| model.is_unused()).map(|model| model.id).collect()
+    }
+
+    /// Adds a model and returns its number with the event that announces it.
+    pub fn add(&mut self, graph: &Arc<Graph>, fidelity: Fidelity) -> (ModelId, EventKind) {
+        self.last += 1;
+        let id = ModelId(self.last);
+        let announced = EventKind::ModelLoaded {
+            model: id,
+            name: graph.name.as_str().into(),
+            path: graph.source.path.to_string_lossy().into(),
+            fidelity,
+            operators: graph.operators.len() as u32,
+        };
+        self.known.push(Model {
+            id,
+            graph: Arc::downgrade(graph),
+            fidelity,
+            handles: 0,
+            plans: Vec::new(),
+            flawed: Arc::default(),
+            announced: announced.clone(),
+        });
+        (id, announced)
+    }
+
+    pub fn remove(&mut self, id: ModelId) {
+        self.known.retain(|known| known.id != id);
+    }
+
+    /// Counts one more handle to a model.
+    pub fn hold(&mut self, id: ModelId) {
+        self.known.iter_mut().filter(|model| model.id == id).for_each(|model| model.handles += 1);
+    }
+
+    /// Counts one handle less to a model, and returns whether it was the last one.
+    pub fn release(&mut self, id: ModelId) -> bool {
+        let Some(model) = self.known.iter_mut().find(|model| model.id == id) else { return false };
+        model.handles -= 1;
+        model.handles == 0
+    }
+
+    /// Returns what is known of a plan of a model, and remembers a new one.
+    pub fn plan(&mut self, id: ModelId, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>) -> Arc<PlanInfo> {
+        let Some(model) = self.known.iter_mut().find(|model| model.id == id) else {
+            return Arc::new(PlanInfo::new(id, graph, kernels, Arc::default()));
+        };
+        if let Some(plan) = model.plans.iter().find(|plan| Arc::ptr_eq(&plan.kernels, kernels)) {
+            return Arc::clone(plan);
+        }
+        let plan = Arc::new(PlanInfo::new(id, graph, kernels, Arc::clone(&model.flawed)));
+        if model.plans.len() == PLANS {
+            model.plans.remove(0);
+        }
+        model.plans.push(Arc::clone(&plan));
+        plan
+    }
+
+    /// Returns the events that announced the models.
+    pub fn announced(&self) -> impl Iterator<Item = EventKind> {
+        self.known.iter().map(|model| model.announced.clone())
+    }
+
+    pub fn loaded(&self) -> Vec<LoadedModel> {
+        let models = self.known.iter().filter_map(|model| {
+            let graph = model.graph.upgrade()?;
+            Some(LoadedModel {
+                model: model.id,
+                name: graph.name.clone(),
+                path: graph.source.path.display().to_string(),
+                fidelity: model.fidelity,
+                operators: graph.operators.len() as u32,
+            })
+        });
+        models.collect()
+    }
+
+    pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {
+        self.known.iter().find(|model| model.id == id)?.graph.upgrade()
+    }
+
+    pub fn graphs(&self) -> Vec<(ModelId, Arc<Graph>)> {
+        self.known.iter().filter_map(|model| Some((model.id, model.graph.upgrade()?))).collect()
+    }
+
+    /// Returns a model's newest plan; `None` before its first one.
+    pub fn newest_plan(&self, id: ModelId) -> Option<Arc<PlanInfo>> {
+        self.known.iter().find(|model| model.id == id)?.plans.last().cloned()
+    }
+
+    /// Returns each model with its newest plan.
+    pub fn sites(&self) -> Vec<Site> {
+        let site = |model: &Model| {
+            Some(Site { model: model.id, graph: model.graph.upgrade()?, plan: model.plans.last().cloned() })
+        };
+        self.known.iter().filter_map(site).collect()
+    }
+}

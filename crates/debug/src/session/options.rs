@@ -1,0 +1,70 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::EventSet;
+
+/// How a debugger attaches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AttachOptions {
+    /// The debugger's name, for messages.
+    pub name: String,
+    /// The events that it subscribes to.
+    pub events: EventSet,
+    /// How long an event may stay unacknowledged before its thread continues without it.
+    #[serde(rename = "lease_ms", with = "milliseconds")]
+    pub lease: Duration,
+    /// The interval of timeout events; `None` for no such events.
+    #[serde(rename = "timeout_ms", with = "maybe_milliseconds")]
+    pub timeout: Option<Duration>,
+    /// Whether every call from inside of the notification callback returns `RecursiveCall`, also those that take and
+    /// acknowledge events.
+    pub strict_callbacks: bool,
+    /// Whether `OperatorFinished` events have statistics of the operator's outputs.
+    pub statistics: bool,
+    /// How many async events can wait.
+    pub async_capacity: usize,
+}
+
+impl Default for AttachOptions {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            events: EventSet::default(),
+            lease: Duration::from_secs(30),
+            timeout: None,
+            strict_callbacks: false,
+            statistics: false,
+            async_capacity: 16_384,
+        }
+    }
+}
+
+mod milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
+    }
+}
+
+mod maybe_milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        duration.map(|duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Option::<u64>::deserialize(from).map(|millis| millis.map(Duration::from_millis))
+    }
+}

@@ -1,0 +1,233 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use opscope_model::{Fidelity, Kernel, RunId};
+use opscope_onnx::Graph;
+
+use super::announcer::Announcer;
+use super::models::Models;
+use super::options::AttachOptions;
+use super::sites::{Site, describe, most_locations};
+use super::status::{LoadedModel, RunState};
+use crate::breakpoint::{Breakpoint, BreakpointInfo};
+use crate::error::DebugError;
+use crate::event::{BreakpointId, EventKind, EventSet, ModelId, Sequence};
+use crate::queues::{Generation, StoppedRun};
+use crate::run::{ActiveRun, Pause, PlanInfo, StopTable};
+
+/// The models and runs of the program, the client that is attached, and its breakpoints.
+#[derive(Default)]
+pub(crate) struct Registry {
+    pub attached: Option<(Generation, AttachOptions)>,
+    breakpoints: BTreeMap<BreakpointId, Arc<Breakpoint>>,
+    last_breakpoint: u32,
+    models: Models,
+    runs: Vec<Arc<ActiveRun>>,
+    /// Where the runs of each plan stop, until the client changes that.
+    tables: Vec<(Weak<PlanInfo>, Arc<StopTable>)>,
+    /// How many of the next runs stop at their first operator: a pause found no run, or one that was at its end.
+    pauses: usize,
+}
+
+/// How many breakpoints can exist.
+const BREAKPOINTS: usize = 1000;
+
+impl Registry {
+    /// Returns the number of a model. A new model is announced; the caller has to wait at that event.
+    pub fn model(
+        &mut self,
+        announcer: &Announcer,
+        graph: &Arc<Graph>,
+        fidelity: Fidelity,
+    ) -> (ModelId, Option<Sequence>) {
+        if let Some(known) = self.models.find(graph, fidelity) {
+            return (known, None);
+        }
+        for model in self.models.unused() {
+            self.remove_model(model);
+            announcer.post(EventKind::ModelUnloaded { model });
+        }
+        let (id, loaded) = self.models.add(graph, fidelity);
+        (id, announcer.announce(loaded))
+    }
+
+    /// Counts one more handle to a model.
+    pub fn hold(&mut self, id: ModelId) {
+        self.models.hold(id);
+    }
+
+    /// Counts one handle less to a model. Returns whether it was the last one, which unloads the model.
+    pub fn unload(&mut self, id: ModelId) -> bool {
+        let is_last = self.models.release(id);
+        if is_last {
+            self.remove_model(id);
+        }
+        is_last
+    }
+
+    fn remove_model(&mut self, id: ModelId) {
+        self.models.remove(id);
+        self.breakpoints.values().for_each(|breakpoint| breakpoint.forget(id));
+    }
+
+    /// Returns what is known of a plan. A new model is announced; the caller has to wait at that event.
+    pub fn plan(
+        &mut self,
+        announcer: &Announcer,
+        graph: &Arc<Graph>,
+        fidelity: Fidelity,
+        kernels: &Arc<[Kernel]>,
+    ) -> (Arc<PlanInfo>, Option<Sequence>) {
+        let (id, announced) = self.model(announcer, graph, fidelity);
+        (self.models.plan(id, graph, kernels), announced)
+    }
+
+    /// Adds a run, which obeys the client from its first operator on.
+    pub fn begin(&mut self, run: &Arc<ActiveRun>) {
+        self.runs.push(Arc::clone(run));
+        if let Some(table) = self.table(&run.plan) {
+            let pause = (self.pauses > 0).then_some(Pause::Any);
+            self.pauses -= usize::from(pause.is_some());
+            run.change(|control| (control.table, control.pause) = (Some(table), pause));
+        }
+    }
+
+    pub fn end(&mut self, run: &Arc<ActiveRun>) {
+        self.runs.retain(|known| !Arc::ptr_eq(known, run));
+    }
+
+    /// Returns the events that tell a client that attaches now what happened before.
+    pub fn replay(&self, events: EventSet) -> Vec<EventKind> {
+        let mut replay: Vec<EventKind> = self.models.announced().collect();
+        for run in &self.runs {
+            replay.push(EventKind::RunCreated { run: run.id, model: run.plan.model });
+            if run.has_begun() && !run.is_over() {
+                replay.push(EventKind::RunPushed { run: run.id });
+            }
+        }
+        replay.retain(|kind| events.contains(kind.name()));
+        replay.push(EventKind::AttachComplete);
+        replay
+    }
+
+    /// Applies what the client wants now to every run.
+    pub fn update_runs(&mut self) {
+        self.tables.clear();
+        let runs = std::mem::take(&mut self.runs);
+        for run in &runs {
+            let table = self.table(&run.plan);
+            run.change(|control| {
+                if table.is_none() {
+                    (control.step, control.pause) = (None, None);
+                }
+                control.table = table;
+            });
+        }
+        self.runs = runs;
+    }
+
+    fn table(&mut self, plan: &Arc<PlanInfo>) -> Option<Arc<StopTable>> {
+        let (debugger, options) = self.attached.as_ref()?;
+        if let Some((_, table)) = self.tables.iter().find(|(known, _)| known.as_ptr() == Arc::as_ptr(plan)) {
+            return Some(Arc::clone(table));
+        }
+        let table =
+            Arc::new(StopTable::new(*debugger, plan, self.breakpoints.values(), options.events, options.statistics));
+        self.tables.retain(|(known, _)| known.strong_count() > 0);
+        self.tables.push((Arc::downgrade(plan), Arc::clone(&table)));
+        Some(table)
+    }
+
+    /// Removes what a client leaves when it detaches: its breakpoints and pauses.
+    pub fn clear_client(&mut self) {
+        self.breakpoints.clear();
+        self.pauses = 0;
+    }
+
+    /// Sets a breakpoint and gives it its number.
+    ///
+    /// # Errors
+    /// When there are as many as there can be.
+    pub fn add_breakpoint(&mut self, mut breakpoint: Breakpoint) -> Result<BreakpointInfo, DebugError> {
+        if self.breakpoints.len() >= BREAKPOINTS {
+            return Err(DebugError::TooManyBreakpoints(BREAKPOINTS));
+        }
+        self.last_breakpoint += 1;
+        breakpoint.id = BreakpointId(self.last_breakpoint);
+        Ok(self.set_breakpoint(breakpoint))
+    }
+
+    /// Replaces the breakpoint of the same number.
+    pub fn set_breakpoint(&mut self, breakpoint: Breakpoint) -> BreakpointInfo {
+        let breakpoint = Arc::new(breakpoint);
+        self.breakpoints.insert(breakpoint.id, Arc::clone(&breakpoint));
+        self.update_runs();
+        describe(&breakpoint, &self.models.sites(), most_locations(1))
+    }
+
+    pub fn breakpoint(&self, id: BreakpointId) -> Result<Arc<Breakpoint>, DebugError> {
+        self.breakpoints.get(&id).cloned().ok_or(DebugError::NoSuchBreakpoint(id))
+    }
+
+    pub fn remove_breakpoint(&mut self, id: BreakpointId) -> Result<(), DebugError> {
+        self.breakpoints.remove(&id).ok_or(DebugError::NoSuchBreakpoint(id))?;
+        self.update_runs();
+        Ok(())
+    }
+
+    /// Removes the one-shot breakpoints among those that have stopped a run.
+    pub fn remove_spent(&mut self, spent: &[BreakpointId]) {
+        self.breakpoints.retain(|id, breakpoint| !(spent.contains(id) && breakpoint.is_one_shot()));
+        self.update_runs();
+    }
+
+    /// Returns the breakpoints, and the models in which they can be.
+    pub fn breakpoints(&self) -> (Vec<Arc<Breakpoint>>, Vec<Site>) {
+        (self.breakpoints.values().cloned().collect(), self.models.sites())
+    }
+
+    /// Asks runs to stop at their next operator and returns how many were asked. Where there is no run, the next one
+    /// stops; so does the next one for each of all runs that ends before its next operator.
+    pub fn pause(&mut self, only: Option<RunId>, stopped: &[StoppedRun]) -> usize {
+        let mut active =
+            self.runs.iter().filter(|run| !run.is_over() && only.is_none_or(|only| run.id == only)).peekable();
+        self.pauses = usize::from(active.peek().is_none() && only.is_none());
+        let pause = if only.is_some() { Pause::This } else { Pause::Any };
+        let is_stopped = |run: RunId| stopped.iter().any(|stopped| stopped.run == run && stopped.at_operator);
+        let asked = active.filter(|run| !is_stopped(run.id));
+        asked.map(|run| run.change(|control| control.pause = control.table.as_ref().map(|_| pause))).count()
+    }
+
+    /// Lets the next run stop instead of one that has ended.
+    pub fn pause_next_run(&mut self) {
+        self.pauses += 1;
+    }
+
+    pub fn loaded(&self) -> Vec<LoadedModel> {
+        self.models.loaded()
+    }
+
+    pub fn runs(&self, stopped: &[StoppedRun]) -> Vec<RunState> {
+        let event = |run: RunId| stopped.iter().find(|stopped| stopped.run == run).map(|stopped| stopped.event);
+        let state = |run: &Arc<ActiveRun>| RunState {
+            run: run.id,
+            model: run.plan.model,
+            thread: run.thread(),
+            stopped: event(run.id),
+        };
+        self.runs.iter().map(state).collect()
+    }
+
+    pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {
+        self.models.graph(id)
+    }
+
+    pub fn graphs(&self) -> Vec<(ModelId, Arc<Graph>)> {
+        self.models.graphs()
+    }
+
+    /// Returns a model's newest plan; `None` before its first one.
+    pub fn newest_plan(&self, id: ModelId) -> Option<Arc<PlanInfo>> {
+        self.models.newest_plan(id)
+    }
+}

@@ -1,0 +1,103 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_onnx::shown_text;
+
+use super::announcer::Announcer;
+use super::registry::Registry;
+use crate::event::{EventKind, Sequence};
+use crate::queues::{Answer, Generation, Queues, Release, ReleaseReason, Resume};
+use crate::run::{ActiveRun, Job};
+
+/// The state of a debugger, which its handles, its client and the observers of its runs share.
+pub(crate) struct Shared {
+    pub announcer: Announcer,
+    registry: Mutex<Registry>,
+    /// How many runs have been stopped so far.
+    stopped_runs: AtomicU64,
+    log: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Shared {
+    pub fn new(queues: Queues<Job>, log: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self {
+            announcer: Announcer::new(queues),
+            registry: Mutex::default(),
+            stopped_runs: AtomicU64::new(0),
+            log: Box::new(log),
+        }
+    }
+
+    pub fn queues(&self) -> &Queues<Job> {
+        &self.announcer.queues
+    }
+
+    /// Locks the registry. Never do this while waiting; take it before the queues' own lock.
+    pub fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a run at its first stop.
+    pub fn count_stopped(&self, run: &ActiveRun) {
+        if run.is_first_stop() {
+            self.stopped_runs.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn stopped_runs(&self) -> u64 {
+        self.stopped_runs.load(Ordering::Relaxed)
+    }
+
+    /// Waits at an event that has no tensors, so the client cannot ask the thread for anything meanwhile.
+    pub fn wait_at(&self, event: Option<Sequence>) -> Resume {
+        event.map_or(Resume::Continue, |event| self.settle(self.queues().wait(event, drop)))
+    }
+
+    /// Returns how the client wants the run to continue. Logs an event that was not acknowledged.
+    pub fn settle(&self, answer: Answer) -> Resume {
+        match answer {
+            Answer::Resume(resume) => resume,
+            Answer::Expired { release, silent } => {
+                self.log(&release.to_string());
+                if let Some(generation) = silent {
+                    self.detach(generation, Some("it did not read its events, and asked for nothing"));
+                }
+                Resume::Continue
+            }
+        }
+    }
+
+    /// Detaches the client: every thread that waits continues, and no event is raised any more. `gone` is the reason
+    /// where the client did not detach by itself. Returns whether it was attached.
+    pub fn detach(&self, generation: Generation, gone: Option<&str>) -> bool {
+        let mut registry = self.registry();
+        let Some((_, options)) = registry.attached.take_if(|(attached, _)| *attached == generation) else {
+            return false;
+        };
+        self.announcer.subscribe(None);
+        registry.clear_client();
+        registry.update_runs();
+        let last = gone.is_none().then_some(EventKind::DetachComplete);
+        let (released, cancelled) = self.queues().detach(generation, last);
+        drop(registry);
+        drop(cancelled);
+        if let Some(reason) = gone {
+            let name = if options.name.is_empty() { "the debugger" } else { &options.name };
+            self.log(&format!("{name} is detached: {reason}"));
+        }
+        self.log_released(&released);
+        true
+    }
+
+    fn log_released(&self, released: &[Release]) {
+        for release in released.iter().filter(|release| release.because == ReleaseReason::DebuggerGone) {
+            self.log(&release.to_string());
+        }
+    }
+
+    /// Logs a message. A panic of the program's log ends neither a run nor the thread that serves debuggers.
+    pub fn log(&self, message: &str) {
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.log)(&shown_text(message))));
+    }
+}

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use opscope_onnx::Graph;
+
+use crate::breakpoint::{Breakpoint, BreakpointInfo, BreakpointLocation, OperatorMapping};
+use crate::event::ModelId;
+use crate::run::PlanInfo;
+
+/// A model in which breakpoints can be, and its newest plan.
+pub(crate) struct Site {
+    pub model: ModelId,
+    pub graph: Arc<Graph>,
+    pub plan: Option<Arc<PlanInfo>>,
+}
+
+/// Describes a breakpoint for its client, with at most `most` locations in each model.
+pub(super) fn describe(breakpoint: &Breakpoint, sites: &[Site], most: usize) -> BreakpointInfo {
+    let mut locations = Vec::new();
+    for Site { model, graph, plan } in sites {
+        for &operator in breakpoint.operators(*model, graph).iter().take(most) {
+            locations.push(BreakpointLocation {
+                model: *model,
+                operator: operator.index() as u32,
+                name: graph.operator(operator).name.clone(),
+                mapping: plan.as_ref().map_or(OperatorMapping::Pending, |plan| plan.mapping(operator)),
+            });
+        }
+    }
+    breakpoint.info(locations)
+}
+
+/// Returns how many locations of each breakpoint in each model are listed with so many breakpoints, so that an answer
+/// stays below the longest frame.
+pub(super) fn most_locations(breakpoints: usize) -> usize {
+    (16_000 / breakpoints.max(1)).clamp(16, 1000)
+}
