@@ -100,7 +100,7 @@ fn put<R: Record>(record: &R, into: &mut Vec<u8>) {
 
 fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
     DispatchRecord {
-        run: run,
+        run,
         plan: PlanId(0),
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
@@ -113,7 +113,7 @@ fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
 fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32, copied: [u64; 4]) -> RunRecord {
     let [upload_start, upload_end, download_start, download_end] = copied.map(Ticks::from_raw);
     RunRecord {
-        run: run,
+        run,
         upload_start,
         upload_end,
         download_start,
@@ -133,7 +133,7 @@ fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32, copie
 
 fn copy(run: u64, operation: u32, start: u64, end: u64) -> CopyRecord {
     CopyRecord {
-        run: run,
+        run,
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         bytes: 4096,
@@ -145,7 +145,7 @@ fn copy(run: u64, operation: u32, start: u64, end: u64) -> CopyRecord {
 
 fn call(operation: u32, run: u64, start: u64, end: u64) -> EngineCallRecord {
     EngineCallRecord {
-        run: run,
+        run,
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         operation,
