@@ -14,31 +14,15 @@
 //!
 //! ```
 //! # use std::{error::Error, sync::Arc, thread};
-//! # use opscope_model::*;
-//! # /// An engine that reaches the first operator of a model, and stops there.
+//! # use opscope_model::{Fidelity, testing::{FakePlan, GraphBuilder, kernels}};
+//! # /// A model of one operator, whose run the debugger ends.
 //! # fn run(debugger: &Debugger) {
-//! #     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits_cnn.onnx");
-//! #     let graph = Arc::new(opscope_onnx::Graph::load(path.as_ref()).unwrap());
-//! #     let form = TensorType { dtype: Some(opscope_tensor::DType::F32), shape: vec![1, 1, 8, 8] };
-//! #     let kernels: Arc<[Kernel]> = Arc::new([Kernel {
-//! #         id: KernelId::new(0),
-//! #         name: "conv".into(),
-//! #         op: "Conv".into(),
-//! #         operators: vec![Attribution { operator: graph.operators[0].id, exact: true }],
-//! #         inputs: vec![KernelInput { value: Some(graph.inputs[0]), constant: false }],
-//! #         outputs: vec![vec![]],
-//! #         input_types: vec![form.clone()],
-//! #         holds: vec![None],
-//! #         output_types: vec![form],
-//! #     }]);
-//! #     let info = RunInfo { id: RunId(1), graph: &graph, kernels: &kernels, fidelity: Fidelity::Exact };
-//! #     let observer = debugger.observe(&info);
-//! #     assert!(observer.interest().before.contains(KernelId::new(0)));
+//! #     let graph = GraphBuilder::new("digits").input("image", &[1, 1, 8, 8]);
+//! #     let graph = Arc::new(graph.operator("/conv1/Conv", "Conv", &["image"], &["y"]).output("y").build());
+//! #     let kernels = kernels(&graph, &[&["/conv1/Conv"]]);
+//! #     let plan = FakePlan::new(&graph, kernels, Fidelity::Exact, |_, inputs| Ok(inputs.to_vec()));
 //! #     let pixels = opscope_tensor::Tensor::from_f32(vec![1, 1, 8, 8], &[0.5; 64]).unwrap();
-//! #     let (kernel, live) = (&kernels[0], &NoLiveValues);
-//! #     let dispatch = Dispatch { run: info.id, kernel, graph: &graph, inputs: &[], live };
-//! #     let Action::Stop(reason) = observer.before(&dispatch, &[pixels.view()]) else { panic!("the run was aborted") };
-//! #     observer.finished(Err(&EngineError::Stopped(reason)));
+//! #     plan.run_on(debugger, 1, &[pixels]).expect_err("the run was aborted");
 //! # }
 //! use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, EventKind, Queue, Resume};
 //!

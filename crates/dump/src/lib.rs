@@ -39,6 +39,8 @@ mod error;
 mod index;
 mod manifest;
 mod sinks;
+#[cfg(test)]
+mod snapshots;
 mod stored;
 mod stream;
 mod table;

@@ -1,21 +1,22 @@
 //! AscendCL's dump files: written, read back, and damaged.
 
-mod fake;
+mod chain;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use fake::Chain;
+use chain::chain_of;
 use opscope_dump::ascend::{AscendFile, AscendSink, Chunks, DirectoryTarget, FileName};
 use opscope_dump::{
     CompareOptions, Comparison, DumpInfo, DumpKind, Dumper, Inspection, Io, IoSelection, Outcome, Request, Selection,
     StoredDump,
 };
 use opscope_model::Fidelity;
+use opscope_model::testing::FakePlan;
 use opscope_tensor::DType;
 use proptest::prelude::*;
 
-fn dump(chain: &Chain, root: &Path, io: IoSelection) {
+fn dump(chain: &FakePlan, root: &Path, io: IoSelection) {
     let dumper = Dumper::new();
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let sink = AscendSink::new(DirectoryTarget::create(root, &info).unwrap(), 1 << 20);
@@ -46,7 +47,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
 fn inputs_and_outputs_of_an_operator_are_in_one_file_and_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("20260101000000");
-    let chain = Chain::new(&["first/op.a", "b", "last"], &[2, 3]);
+    let chain = chain_of(&["first/op.a", "b", "last"], &[2, 3]);
     dump(&chain, &root, IoSelection::All);
     let stored = StoredDump::open(&root).unwrap();
     assert_eq!((stored.kind, stored.problems.len()), (DumpKind::AscendCl, 0));
@@ -75,7 +76,7 @@ fn a_name_longer_than_a_file_systems_is_mapped_and_found_again() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
     let long = format!("../{}", "x".repeat(400));
-    dump(&Chain::new(&[&long, "last"], &[2]), &root, IoSelection::Outputs);
+    dump(&chain_of(&[&long, "last"], &[2]), &root, IoSelection::Outputs);
     let stored = StoredDump::open(&root).unwrap();
     let found = stored.tensors.iter().filter(|tensor| tensor.place.operator.as_deref() == Some(&long)).count();
     assert_eq!((found, stored.problems.len()), (2, 0));
@@ -106,7 +107,7 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
         let selection = Selection { io, ..Selection::default() };
         let sink = Box::new(AscendSink::new(target, chunk));
         dumper.subscribe(sink, Request { selection, ..Request::default() }).unwrap();
-        Chain::new(&["a", "b", "last"], &[elements]).run_with(&dumper, 0).unwrap();
+        chain_of(&["a", "b", "last"], &[elements]).run_with(&dumper, 0).unwrap();
         assert!(dumper.finish().unwrap().is_complete());
 
         let given = given.lock().unwrap();
@@ -134,7 +135,7 @@ fn a_target_that_fails_stops_the_dump_with_its_reason() {
     let dumper = Dumper::new();
     let target = Chunks(|_: &Path, _: &[u8], _: bool| Err("the tape is full".into()));
     dumper.subscribe(Box::new(AscendSink::new(target, 4096)), Request::default()).unwrap();
-    Chain::new(&["a", "b", "last"], &[4]).run_with(&dumper, 0).unwrap();
+    chain_of(&["a", "b", "last"], &[4]).run_with(&dumper, 0).unwrap();
     let report = dumper.finish().unwrap();
     assert_eq!(report.subscriptions[0].losses.count(), 2);
     assert!(report.subscriptions[0].errors[0].contains("the tape is full"));
@@ -143,7 +144,7 @@ fn a_target_that_fails_stops_the_dump_with_its_reason() {
 fn whole_file() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
-    dump(&Chain::new(&["a", "last"], &[5]), &root, IoSelection::All);
+    dump(&chain_of(&["a", "last"], &[5]), &root, IoSelection::All);
     std::fs::read(&files(&root.join("0"))[0]).unwrap()
 }
 

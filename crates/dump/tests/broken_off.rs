@@ -1,14 +1,14 @@
 //! Real processes that are killed in the middle of a dump, or cannot write any more.
 
+mod chain;
 mod disk;
-mod fake;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use chain::chain_of;
 use disk::{SmallDisk, with_disks};
-use fake::Chain;
 use opscope_dump::{Contents, Delivery, DirectorySink, DumpInfo, Dumper, Flow, Request, StoredDump};
 use opscope_model::Fidelity;
 
@@ -20,7 +20,7 @@ const PANICS: &str = "OPSCOPE_DUMP_TEST_PANICS";
 #[test]
 fn child() {
     let (Some(root), Some(runs)) = (std::env::var_os(ROOT), std::env::var(RUNS).ok()) else { return };
-    let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
+    let chain = chain_of(&["a", "b", "c", "last"], &[100, 1000]);
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let sink = DirectorySink::create(Path::new(&root), Contents::Tensors, &info).unwrap();
     let dumper = Dumper::new();
@@ -87,13 +87,13 @@ fn a_full_disk_ends_the_writing_and_not_the_runs_and_the_dump_says_what_is_missi
         let _mounted = SmallDisk::mount(&disk, 1024);
         let root = disk.join("dump");
         // A tensor has 400 kB: two have room.
-        let chain = Chain::new(&["a", "b", "c", "last"], &[100, 1000]);
+        let chain = chain_of(&["a", "b", "c", "last"], &[100, 1000]);
         let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
         let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
         let dumper = Dumper::new();
         dumper.subscribe(Box::new(sink), Request::default()).unwrap();
         dumper.add_plan(&chain, &chain).unwrap();
-        (0..2).for_each(|run| chain.run_with(&dumper, run).expect("the runs do not end with the disk"));
+        (0..2).for_each(|run| chain.run_with(&dumper, run).map(drop).expect("the runs do not end with the disk"));
         assert!(!dumper.finish().unwrap().is_complete());
         let full = std::fs::write(disk.join("more"), vec![0; 400_000]).unwrap_err();
         assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);

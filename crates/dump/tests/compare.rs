@@ -1,22 +1,23 @@
 //! Comparing dumps: what belongs together, how far it is apart, and where it began.
 
-mod fake;
+mod chain;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fake::Chain;
+use chain::chain_of;
 use opscope_dump::ascend::{AscendSink, DirectoryTarget};
 use opscope_dump::{
     Blame, CompareOptions, CompareSink, Comparison, Contents, Delivery, DirectorySink, DumpInfo, Dumper, IoSelection,
     KeepSink, Mapping, MatchedBy, Order, Outcome, Request, Selection, Sink, StoredDump, Tolerances,
 };
 use opscope_model::Fidelity;
+use opscope_model::testing::FakePlan;
 use opscope_tensor::{Tensor, Tolerance, npy};
 
 const NAMES: &[&str] = &["a", "b", "c", "d", "last"];
 
-fn run_into(chain: &Chain, sink: Box<dyn Sink>, io: IoSelection) {
+fn run_into(chain: &FakePlan, sink: Box<dyn Sink>, io: IoSelection) {
     let dumper = Dumper::new();
     let selection = Selection { io, ..Selection::default() };
     dumper.subscribe(sink, Request { selection, delivery: Some(Delivery::Direct), ..Request::default() }).unwrap();
@@ -25,7 +26,7 @@ fn run_into(chain: &Chain, sink: Box<dyn Sink>, io: IoSelection) {
     dumper.finish().unwrap();
 }
 
-fn dump(chain: &Chain, root: PathBuf, io: IoSelection) -> PathBuf {
+fn dump(chain: &FakePlan, root: PathBuf, io: IoSelection) -> PathBuf {
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     run_into(chain, Box::new(DirectorySink::create(&root, Contents::Tensors, &info).unwrap()), io);
     root
@@ -54,7 +55,7 @@ fn change(root: &Path, operator: &str, by: f32) {
 #[test]
 fn a_dump_is_the_same_as_itself_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(NAMES, &[10, 1000]);
+    let chain = chain_of(NAMES, &[10, 1000]);
     let own = dump(&chain, dir.path().join("own"), IoSelection::All);
     let ascend = dir.path().join("ascend");
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
@@ -79,7 +80,7 @@ fn a_dump_is_the_same_as_itself_in_every_format() {
 #[test]
 fn the_first_operator_that_diverges_is_named_with_its_inputs_errors() {
     let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(NAMES, &[100]);
+    let chain = chain_of(NAMES, &[100]);
     let reference = dump(&chain, dir.path().join("reference"), IoSelection::Outputs);
     let tensors = dump(&chain, dir.path().join("tensors"), IoSelection::Outputs);
     change(&tensors, "b", 1e-5);
@@ -103,7 +104,7 @@ fn the_first_operator_that_diverges_is_named_with_its_inputs_errors() {
 #[test]
 fn an_operator_is_not_blamed_for_what_it_was_given() {
     let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(NAMES, &[100]);
+    let chain = chain_of(NAMES, &[100]);
     let reference = dump(&chain, dir.path().join("reference"), IoSelection::All);
     let tensors = dump(&chain, dir.path().join("tensors"), IoSelection::All);
     // Without the model's graph the inputs that were captured tell it.
@@ -124,9 +125,9 @@ fn an_operator_is_not_blamed_for_what_it_was_given() {
 #[test]
 fn shapes_that_differ_and_files_that_are_gone_are_told_apart_from_numbers() {
     let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(NAMES, &[100]);
+    let chain = chain_of(NAMES, &[100]);
     let reference = dump(&chain, dir.path().join("reference"), IoSelection::Outputs);
-    let other = dump(&Chain::new(NAMES, &[10, 10]), dir.path().join("other"), IoSelection::Outputs);
+    let other = dump(&chain_of(NAMES, &[10, 10]), dir.path().join("other"), IoSelection::Outputs);
     let comparison = compare(&other, &reference, &CompareOptions::default());
     assert_eq!(comparison.rows.iter().filter(|row| row.outcome == Outcome::Shapes).count(), 4);
     assert!(!comparison.is_same());
@@ -139,7 +140,7 @@ fn shapes_that_differ_and_files_that_are_gone_are_told_apart_from_numbers() {
 #[test]
 fn a_mapping_joins_what_has_other_names() {
     let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(&["a", "last"], &[10]);
+    let chain = chain_of(&["a", "last"], &[10]);
     let tensors = dump(&chain, dir.path().join("tensors"), IoSelection::Outputs);
     let plain = dir.path().join("plain");
     std::fs::create_dir(&plain).unwrap();
@@ -158,7 +159,7 @@ fn a_mapping_joins_what_has_other_names() {
 #[test]
 fn runs_are_compared_while_they_run_without_files() {
     for cap in [u64::MAX, 500] {
-        let chain = Chain::new(NAMES, &[100]);
+        let chain = chain_of(NAMES, &[100]);
         let spill = tempfile::tempdir().unwrap();
         let (sink, keeper) = KeepSink::new(cap, spill.path().into());
         run_into(&chain, Box::new(sink), IoSelection::Outputs);
@@ -171,29 +172,8 @@ fn runs_are_compared_while_they_run_without_files() {
         assert_eq!(comparison.rows.len(), 5);
 
         let (sink, comparer) = CompareSink::new(reference, CompareOptions::default());
-        run_into(&Chain::new(&["a", "b", "other", "d", "last"], &[7]), Box::new(sink), IoSelection::Outputs);
+        run_into(&chain_of(&["a", "b", "other", "d", "last"], &[7]), Box::new(sink), IoSelection::Outputs);
         assert!(!comparer.comparison("another model").is_same());
         assert_eq!(std::fs::read_dir(spill.path()).unwrap().count(), 0);
     }
-}
-
-#[test]
-fn csv_and_json_say_the_same_as_the_table() {
-    let dir = tempfile::tempdir().unwrap();
-    let chain = Chain::new(&["a,b", "last"], &[4]);
-    let one = dump(&chain, dir.path().join("one"), IoSelection::Outputs);
-    let two = dump(&chain, dir.path().join("two"), IoSelection::Outputs);
-    change(&one, "a,b", f32::NAN);
-    let comparison = compare(&one, &two, &CompareOptions::default());
-    let csv = comparison.csv();
-    let columns = csv.lines().next().unwrap().split(',').count();
-    let line = csv.lines().find(|line| line.contains("\"a,b\"")).unwrap();
-    assert_eq!(line.split(',').count(), columns + 1, "one name has a comma in quotes");
-    assert!(line.contains("different,false,") && line.contains(",4,0,4,0"), "{line}");
-    let json = comparison.json();
-    assert_eq!((json["schema"].as_str(), json["same"].as_bool()), (Some("opscope.comparison/1"), Some(false)));
-    let rows = json["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 2);
-    assert_eq!(rows[1].as_object().unwrap().len(), columns);
-    assert_eq!(json["first_divergence"]["operator"], "a,b");
 }

@@ -1,13 +1,13 @@
 //! How streams reach sinks: pieces, answers, full queues, and sinks that stall, are slow, fail or panic.
 
-mod fake;
+mod chain;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use fake::Chain;
+use chain::chain_of;
 use opscope_dump::{Answer, Delivery, DumpError, Dumper, Ending, Flow, Handle, Piece, Policy, Request, Sink, Stream};
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ const NAMES: &[&str] = &["a", "b", "c", "d", "e", "f", "last"];
 
 #[test]
 fn two_subscribers_each_get_every_stream_whole_and_in_order() {
-    let chain = Chain::new(NAMES, &[100, 100]);
+    let chain = chain_of(NAMES, &[100, 100]);
     let dumper = Dumper::new();
     let (_, direct) = subscribe(&dumper, Delivery::Direct, |_| Answer::Continue);
     let (_, queued) = subscribe(&dumper, Delivery::default(), |_| Answer::Continue);
@@ -139,7 +139,7 @@ fn two_subscribers_each_get_every_stream_whole_and_in_order() {
 
 #[test]
 fn a_slow_sink_with_a_small_queue_gets_everything_while_the_run_waits() {
-    let chain = Chain::new(NAMES, &[64, 1024]);
+    let chain = chain_of(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
     let (_, seen) = subscribe(&dumper, queued(Flow::SMALLEST_CAP, patient()), at_piece);
@@ -157,7 +157,7 @@ fn a_slow_sink_with_a_small_queue_gets_everything_while_the_run_waits() {
 
 #[test]
 fn a_sink_that_hangs_is_given_up_and_the_run_goes_on() {
-    let chain = Chain::new(NAMES, &[64, 1024]);
+    let chain = chain_of(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
     let policy = Policy::Block { patience: Duration::from_millis(1) };
@@ -172,7 +172,7 @@ fn a_sink_that_hangs_is_given_up_and_the_run_goes_on() {
 
 #[test]
 fn under_drop_a_stalled_sink_costs_named_tensors_and_no_waiting() {
-    let chain = Chain::new(NAMES, &[4, 1024]);
+    let chain = chain_of(NAMES, &[4, 1024]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
     let (_, seen) = subscribe(&dumper, queued(Flow::SMALLEST_CAP, Policy::Drop), at_piece);
@@ -193,7 +193,7 @@ fn under_drop_a_stalled_sink_costs_named_tensors_and_no_waiting() {
 
 #[test]
 fn under_spill_a_stalled_sink_loses_nothing_and_the_run_does_not_wait() {
-    let chain = Chain::new(NAMES, &[64, 8192]);
+    let chain = chain_of(NAMES, &[64, 8192]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
     let directory = tempfile::tempdir().unwrap();
@@ -213,7 +213,7 @@ fn under_spill_a_stalled_sink_loses_nothing_and_the_run_does_not_wait() {
 #[test]
 fn a_panic_of_a_sink_ends_its_subscription_and_nothing_else() {
     for delivery in [Delivery::Direct, Delivery::default()] {
-        let chain = Chain::new(NAMES, &[4]);
+        let chain = chain_of(NAMES, &[4]);
         let dumper = Dumper::new();
         let mut pieces = 0;
         subscribe(&dumper, delivery, move |_| {
@@ -235,7 +235,7 @@ fn a_panic_of_a_sink_ends_its_subscription_and_nothing_else() {
 #[test]
 fn a_sink_can_skip_a_stream_ask_again_and_stop() {
     for delivery in [Delivery::Direct, Delivery::default()] {
-        let chain = Chain::new(NAMES, &[64, 1024]);
+        let chain = chain_of(NAMES, &[64, 1024]);
         let dumper = Dumper::new();
         let mut asked = 0;
         let sink = move |stream: &Stream| match stream.origin.operator().name.as_str() {
@@ -266,7 +266,7 @@ fn a_sink_can_skip_a_stream_ask_again_and_stop() {
 
 #[test]
 fn a_sink_that_asks_again_for_ever_is_stopped() {
-    let chain = Chain::new(NAMES, &[4]);
+    let chain = chain_of(NAMES, &[4]);
     let dumper = Dumper::new();
     subscribe(&dumper, Delivery::Direct, |_| Answer::Again);
     chain.run_with(&dumper, 0).unwrap();
@@ -275,7 +275,7 @@ fn a_sink_that_asks_again_for_ever_is_stopped() {
 
 #[test]
 fn a_stop_ends_the_run_where_that_was_asked_for() {
-    let chain = Chain::new(NAMES, &[4]);
+    let chain = chain_of(NAMES, &[4]);
     let dumper = Dumper::new();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let sink = Recorder { seen, at_piece: |_: &Stream| Answer::Stop("enough".into()) };
@@ -286,7 +286,7 @@ fn a_stop_ends_the_run_where_that_was_asked_for() {
 
 #[test]
 fn unsubscribing_delivers_what_waits_and_nothing_is_called_afterwards() {
-    let chain = Chain::new(NAMES, &[64, 1024]);
+    let chain = chain_of(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
     let (open, at_piece) = gate();
     let (handle, seen) = subscribe(&dumper, Delivery::default(), at_piece);
@@ -305,7 +305,7 @@ fn unsubscribing_delivers_what_waits_and_nothing_is_called_afterwards() {
 #[test]
 fn a_sink_that_would_wait_for_itself_is_told_so() {
     for delivery in [Delivery::Direct, Delivery::default()] {
-        let chain = Chain::new(&["a", "last"], &[4]);
+        let chain = chain_of(&["a", "last"], &[4]);
         let dumper = Arc::new(Dumper::new());
         let (told, answer) = channel();
         let inner = Arc::downgrade(&dumper);
@@ -323,7 +323,7 @@ fn a_sink_that_would_wait_for_itself_is_told_so() {
 #[test]
 fn a_sink_that_unsubscribes_itself_is_refused_and_keeps_its_subscription() {
     for delivery in [Delivery::Direct, Delivery::default()] {
-        let chain = Chain::new(&["a", "b", "last"], &[4]);
+        let chain = chain_of(&["a", "b", "last"], &[4]);
         let dumper = Arc::new(Dumper::new());
         let (told, answer) = channel();
         let (inner, own) = (Arc::downgrade(&dumper), Arc::new(OnceLock::new()));
@@ -346,7 +346,7 @@ fn a_sink_that_unsubscribes_itself_is_refused_and_keeps_its_subscription() {
 
 #[test]
 fn runs_on_several_threads_do_not_mix_their_streams() {
-    let chain = Chain::new(NAMES, &[64, 1024]);
+    let chain = chain_of(NAMES, &[64, 1024]);
     let dumper = Dumper::new();
     let (_, seen) = subscribe(&dumper, queued(1 << 20, patient()), |_| Answer::Continue);
     thread::scope(|scope| {
@@ -363,7 +363,7 @@ fn runs_on_several_threads_do_not_mix_their_streams() {
 
 #[test]
 fn two_models_under_one_registration_are_told_apart() {
-    let (small, large) = (Chain::new(&["a", "last"], &[4]), Chain::new(&["a", "b", "last"], &[8]));
+    let (small, large) = (chain_of(&["a", "last"], &[4]), chain_of(&["a", "b", "last"], &[8]));
     let dumper = Dumper::new();
     let models = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&models);
@@ -383,7 +383,7 @@ proptest! {
     fn pieces_are_of_the_chosen_size_in_order_and_the_last_one_comes_once(
         elements in 0usize..3000, piece_size in 1usize..5000, direct: bool,
     ) {
-        let chain = Chain::new(&["a", "last"], &[elements]);
+        let chain = chain_of(&["a", "last"], &[elements]);
         let dumper = Dumper::new();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let sink = Recorder { seen: Arc::clone(&seen), at_piece: |_: &Stream| Answer::Continue };

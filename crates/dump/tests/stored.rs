@@ -1,16 +1,16 @@
 //! Reading dumps that someone else may have made.
 
-mod fake;
+mod chain;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fake::Chain;
+use chain::chain_of;
 use opscope_dump::{Contents, DirectorySink, DumpInfo, Dumper, Inspection, Request, StoredDump};
 use opscope_model::Fidelity;
 
 fn dump(root: PathBuf) -> PathBuf {
-    let chain = Chain::new(&["a", "b", "last"], &[2, 3]);
+    let chain = chain_of(&["a", "b", "last"], &[2, 3]);
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let dumper = Dumper::new();
     let sink = DirectorySink::create(&root, Contents::Tensors, &info).unwrap();
@@ -97,7 +97,7 @@ fn an_inspection_shows_every_tensor_and_the_spread_of_a_single_one() {
 fn statistics_alone_are_shown_from_the_index() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("dump");
-    let chain = Chain::new(&["a", "last"], &[4]);
+    let chain = chain_of(&["a", "last"], &[4]);
     let info = DumpInfo::new(&chain.graph, Fidelity::Exact, "fake", "1.0");
     let dumper = Dumper::new();
     let sink = DirectorySink::create(&root, Contents::Statistics, &info).unwrap();

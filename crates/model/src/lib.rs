@@ -18,6 +18,8 @@ mod kernel;
 mod live_mask;
 mod memory;
 mod observer;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
 pub use capabilities::Capabilities;

@@ -8,13 +8,13 @@
 //! of the clock cost. Ranges are around the same computation, on the same thread, while the same profiler records. A line of
 //! JSON for each.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
-use opscope_model::{Attribution, Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, RunObserver};
-use opscope_onnx::{Graph, Operator, OperatorId, Source};
+use opscope_model::testing::{GraphBuilder, kernels};
+use opscope_model::{Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
+use opscope_onnx::Graph;
 use opscope_profile::{Profiler, ProfilerOptions, RecordingInfo};
 use opscope_trace::{intern, range_named};
 use serde_json::json;
@@ -138,41 +138,12 @@ fn median(mut nanos: Vec<f64>) -> f64 {
 }
 
 fn model() -> (Arc<Graph>, Arc<[Kernel]>) {
-    let operators = (0..DISPATCHES).map(|index| Operator {
-        id: OperatorId::new(index),
-        name: format!("operator_{index}"),
-        op_type: "Relu".to_owned(),
-        domain: String::new(),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        captures: Vec::new(),
-        attributes: BTreeMap::new(),
-        position: index as usize,
-    });
-    let graph = Graph {
-        source: Source {
-            path: "loop.onnx".into(),
-            bytes: Default::default(),
-            xxh3: 0,
-            producer: "benchmark".to_owned(),
-        },
-        name: "loop".to_owned(),
-        operators: operators.collect(),
-        values: Vec::new(),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        opsets: BTreeMap::new(),
-    };
-    let kernels = (0..DISPATCHES).map(|index| Kernel {
-        id: KernelId::new(index),
-        name: format!("kernel_{index}"),
-        op: "Relu".to_owned(),
-        operators: vec![Attribution { operator: OperatorId::new(index), exact: true }],
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        input_types: Vec::new(),
-        holds: Vec::new(),
-        output_types: Vec::new(),
-    });
-    (Arc::new(graph), kernels.collect())
+    let names: Vec<String> = (0..DISPATCHES).map(|index| format!("operator_{index}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let builder =
+        names.iter().fold(GraphBuilder::new("loop"), |builder, name| builder.operator(name, "Relu", &[], &[]));
+    let graph = builder.build();
+    let groups: Vec<_> = names.iter().map(std::slice::from_ref).collect();
+    let kernels = kernels(&graph, &groups);
+    (Arc::new(graph), kernels)
 }

@@ -20,7 +20,6 @@ mod sampler;
 mod snapshots;
 mod whole_file;
 
-pub use account::table::{Column, TextTable};
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
 pub use error::ProfileError;
 pub use export::{Exported, Format};

@@ -91,7 +91,7 @@ fn misuse_is_refused_with_its_reason_and_changes_nothing() {
     let (context, stranger) = (Context::create(), Context::create());
     let unknown = context.configure(Kind::Marker, Operations::Only(&[Operation(0), Operation(3)]), &buffer);
     assert!(matches!(unknown, Err(TraceError::UnknownOperation { kind: Kind::Marker, operation: Operation(3) })));
-    assert_eq!(unknown.expect_err("it is one").to_string(), "marker has no operation 2; its operations are 0 to 1");
+    assert_eq!(unknown.expect_err("it is one").to_string(), "marker has no operation 3; its operations are 0 to 2");
     context.configure(Kind::OperatorDispatch, Operations::All, &buffer).expect("it is free");
     let twice = context.configure(Kind::OperatorDispatch, Operations::All, &other);
     assert!(matches!(twice, Err(TraceError::KindConfigured { kind: Kind::OperatorDispatch, .. })));

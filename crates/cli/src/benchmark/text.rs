@@ -5,9 +5,8 @@ use std::fmt::Write;
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
 use opscope::model::Fidelity;
-use opscope::onnx::{shown_size, shown_text};
-use opscope::profile::Column::{Beginnings, Numbers, Words};
-use opscope::profile::TextTable;
+use opscope::onnx::Column::{Beginnings, Numbers, Words};
+use opscope::onnx::{TextTable, shown_size, shown_text};
 use opscope::verify::Verification;
 
 use super::millis;
@@ -186,7 +185,7 @@ fn shapes(text: &mut String, report: &Report) {
         table_of_shapes(sorted.iter().map(|measured| (&measured.inputs, &measured.compute, measured.throughput)));
     for failed in &report.failed_shapes {
         let none = || "-".to_owned();
-        table.row([shown_text(&failed.shapes).into_owned(), none(), none(), none(), none(), "failed".to_owned()]);
+        table.row([failed.shapes.clone(), none(), none(), none(), none(), "failed".to_owned()]);
     }
     let _ = write!(text, "\n{}", table.text());
 }

@@ -8,6 +8,7 @@ mod connections;
 mod graphs;
 mod hostile;
 mod raw;
+mod snapshots;
 mod sockets;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 use std::fmt;
 
-use opscope_onnx::{cell_text, shown_text};
+use opscope_onnx::Column::{Middles, Numbers, Words};
+use opscope_onnx::{TextTable, cell_text, shown_text};
 use opscope_tensor::{DType, Difference};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Blame, Comparison, Divergence, Outcome, Row, Summary, Verdict};
 use crate::StoredOrigin;
 use crate::table::csv;
-use crate::table::text::{columns, finite, short};
+use crate::table::number::{finite, short};
 
 /// The order of rows in a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,15 +55,17 @@ impl Comparison {
         if order == Order::Graph {
             shown.sort_unstable();
         }
-        let mut head =
-            vec!["", "tensor", "operator", "type", "cosine", "max abs", "max rel", "mean rel", "rmse", "ulp"];
+        let mut columns = vec![Words(""), Middles("tensor"), Middles("operator"), Middles("type")];
+        columns.extend(["cosine", "max abs", "max rel", "mean rel", "rmse", "ulp"].map(Numbers));
         let is_finite = |row: &Row| row.difference().is_none_or(|d| d.nan == [0, 0] && d.infinite == [0, 0]);
         let all_finite = shown.iter().all(|&index| is_finite(&self.rows[index]));
         if !all_finite {
-            head.extend(["nan", "inf"]);
+            columns.extend(["nan", "inf"].map(Numbers));
         }
-        let lines = shown.iter().map(|&index| line(&self.rows[index], !all_finite)).collect();
-        let mut text = columns(&head, lines, &["mean rel", "operator", "rmse", "type", "max rel"]);
+        let spare = &["mean rel", "operator", "rmse", "type", "max rel"];
+        let mut table = TextTable::new(columns).without_rule().with_spare(spare);
+        shown.iter().for_each(|&index| table.row(line(&self.rows[index], !all_finite)));
+        let mut text = table.text();
         if !all_finite {
             text += "nan and inf: elements of the tensor / of the reference\n";
         }

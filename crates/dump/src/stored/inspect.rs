@@ -1,11 +1,12 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use opscope_onnx::{shown_size, shown_text};
+use opscope_onnx::Column::{Middles, Numbers, Words};
+use opscope_onnx::{TextTable, shown_size, shown_text};
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
 use serde_json::{Value, json};
 
-use crate::table::text::{columns, finite, short};
+use crate::table::number::{finite, short};
 use crate::{DumpError, IndexStatistics, Io, StoredDump, StoredTensor};
 
 /// What a dump contains.
@@ -105,9 +106,12 @@ impl Inspection {
     /// To be read in a terminal: a table of tensors; where there is only one, its histogram and first elements.
     pub fn text(&self) -> String {
         let mut text = self.heading();
-        let head = ["tensor", "operator", "type", "", "dtype", "shape", "size", "min", "max", "mean", "nan", "inf"];
-        let lines = self.dump.tensors.iter().zip(&self.tensors).map(|(tensor, details)| line(tensor, details.as_ref()));
-        text += &columns(&head, lines.collect(), &["operator", "", "size", "type", "mean"]);
+        let mut columns = vec![Middles("tensor"), Middles("operator"), Middles("type"), Words(""), Words("dtype")];
+        columns.extend(["shape", "size", "min", "max", "mean", "nan", "inf"].map(Numbers));
+        let mut table = TextTable::new(columns).without_rule().with_spare(&["operator", "", "size", "type", "mean"]);
+        let tensors = self.dump.tensors.iter().zip(&self.tensors);
+        tensors.for_each(|(tensor, details)| table.row(line(tensor, details.as_ref())));
+        text += &table.text();
         if let [Ok(details)] = self.tensors.as_slice() {
             text += &details.text();
         }

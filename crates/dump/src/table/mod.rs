@@ -1,4 +1,4 @@
-//! Tables: as text for terminals, and as comma-separated values.
+//! Tables: the numbers of those for terminals, and comma-separated values.
 
 pub(crate) mod csv;
-pub(crate) mod text;
+pub(crate) mod number;

@@ -6,7 +6,6 @@ pub(crate) mod memory;
 mod ranges;
 mod rows;
 pub(crate) mod spread;
-pub(crate) mod table;
 mod text;
 
 use opscope_model::Fidelity;

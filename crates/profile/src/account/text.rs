@@ -1,10 +1,9 @@
 use std::fmt::Write;
 
-use opscope_onnx::{shown_size, shown_text};
+use opscope_onnx::Column::{Beginnings, Ends, Numbers, Words};
+use opscope_onnx::{TextTable, shown_size};
 
 use super::Account;
-use super::table::Column::{Beginnings, Ends, Numbers, Words};
-use super::table::TextTable;
 use crate::recording::Direction;
 
 /// From which ratio of mean to median on a few runs distort what the shares say.
@@ -82,12 +81,12 @@ impl Account {
         ]);
         for row in self.op_types.iter().take(top) {
             table.row([
-                shown(&row.op_type),
+                row.op_type.clone(),
                 row.operators.to_string(),
                 duration(row.mean_ns),
                 duration(row.median_ns),
                 format!("{:.2} %", row.percent),
-                shown(&row.kernel_ops.join(", ")),
+                row.kernel_ops.join(", "),
             ]);
         }
         let _ = write!(text, "\nOperator types by time{}\n{}", first_of(top, self.op_types.len()), table.text());
@@ -108,12 +107,12 @@ impl Account {
                 count => format!(" +{count} fused"),
             };
             table.row([
-                format!("{}{fused}", shown(&row.operator)),
-                shown(&row.op_type),
+                format!("{}{fused}", row.operator),
+                row.op_type.clone(),
                 duration(row.mean_ns),
                 duration(row.median_ns),
                 format!("{:.2} %", row.percent),
-                shown(&row.kernel_ops.join(", ")),
+                row.kernel_ops.join(", "),
             ]);
         }
         let _ = write!(text, "\nOperators by time{}\n{}", first_of(top, self.operators.len()), table.text());
@@ -125,15 +124,10 @@ impl Account {
         for row in self.ranges.iter().take(top) {
             let times = [row.mean_ns, row.median_ns, row.total_ns].map(duration);
             let [mean, median, total] = times;
-            table.row([shown(&row.range), row.count.to_string(), mean, median, total]);
+            table.row([row.range.clone(), row.count.to_string(), mean, median, total]);
         }
         let _ = write!(text, "\nUser ranges by time{}\n{}", first_of(top, self.ranges.len()), table.text());
     }
-}
-
-/// Names come from a file.
-fn shown(name: &str) -> String {
-    shown_text(name).into_owned()
 }
 
 fn first_of(top: usize, all: usize) -> String {

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_clock::{ClockPair, Ticks, Timestamp};
-use opscope_model::{Attribution, Fidelity, Kernel, KernelId, TensorType};
-use opscope_onnx::{Dim, Graph, Operator, OperatorId, Producer, Source, Value, ValueId};
+use opscope_model::testing::{GraphBuilder, kernel};
+use opscope_model::{Fidelity, Kernel, TensorType};
+use opscope_onnx::{Dim, Graph};
 use opscope_tensor::DType;
 use opscope_trace::{
     AllocationOperation, AllocationRecord, Category, CopyRecord, Correlation, CorrelationId, CounterRecord,
@@ -224,7 +225,7 @@ fn names_lines() -> Vec<NamesLine> {
     vec![
         NamesLine::header(),
         NamesLine::graph(0, &graph),
-        NamesLine::plan(0, 0, Fidelity::Optimised, &kernels()),
+        NamesLine::plan(0, 0, Fidelity::Optimised, &kernels(&graph)),
         NamesLine::counter(COUNTER, "memory used [bytes]"),
         NamesLine::counter(USERS_COUNTER, "tokens per second"),
         NamesLine::marker(DECODE, "decode"),
@@ -235,67 +236,36 @@ fn names_lines() -> Vec<NamesLine> {
     ]
 }
 
-/// Returns a convolution whose name asks for quotes, a multiplication with an addition fused into it, an operator of
-/// its own.
-fn kernels() -> Vec<Kernel> {
-    let part = |operator, exact| Attribution { operator: OperatorId::new(operator), exact };
-    let kernel = |id, name: &str, op: &str, operators| Kernel {
-        id: KernelId::new(id),
+/// Returns a convolution in two kernels, and a multiplication with an addition fused into it between them.
+fn kernels(graph: &Graph) -> [Kernel; 3] {
+    let [conv, mul, add] = [0, 1, 2].map(|index| graph.operators[index].name.as_str());
+    let kernel = |index, name: &str, op: &str, operators: &[&str]| Kernel {
         name: name.to_owned(),
         op: op.to_owned(),
-        operators,
-        inputs: Vec::new(),
-        outputs: Vec::new(),
         input_types: vec![
             TensorType { dtype: Some(DType::F32), shape: vec![1, 3, 8, 8] },
             TensorType { dtype: None, shape: vec![4] },
         ],
-        holds: vec![None],
         output_types: vec![TensorType { dtype: Some(DType::I64), shape: Vec::new() }],
+        ..kernel(graph, index, operators)
     };
-    vec![
-        kernel(0, "conv.im2col", "Im2col", vec![part(0, true)]),
-        kernel(1, "/mm/MatMul", "OptMatMul", vec![part(1, true), part(2, false)]),
-        kernel(2, "conv.matmatmul", "OptMatMul", vec![part(0, true)]),
-    ]
+    let mut kernels = [
+        kernel(0, "conv.im2col", "Im2col", &[conv]),
+        kernel(1, "/mm/MatMul", "OptMatMul", &[mul, add]),
+        kernel(2, "conv.matmatmul", "OptMatMul", &[conv]),
+    ];
+    kernels[1].operators[1].exact = false;
+    kernels
 }
 
-/// Returns the graph behind [`kernels`].
+/// Returns the graph behind [`kernels`]. The name of its convolution asks for quotes.
 pub(crate) fn graph() -> Arc<Graph> {
-    let operator = |index, name: &str, op_type: &str| Operator {
-        id: OperatorId::new(index),
-        name: name.to_owned(),
-        op_type: op_type.to_owned(),
-        domain: String::new(),
-        inputs: vec![Some(ValueId::new(0)), None],
-        outputs: Vec::new(),
-        attributes: BTreeMap::new(),
-        captures: Vec::new(),
-        position: index as usize,
-    };
-    Arc::new(Graph {
-        source: Source {
-            path: "models/small.onnx".into(),
-            bytes: Default::default(),
-            xxh3: 0xdead_beef,
-            producer: "hand 1".to_owned(),
-        },
-        name: "small".to_owned(),
-        operators: vec![
-            operator(0, "conv, \"the first\"\nof two", "Conv"),
-            operator(1, "/mm/MatMul", "MatMul"),
-            operator(2, "/mm/Add", "Add"),
-        ],
-        values: vec![Value {
-            id: ValueId::new(0),
-            name: "x".to_owned(),
-            producer: Producer::Input,
-            consumers: Vec::new(),
-            dtype: Some(DType::F32),
-            shape: Some(vec![Dim::Symbol("N".to_owned()), Dim::Fixed(3)]),
-        }],
-        inputs: vec![ValueId::new(0)],
-        outputs: Vec::new(),
-        opsets: BTreeMap::new(),
-    })
+    let mut graph = GraphBuilder::new("small")
+        .input("x", &[1, 3])
+        .operator("conv, \"the first\"\nof two", "Conv", &["x", ""], &[])
+        .operator("/mm/MatMul", "MatMul", &["x", ""], &[])
+        .operator("/mm/Add", "Add", &["x", ""], &[])
+        .build();
+    graph.values[0].shape = Some(vec![Dim::Symbol("N".to_owned()), Dim::Fixed(3)]);
+    Arc::new(graph)
 }

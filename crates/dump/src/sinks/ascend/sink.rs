@@ -25,7 +25,11 @@ pub struct AscendSink<T> {
     /// A tensor that is alone in its file, and goes on at once.
     alone: Option<Alone>,
     chunk: usize,
+    clock: Clock,
 }
+
+/// Returns the microseconds since the epoch, which a file has in its name and its header.
+type Clock = fn() -> u64;
 
 struct Alone {
     path: PathBuf,
@@ -92,7 +96,13 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// Sends chunks of at most so many bytes (of tensors; the first one also has the header).
     pub fn new(target: T, chunk: usize) -> Self {
         let chunk = chunk.clamp(64, Self::LARGEST_CHUNK);
-        Self { target, waiting: HashMap::new(), alone: None, chunk }
+        Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now }
+    }
+
+    /// Takes the times of files from another clock.
+    #[cfg(test)]
+    pub(crate) fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Returns the header of a file with these tensors.
@@ -140,7 +150,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     fn send(&mut self, mut group: Group) -> Result<(), String> {
         group.tensors.sort_by_key(|tensor| (tensor.origin.io, tensor.origin.slot));
         let Some(first) = group.tensors.first() else { return Ok(()) };
-        let time = now();
+        let time = (self.clock)();
         let path = path(&first.origin, time);
         let mut chunk = Self::header(&group.tensors, time);
         let mut room = self.chunk;
@@ -171,7 +181,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// Sends a piece of a tensor that is alone in its file.
     fn pass(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
         let alone = self.alone.get_or_insert_with(|| {
-            let time = now();
+            let time = (self.clock)();
             let tensor = Arrived {
                 origin: stream.origin.clone(),
                 dtype: stream.dtype,

@@ -121,7 +121,7 @@ fn model_summary(job: &Job, session: &Session) -> ModelSummary {
     }
 }
 
-fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
+pub(super) fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
     let written = write_whole(path, |file| {
         serde_json::to_writer_pretty(&mut *file, report)?;
         file.write_all(b"\n")

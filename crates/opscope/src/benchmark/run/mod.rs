@@ -5,6 +5,8 @@ mod estimate;
 mod measured;
 mod measurements;
 mod shape_sets;
+#[cfg(test)]
+mod snapshots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

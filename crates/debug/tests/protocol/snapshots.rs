@@ -1,0 +1,242 @@
+//! The JSON of the protocol: every request, every kind of event, and the answers, compared with what was looked at.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use opscope_clock::Timestamp;
+use opscope_debug::client::Client;
+use opscope_debug::protocol::{At, Continuation, Hello, HelloRequest, Request, TensorForm};
+use opscope_debug::server::{Listen, ServerOptions};
+use opscope_debug::{
+    AttachOptions, BreakpointChange, BreakpointId, BreakpointSpec, Debugger, Event, EventKind, EventName, EventSet,
+    ModelId, Moment, Queue, Resume, Sequence, Status,
+};
+use opscope_model::testing::assert_snapshot;
+use opscope_model::{Fidelity, RunId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, PLAIN};
+use crate::raw::Raw;
+use crate::{Program, at, next};
+
+/// The thread of all events. The system gives another number to each.
+const THREAD: u32 = 77;
+
+fn options() -> AttachOptions {
+    AttachOptions {
+        name: "a test".to_owned(),
+        events: EventSet::all(),
+        statistics: true,
+        timeout: Some(Duration::from_secs(1_000_000)),
+        ..AttachOptions::default()
+    }
+}
+
+fn lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
+    let line = |item| format!("{}\n", serde_json::to_string(&item).unwrap());
+    items.into_iter().map(line).collect::<String>().into_bytes()
+}
+
+#[test]
+fn every_request_is_as_it_was() {
+    let (event, model, breakpoint) = (Sequence(3), ModelId(1), BreakpointId(2));
+    let reference = || "value(\"a\")[0]".to_owned();
+    let form = || TensorForm { dtype: "float32".to_owned(), shape: vec![2, 2] };
+    let spec = BreakpointSpec { moment: Some(Moment::After), run: Some(4), ..at("type:Log").when("max(output) > 1") };
+    let change = BreakpointChange { enabled: Some(false), ..BreakpointChange::default() };
+    let resumed = |resume| Request::Acknowledge { event, resume };
+    let requests = [
+        Request::Hello(HelloRequest::new("a test 0.1")),
+        Request::Attach(AttachOptions::default()),
+        Request::Attach(options()),
+        Request::Detach,
+        Request::NextEvents { queue: Queue::Sync, most: 1 },
+        Request::NextEvents { queue: Queue::Async, most: u64::MAX },
+        resumed(Continuation::Continue),
+        resumed(Continuation::Step),
+        resumed(Continuation::Finish),
+        resumed(Continuation::Until("relu".parse().unwrap())),
+        resumed(Continuation::Skip(vec![form()])),
+        resumed(Continuation::Abort("it is enough".to_owned())),
+        Request::AcknowledgeSyncEvents,
+        Request::Renew { event },
+        Request::Subscribe { events: EventSet::default().with(EventName::OperatorFinished) },
+        Request::AddBreakpoint(at("#1")),
+        Request::AddBreakpoint(spec),
+        Request::AddBreakpoint(at("first nonfinite")),
+        Request::ChangeBreakpoint { breakpoint, change },
+        Request::RemoveBreakpoint { breakpoint },
+        Request::Breakpoints,
+        Request::Pause { run: None },
+        Request::Pause { run: Some(4) },
+        Request::Location { event },
+        Request::Backtrace { event, most: 10 },
+        Request::Tensor { at: At::Event(event), reference: reference(), offset: 2, count: 100 },
+        Request::Statistics { at: At::Model(model), reference: reference() },
+        Request::Histogram { at: At::Event(event), reference: reference() },
+        Request::TopK { at: At::Event(event), reference: reference(), k: 3, magnitude: true },
+        Request::Replace { event, reference: reference(), form: form() },
+        Request::Status,
+        Request::Models,
+        Request::Model { model },
+        Request::Operators { model, pattern: "type:Log".to_owned(), offset: 1, most: 2 },
+        Request::Operator { model, operator: 1 },
+        Request::Source { model, line: 1, most: 2 },
+    ];
+    let text = lines(&requests);
+    assert_snapshot!("requests.jsonl", text.clone());
+    let read = |line: &str| serde_json::from_str::<Request>(line).unwrap();
+    assert_eq!(lines(str::from_utf8(&text).unwrap().lines().map(read)), text, "each is read as it was written");
+}
+
+/// Takes the sync events until a model is unloaded, and answers each: makes a step from a breakpoint on, pauses the second
+/// run, and from there on wants to be told of every operator, which would come before the end of a step.
+fn answer_until_unloaded(client: &Client) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        let event = next(client, Queue::Sync);
+        let name = event.kind.name();
+        match name {
+            EventName::RunPushed if event.kind.run() == Some(RunId(1)) => drop(client.pause(None).unwrap()),
+            EventName::Paused => client.subscribe(EventSet::all()).unwrap(),
+            _ => (),
+        }
+        let resume = if name == EventName::Breakpoint { Resume::Step } else { Resume::Continue };
+        if event.waiting {
+            client.acknowledge(event.sequence, resume).unwrap();
+        }
+        events.push(event);
+        if name == EventName::ModelUnloaded {
+            return events;
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_event_is_as_it_was() {
+    let debugger = Debugger::with_log(|_| ()).unwrap();
+    let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).unwrap();
+    let client = Client::over(server.connect().unwrap()).unwrap();
+    let events = EventName::ALL.into_iter().filter(|name| *name != EventName::OperatorReady).collect();
+    client.attach(AttachOptions { events, ..options() }).unwrap();
+    client.add_breakpoint(BreakpointSpec { run: Some(0), ..at("log") }).unwrap();
+    client.add_breakpoint(at("first nonfinite")).unwrap();
+    let program = thread::spawn(move || {
+        let fake = Arc::new(Fake::new());
+        let loaded = debugger.load(&fake.graph, Fidelity::Exact);
+        debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+        // The second one takes logarithms of negative numbers, and the third one has the number that does not multiply.
+        for (run, input) in [PLAIN, [-1.0; 4], [666.0; 4]].into_iter().enumerate() {
+            let _ = fake.run(&debugger, run as u64, input);
+        }
+        drop(loaded);
+    });
+    let mut events = answer_until_unloaded(&client);
+    program.join().unwrap();
+    client.detach().unwrap();
+    for queue in [Queue::Sync, Queue::Async] {
+        events.extend(client.next_events(queue, usize::MAX).unwrap());
+    }
+    events.sort_by_key(|event| event.sequence);
+    // What cannot be brought about at will.
+    let last = events.last().unwrap().clone();
+    let message = "the disk is full".to_owned();
+    let more = [EventKind::Timeout, EventKind::InternalError { message }].map(|kind| Event { kind, ..last.clone() });
+    let events = events.into_iter().chain(more).enumerate().map(|(index, event)| Event {
+        at: Timestamp::from_nanos_since_boot(1_000_000 * index as u64),
+        thread: if event.thread == 0 { 0 } else { THREAD },
+        ..event
+    });
+    let events: Vec<Event> = events.collect();
+    for name in EventName::ALL {
+        assert!(events.iter().any(|event| event.kind.name() == name), "no event is of the kind {name}");
+    }
+    assert_snapshot!("events.jsonl", lines(&events));
+}
+
+/// A debugger that keeps the answers to its requests.
+struct Keeper {
+    raw: Raw,
+    kept: Vec<Value>,
+}
+
+impl Keeper {
+    /// Asks, and keeps the answer as it came.
+    fn keep(&mut self, request: &Value) {
+        let answer = self.raw.ask(request.clone());
+        self.kept.push(answer);
+    }
+
+    /// Asks, and keeps what `make_constant` makes of the answer.
+    fn keep_as<T: Serialize + DeserializeOwned>(&mut self, request: &Value, make_constant: impl FnOnce(T) -> T) {
+        let answer = self.raw.ask(request.clone());
+        let constant = make_constant(serde_json::from_value(answer["ok"].clone()).unwrap());
+        self.kept.push(json!({ "id": answer["id"], "ok": constant }));
+    }
+
+    /// Returns the number of the event that a run stops at, when it comes.
+    fn stop(&mut self) -> Value {
+        loop {
+            let answer = self.raw.ask(json!({"id": 0, "request": "next_events", "queue": "sync"}));
+            let events = answer["ok"]["events"].as_array().unwrap();
+            if let Some(event) = events.iter().find(|event| event["waiting"] == true) {
+                return event["sequence"].clone();
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn the_answer_to_every_request_is_as_it_was() {
+    let program = Program::new();
+    let mut debugger = Keeper { raw: Raw::over(program.server.connect().unwrap()), kept: Vec::new() };
+    let hello = json!({"id": 1, "request": "hello", "protocol": "opscope-debug", "version": 1});
+    debugger.keep_as(&hello, |hello: Hello| Hello {
+        opscope: "0.1.0".to_owned(),
+        pid: 70,
+        user: 1000,
+        program: vec!["program".to_owned(), "--debug-server".to_owned()],
+        ..hello
+    });
+    debugger.keep(&json!({"id": 2, "request": "attach", "name": "a test"}));
+    let condition = "absmax(input[0]) == 8";
+    debugger.keep(&json!({"id": 3, "request": "add_breakpoint", "target": "sum", "condition": condition}));
+    debugger.keep(&json!({"id": 4, "request": "add_breakpoint", "target": "relu", "enabled": false}));
+    debugger.keep(&json!({"id": 5, "request": "add_breakpoint", "target": "shape"}));
+    debugger.keep(&json!({"id": 6, "request": "change_breakpoint", "breakpoint": 3, "ignore": 2}));
+    debugger.keep(&json!({"id": 7, "request": "subscribe", "events": []}));
+    let run = program.start(5, PLAIN);
+    let event = debugger.stop();
+    debugger.keep(&json!({"id": 8, "request": "breakpoints"}));
+    debugger.keep(&json!({"id": 9, "request": "remove_breakpoint", "breakpoint": 3}));
+    debugger.keep(&json!({"id": 10, "request": "location", "event": event}));
+    debugger.keep(&json!({"id": 11, "request": "backtrace", "event": event, "most": 2}));
+    let reference = "value('a')";
+    debugger.keep(&json!({"id": 12, "request": "tensor", "event": event, "reference": reference, "offset": 1}));
+    debugger.keep(&json!({"id": 13, "request": "statistics", "event": event, "reference": reference}));
+    debugger.keep(&json!({"id": 14, "request": "histogram", "event": event, "reference": reference}));
+    debugger.keep(&json!({"id": 15, "request": "top_k", "event": event, "reference": reference, "k": 2}));
+    debugger.keep_as(&json!({"id": 16, "request": "status"}), |mut status: Status| {
+        status.runs.iter_mut().for_each(|run| run.thread = THREAD);
+        status.stopped.iter_mut().for_each(|stop| stop.thread = THREAD);
+        status
+    });
+    debugger.keep(&json!({"id": 17, "request": "renew", "event": event}));
+    debugger.keep(&json!({"id": 18, "request": "acknowledge", "event": event, "resume": "continue"}));
+    run.join().unwrap().unwrap();
+    debugger.keep(&json!({"id": 19, "request": "acknowledge_sync_events"}));
+    debugger.keep(&json!({"id": 20, "request": "pause"}));
+    debugger.keep(&json!({"id": 21, "request": "models"}));
+    debugger.keep(&json!({"id": 22, "request": "model", "model": 1}));
+    debugger.keep(&json!({"id": 23, "request": "operators", "model": 1, "offset": 1, "most": 3}));
+    debugger.keep(&json!({"id": 24, "request": "operator", "model": 1, "operator": 0}));
+    debugger.keep(&json!({"id": 25, "request": "source", "model": 1, "line": 2, "most": 2}));
+    debugger.keep(&json!({"id": 26, "request": "operator", "model": 1, "operator": 100}));
+    debugger.keep(&json!({"id": 27, "request": "next_events", "queue": "sync"}));
+    debugger.keep(&json!({"id": 28, "request": "detach"}));
+    assert_snapshot!("answers.jsonl", lines(&debugger.kept));
+}

@@ -1,0 +1,86 @@
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+
+use crate::testing::FakePlan;
+use crate::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, Model, Plan, PlanForm};
+
+/// An engine whose plans a function makes, with optimised plans of several forms.
+pub struct FakeEngine {
+    forms: Vec<PlanForm>,
+    plan: Arc<MakePlan>,
+    loads: AtomicUsize,
+}
+
+type MakePlan = dyn Fn(&Arc<Graph>, &LoadOptions) -> Result<FakePlan, EngineError> + Send + Sync;
+
+impl FakeEngine {
+    /// Creates an engine. `plan` makes a plan whenever a model of the engine is asked for one. An optimised plan is of
+    /// the form in its options, which is never `None`.
+    pub fn new(
+        forms: &[&'static str],
+        plan: impl Fn(&Arc<Graph>, &LoadOptions) -> Result<FakePlan, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        let forms = forms.iter().copied().map(PlanForm::new).collect();
+        Self { forms, plan: Arc::new(plan), loads: AtomicUsize::new(0) }
+    }
+
+    /// Returns how many models were loaded.
+    pub fn loads(&self) -> usize {
+        self.loads.load(Ordering::Relaxed)
+    }
+}
+
+impl Engine for FakeEngine {
+    fn name(&self) -> &str {
+        "fake"
+    }
+
+    fn version(&self) -> &str {
+        "1"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true }
+    }
+
+    fn forms(&self) -> Vec<PlanForm> {
+        self.forms.clone()
+    }
+
+    fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        let form = options.form.clone().or_else(|| self.forms.first().cloned());
+        let options = LoadOptions { form, ..options.clone() };
+        Ok(Arc::new(FakeModel { graph, options, plan: Arc::clone(&self.plan) }))
+    }
+}
+
+struct FakeModel {
+    graph: Arc<Graph>,
+    options: LoadOptions,
+    plan: Arc<MakePlan>,
+}
+
+impl Model for FakeModel {
+    fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    fn fidelity(&self) -> Fidelity {
+        self.options.fidelity
+    }
+
+    fn plan(&self, _inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        Ok(Arc::new((self.plan)(&self.graph, &self.options)?))
+    }
+}
+
+impl fmt::Debug for FakeEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakeEngine").field("forms", &self.forms).finish_non_exhaustive()
+    }
+}

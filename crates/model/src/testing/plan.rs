@@ -1,0 +1,273 @@
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use opscope_clock::Ticks;
+use opscope_onnx::{Graph, Producer, ValueId};
+use opscope_tensor::{Tensor, TensorView};
+
+use super::kernels::shape;
+use crate::{
+    Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Kernel, LiveValues, Model, Plan, RunId,
+    RunInfo, RunMemory, RunObserver, TensorMemory,
+};
+
+/// A plan whose kernels compute what a function says, and a model that has no other plan. It calls observers as an engine
+/// does: they may stop a run, skip a kernel, and replace what it takes and gives.
+#[derive(Clone)]
+pub struct FakePlan {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// The kernels that every run executes.
+    pub kernels: Arc<[Kernel]>,
+    fidelity: Fidelity,
+    /// The weights, and what was computed at load.
+    constants: BTreeMap<ValueId, Tensor>,
+    compute: Arc<Compute>,
+}
+
+type Compute = dyn Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync;
+
+/// Values of the file by their id. The last output that is none is at `None`.
+type Values = BTreeMap<Option<ValueId>, Tensor>;
+
+impl FakePlan {
+    /// Creates a plan of these kernels. `compute` gives the outputs of a kernel for its inputs.
+    pub fn new(
+        graph: &Arc<Graph>,
+        kernels: Arc<[Kernel]>,
+        fidelity: Fidelity,
+        compute: impl Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        let (graph, compute) = (Arc::clone(graph), Arc::new(compute));
+        Self { graph, kernels, fidelity, constants: BTreeMap::new(), compute }
+    }
+
+    /// Replaces the kernels.
+    pub fn with_kernels(self, kernels: Arc<[Kernel]>) -> Self {
+        Self { kernels, ..self }
+    }
+
+    /// Gives the plan the data of a weight, or of a value that was computed at load.
+    ///
+    /// # Panics
+    /// If no value has this name.
+    pub fn constant(mut self, name: &str, data: Tensor) -> Self {
+        let value = self.graph.value_named(name).unwrap_or_else(|| panic!("no value is named '{name}'"));
+        self.constants.insert(value.id, data);
+        self
+    }
+
+    /// Makes a kernel fail.
+    pub fn fail_at(mut self, index: usize) -> Self {
+        let (graph, compute) = (Arc::clone(&self.graph), self.compute);
+        self.compute = Arc::new(move |kernel, inputs| match kernel.id.index() == index {
+            true => Err(failure(&graph, kernel, "it was made to fail")),
+            false => compute(kernel, inputs),
+        });
+        self
+    }
+
+    /// Runs once on the calling thread, under an instrument, from inputs of zeros. Returns the outputs.
+    ///
+    /// # Errors
+    /// Returns the error of a kernel, or that the instrument stopped the run.
+    pub fn run_with(&self, instrument: &dyn Instrument, run: u64) -> Result<Vec<Tensor>, EngineError> {
+        let zeros = |id: &ValueId| {
+            let shape = shape(&self.graph, *id);
+            Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]).expect("as many elements as it has")
+        };
+        self.run_on(instrument, run, &self.graph.inputs.iter().map(zeros).collect::<Vec<_>>())
+    }
+
+    /// Runs once on the calling thread, under an instrument. Returns the outputs.
+    ///
+    /// # Errors
+    /// Returns the error of a kernel, or that the instrument stopped the run.
+    pub fn run_on(&self, instrument: &dyn Instrument, run: u64, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineError> {
+        let (graph, kernels) = (&self.graph, &self.kernels);
+        let info = RunInfo { id: RunId(run), graph, kernels, fidelity: self.fidelity };
+        let observer = instrument.observe(&info);
+        let start = Ticks::now();
+        let inputs = FakeTensors(inputs.to_vec());
+        observer.uploaded(&inputs, start, Ticks::now());
+        let outputs = FakeTensors(self.observed(info.id, &inputs.0, &*observer)?);
+        let start = Ticks::now();
+        observer.downloaded(&outputs, start, Ticks::now());
+        Ok(outputs.0)
+    }
+
+    fn observed(&self, run: RunId, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
+        let start = Ticks::now();
+        let outcome = self.execute(run, inputs, observer);
+        observer.finished(outcome.as_ref().map(|_| (start, Ticks::now())));
+        outcome
+    }
+
+    fn execute(&self, run: RunId, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
+        let interest = observer.interest();
+        let given = self.graph.inputs.iter().zip(inputs);
+        let mut values: Values = given.chain(&self.constants).map(|(id, data)| (Some(*id), data.clone())).collect();
+        for kernel in self.kernels.iter() {
+            let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(|input| values[&input.value].clone()).collect();
+            let mut skipped = None;
+            if interest.before.contains(kernel.id) {
+                let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &[], live: &values };
+                match observer.before(&dispatch, &views(&inputs)) {
+                    Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
+                    Action::ReplaceInputs(others) => inputs = others,
+                    Action::Skip(outputs) => skipped = Some(outputs),
+                    _ => {}
+                }
+            }
+            let start = Ticks::now();
+            let mut outputs = match skipped {
+                Some(outputs) => outputs,
+                None => (self.compute)(kernel, &inputs)?,
+            };
+            if interest.times {
+                observer.timed(kernel.id, start, Ticks::now());
+            }
+            if interest.after.contains(kernel.id) {
+                let kept = if interest.keep_inputs.contains(kernel.id) { views(&inputs) } else { Vec::new() };
+                let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &kept, live: &values };
+                match observer.after(&dispatch, &views(&outputs)) {
+                    Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
+                    Action::Replace(others) => outputs = others,
+                    _ => {}
+                }
+            }
+            if interest.memory {
+                self.report_memory(kernel, &outputs, &values, observer);
+            }
+            for (ids, output) in kernel.outputs.iter().zip(outputs) {
+                match &ids[..] {
+                    [] => drop(values.insert(None, output)),
+                    ids => values.extend(ids.iter().map(|id| (Some(*id), output.clone()))),
+                }
+            }
+        }
+        Ok(self.graph.outputs.iter().map(|id| values[&Some(*id)].clone()).collect())
+    }
+}
+
+impl FakePlan {
+    /// Reports the memory of the outputs, and of the inputs that no later kernel takes. What a kernel hands on is no new
+    /// memory.
+    fn report_memory(&self, kernel: &Kernel, outputs: &[Tensor], values: &Values, observer: &dyn RunObserver) {
+        let is_held = |memory: &TensorMemory| values.values().any(|value| memory_of(value) == *memory);
+        let allocated = outputs.iter().map(memory_of).filter(|memory| memory.bytes > 0 && !is_held(memory));
+        allocated.for_each(|memory| observer.allocated(memory, Ticks::now()));
+        let later = &self.kernels[kernel.id.index() + 1..];
+        let is_needed = |id: &ValueId| {
+            let is_taken = later.iter().any(|kernel| kernel.inputs.iter().any(|input| input.value == Some(*id)));
+            is_taken || self.graph.inputs.contains(id) || self.graph.outputs.contains(id)
+        };
+        let taken = kernel.inputs.iter().filter_map(|input| input.value);
+        for id in taken.filter(|id| !is_needed(id) && !self.constants.contains_key(id)) {
+            let memory = memory_of(&values[&Some(id)]);
+            if !outputs.iter().any(|output| memory_of(output) == memory) {
+                observer.freed(memory, Ticks::now());
+            }
+        }
+    }
+}
+
+fn memory_of(tensor: &Tensor) -> TensorMemory {
+    TensorMemory { address: tensor.bytes().as_ptr().addr() as u64, bytes: tensor.bytes().len() as u64 }
+}
+
+impl Model for FakePlan {
+    fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    fn fidelity(&self) -> Fidelity {
+        self.fidelity
+    }
+
+    fn plan(&self, _inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+impl Plan for FakePlan {
+    fn kernels(&self) -> &Arc<[Kernel]> {
+        &self.kernels
+    }
+
+    fn made(&self) -> (Ticks, Ticks) {
+        (Ticks::default(), Ticks::default())
+    }
+
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+
+    fn memory(&self) -> RunMemory {
+        RunMemory::default()
+    }
+
+    fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {
+        let at_load = |id: &ValueId| matches!(self.graph.value(*id).producer, Producer::Operator(..));
+        self.constants.iter().filter(|(id, _)| at_load(id)).try_for_each(|(id, data)| visit(*id, data.view()))
+    }
+
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        Ok(Box::new(FakeTensors(inputs.to_vec())))
+    }
+
+    fn run(
+        &self,
+        run: RunId,
+        inputs: &dyn DeviceTensors,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let FakeTensors(inputs) = inputs.as_any().downcast_ref().expect("what `upload` gave");
+        Ok(Box::new(FakeTensors(self.observed(run, inputs, observer)?)))
+    }
+}
+
+/// Returns the error of a kernel that fails for this reason.
+pub fn failure(graph: &Graph, kernel: &Kernel, reason: &str) -> EngineError {
+    EngineError::Run { node: Some(graph.operator(kernel.operator()).name.clone()), reason: reason.to_owned() }
+}
+
+/// Returns the elements of a tensor of `f32`.
+pub fn floats(tensor: &Tensor) -> Vec<f32> {
+    tensor.bytes().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+}
+
+fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
+    tensors.iter().map(Tensor::view).collect()
+}
+
+impl LiveValues for Values {
+    fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
+        self.get(&Some(id)).map(Tensor::view)
+    }
+}
+
+struct FakeTensors(Vec<Tensor>);
+
+impl DeviceTensors for FakeTensors {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn view(&self, index: usize) -> TensorView<'_> {
+        self.0[index].view()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl fmt::Debug for FakePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakePlan").field("kernels", &self.kernels).finish_non_exhaustive()
+    }
+}

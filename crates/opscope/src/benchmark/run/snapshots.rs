@@ -1,0 +1,142 @@
+//! The summary of a benchmark of which everything was asked, compared with one that was looked at.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use opscope_model::Fidelity;
+use opscope_model::testing::assert_snapshot;
+
+use super::close::write_summary;
+use crate::benchmark::{
+    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Latency, Measured,
+    MemorySummary, ModelSummary, ProfileSummary, Report, ShapeTimes, median_interval,
+};
+use crate::machine::Machine;
+use crate::verify::{KernelOutput, Outcome, OutputDifference, Verification, WrongForm};
+
+const TIMES: [f64; 7] = [1.5, 1.25, 1.0, 1.0, 2.0, 1.125, 1.0625];
+
+fn measured(batch: usize) -> Measured {
+    let inputs = vec![InputSummary { name: "x".into(), dtype: "float32".into(), shape: vec![batch, 3] }];
+    let of = |times: &[f64]| Latency::of(times).expect("times");
+    let by_shape = ShapeTimes { inputs: inputs.clone(), compute: of(&TIMES[..2]), throughput: 727.0 };
+    let infiles = vec![PathBuf::from("in/0.npy")];
+    let outfiles = vec![PathBuf::from("pure_infer_data_0.bin")];
+    Measured {
+        inputs,
+        made_up_dimensions: vec!["N".into(), "x[1]".into()],
+        compute: of(&TIMES),
+        upload: of(&[0.25, 0.5]),
+        download: of(&[0.125]),
+        median_interval_95: median_interval(&TIMES),
+        run_memory: MemorySummary { bytes: 4096, operator: Some("mul".into()), unknown: 1 },
+        notes: vec!["input x is smaller than the file says".into()],
+        verification: Some(verification()),
+        throughput: 1000.0 * batch as f64 / 1.28,
+        batchsize: batch as f64,
+        plan_ms: 7.5,
+        by_shape: vec![by_shape],
+        npu_compute_time_list: TIMES.to_vec(),
+        filesinfo: BTreeMap::from([("0".into(), FileInfo { infiles, outfiles })]),
+    }
+}
+
+/// Returns a verification that found a plan right after one that is wrong and one that does not run.
+fn verification() -> Verification {
+    let output = OutputDifference { output: "y".into(), of_largest: Some(0.5), because: None };
+    let other = OutputDifference { output: "z".into(), of_largest: None, because: Some("its shape differs".into()) };
+    let wrong = |form: &str| WrongForm { form: form.into(), outputs: vec![], fails_with: None, run_ms: None };
+    Verification {
+        outcome: Outcome::Right { form: "no rewrites".into(), largest_difference: 1e-7 },
+        wrong: vec![
+            WrongForm { outputs: vec![output, other], run_ms: Some(1.25), ..wrong("every rewrite") },
+            WrongForm { fails_with: Some("a rewrite failed".into()), ..wrong("fewer rewrites") },
+        ],
+        seconds: 0.75,
+        kernels: vec![KernelOutput { kernel: "mul.0".into(), slot: 0, value: "y".into(), same_order: true }],
+        kept_since: Some("2026-11-21".into()),
+    }
+}
+
+/// Returns the report of a benchmark of two sets of shapes, a third that failed and a fourth that was left out, with a
+/// profile, a dump and a debugger.
+fn report() -> Report {
+    let measurements = vec![measured(1), measured(2)];
+    Report {
+        schema: "opscope.summary/1",
+        run: "run".into(),
+        opscope: "0.1.0",
+        args: ["opscope", "benchmark", "models/small.onnx"].map(str::to_owned).to_vec(),
+        pid: 70,
+        model: ModelSummary {
+            path: "models/small.onnx".into(),
+            bytes: 1000,
+            xxh3: "00000000deadbeef".into(),
+            graph: "small".into(),
+            operators: 2,
+        },
+        engine: EngineSummary {
+            name: "paper".into(),
+            version: "0.1".into(),
+            fidelity: Fidelity::Optimised,
+            threads: 1,
+            concurrent_runs: 1,
+        },
+        machine: Machine { cpu: "abacus".into(), processors: 1, memory_bytes: 1 << 30, system: "linux abacus".into() },
+        load_ms: 12.5,
+        peak_memory_bytes: 1 << 20,
+        complete: false,
+        incomplete_because: vec!["1 of 10 runs was made".into()],
+        first: measurements.first().cloned(),
+        dym_shape_range: Some(measurements.clone()),
+        measurements,
+        failed_shapes: vec![FailedShapes { shapes: "x:3,3".into(), reason: "the run failed".into() }],
+        left_out_shapes: 1,
+        profile: Some(ProfileSummary {
+            directory: "out/profiler/run".into(),
+            exports: vec!["out/profiler/run/timeline.json".into()],
+            // It has a snapshot of its own, as `account.json`.
+            account: None,
+        }),
+        dump: Some(DumpSummary { directory: "out/dump/run".into(), tensors: 10, bytes: 4096, missing: 1 }),
+        debugger: Some(DebuggerSummary { stopped_runs: 2 }),
+    }
+}
+
+fn summary(report: &Report) -> Vec<u8> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("run_summary.json");
+    write_summary(report, &path).expect("the disk has room");
+    std::fs::read(&path).expect("a file")
+}
+
+#[test]
+fn a_summary_of_everything_is_as_it_was() {
+    assert_snapshot!("summary_of_everything.json", summary(&report()));
+}
+
+#[test]
+fn a_summary_of_what_is_always_there_is_as_it_was() {
+    let measured = Measured {
+        made_up_dimensions: vec![],
+        median_interval_95: None,
+        notes: vec![],
+        verification: None,
+        by_shape: vec![],
+        ..measured(1)
+    };
+    let report = Report {
+        complete: true,
+        incomplete_because: vec![],
+        measurements: vec![measured.clone()],
+        first: Some(measured),
+        dym_shape_range: None,
+        failed_shapes: vec![],
+        left_out_shapes: 0,
+        profile: None,
+        dump: None,
+        debugger: None,
+        ..report()
+    };
+    assert_snapshot!("summary.json", summary(&report));
+}
