@@ -112,7 +112,8 @@ fn profiled(keys: Value) -> (Value, BTreeSet<String>) {
 fn each_switch_of_the_profiler_section_decides_about_its_own_records_and_no_others() {
     let (alone, kinds) = profiled(json!({}));
     let usual = json!({"model-execution": true, "runtime-api": true, "sys-cpu-profiling": false,
-        "sys-hardware-mem": false, "sys-pid-profiling": false, "sys-profiling": false, "task-time": true});
+        "sys-hardware-mem": false, "sys-pid-profiling": false, "sys-profiling": false,
+        "task-memory": false, "task-time": true});
     assert_eq!(alone, usual);
     let expected = ["copy", "engine_call", "operator", "run"].map(str::to_owned);
     assert_eq!(kinds, BTreeSet::from(expected));
@@ -186,7 +187,8 @@ fn every_profiler_key_of_the_manual_is_applied_or_named_as_without_effect() {
     all_but_these_have_no_effect(&ended, "/profiler", &keys, &applied);
     let manifest = place.json(&format!("{}/manifest.json", place.only("result/profiler")));
     let switches = json!({"model-execution": true, "runtime-api": false, "sys-cpu-profiling": true,
-        "sys-hardware-mem": true, "sys-pid-profiling": true, "sys-profiling": true, "task-time": false});
+        "sys-hardware-mem": true, "sys-pid-profiling": true, "sys-profiling": true,
+        "task-memory": false, "task-time": false});
     assert_eq!(manifest["switches"], switches);
     assert_eq!(manifest["sample_interval_ns"], 20_000_000, "the highest of the frequencies, 50 a second");
 }

@@ -22,7 +22,7 @@
 //! #     let kernels = kernels(&graph, &[&["/conv1/Conv"]]);
 //! #     let plan = FakePlan::new(&graph, kernels, Fidelity::Exact, |_, inputs| Ok(inputs.to_vec()));
 //! #     let pixels = opscope_tensor::Tensor::from_f32(vec![1, 1, 8, 8], &[0.5; 64]).unwrap();
-//! #     plan.run_on(debugger, 1, &[pixels]).expect_err("it is to stop");
+//! #     plan.run_on(debugger, 1, &[pixels]).expect_err("the run was aborted");
 //! # }
 //! use opscope_debug::{AttachOptions, BreakpointSpec, Debugger, EventKind, Queue, Resume};
 //!
