@@ -56,7 +56,8 @@ are off. The models are not part of this project.
   before the run or ONNX Runtime does not give them.
 - *exact*, *optimised*: the largest difference, as a share of the tensor's largest element, in the dump and in the outputs of the
   optimised run. `scripts/prove-models.d/judge.py` says what is allowed.
-- *carried*: tensors beyond that limit whose operator ONNX Runtime computes to the same values, given the inputs in the dump.
+- *carried*: tensors beyond that limit only because their inputs already differ: given the inputs in the dump, ONNX Runtime
+  computes the same values for their operator.
 - Milliseconds are medians on one thread of a machine that also did other work.
 """
 TABLE = """| model | what it is | from | licence | operators | precision | benchmark | profile | dump | tensors | exact | optimised | carried | ms | ONNX Runtime, ms |

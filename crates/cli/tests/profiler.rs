@@ -143,7 +143,8 @@ fn a_matrix_kernels_time_counts_for_matmul_and_not_for_what_was_fused_into_it() 
 fn without_options_the_switches_are_those_of_the_original_command_line() {
     let (place, _) = profiled(&[]);
     let switches = json!({"model-execution": true, "runtime-api": true, "sys-cpu-profiling": false,
-        "sys-hardware-mem": true, "sys-pid-profiling": false, "sys-profiling": false, "task-time": true});
+        "sys-hardware-mem": true, "sys-pid-profiling": false, "sys-profiling": false,
+        "task-memory": false, "task-time": true});
     assert_eq!(place.json("out/profiler/run/manifest.json")["switches"], switches);
     let kinds: Vec<_> = categories(&place).into_keys().collect();
     assert_eq!(kinds, ["copy", "engine_call", "memory for files", "memory used", "operator", "run"]);
@@ -219,6 +220,16 @@ fn recorded(options: &[&str]) -> (Value, Vec<String>) {
 }
 
 #[test]
+fn task_memory_records_what_a_run_holds_for_tensors_and_shows_the_peak() {
+    let (place, ended) = profiled(&["--profiler-option", "task-memory=on", "--json"]);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let recorded = &summary["profile"]["account"]["tensor_memory"];
+    let (peak, planned) = (recorded["peak_bytes"].as_u64().unwrap(), summary["run_memory"]["bytes"].as_u64().unwrap());
+    assert!(peak > 0 && peak <= planned, "{recorded} against {planned}");
+    assert!(place.text("out/profiler/run/timeline.json").contains("\"tensor memory of main"));
+}
+
+#[test]
 fn the_full_set_of_switches_with_their_values_is_one_command_line() {
     let all = [
         ("model-execution", true),
@@ -229,6 +240,7 @@ fn the_full_set_of_switches_with_their_values_is_one_command_line() {
         ("dvpp-profiling", true),
         ("runtime-api", true),
         ("task-time", true),
+        ("task-memory", false),
         ("aicpu", true),
     ];
     // As in the original, and each inverted.

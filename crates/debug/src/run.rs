@@ -104,7 +104,7 @@ impl Run {
             before: KernelSet::Live(Arc::clone(&self.masks.before)),
             after: KernelSet::Live(Arc::clone(&self.masks.after)),
             keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
-            times: false,
+            ..Interest::default()
         }
     }
 

@@ -48,6 +48,9 @@ pub enum DumpError {
     /// The position of a tensor, such as `input0`, is not valid.
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
+    /// Histograms for a format that cannot hold them.
+    #[error("a dump in the format {0} has no histograms; right are npy and statistics")]
+    NoHistograms(&'static str),
     /// A table of comma-separated values is not valid.
     #[error("row {row} of the table is wrong: {reason}")]
     Table {

@@ -61,6 +61,7 @@ pub use manifest::{
 pub use opscope_onnx::Pattern;
 pub use sinks::ascend;
 pub use sinks::directory::{Contents, DirectorySink};
+pub use sinks::format::DumpFormat;
 pub use stored::inspect::{Details, Inspection};
 pub use stored::{DumpKind, KeepSink, Keeper, StoredDump, StoredOrigin, StoredTensor};
 pub use stream::flow::{Delivery, Flow, Policy};

@@ -9,6 +9,8 @@ pub struct Capabilities {
     pub times: bool,
     /// It says which operators of the file a kernel stands for.
     pub names: bool,
+    /// It reports the memory that it holds for tensors.
+    pub memory: bool,
 }
 
 impl Capabilities {
@@ -19,6 +21,7 @@ impl Capabilities {
             (self.intermediates && !engine.intermediates, "see the values between operators"),
             (self.times && !engine.times, "take the times of single operators"),
             (self.names && !engine.names, "keep the file's operator names"),
+            (self.memory && !engine.memory, "report the memory of tensors"),
         ]
         .into_iter()
         .filter_map(|(missing, name)| missing.then_some(name))

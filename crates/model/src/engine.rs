@@ -1,4 +1,3 @@
-use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -8,7 +7,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
+use crate::{Capabilities, DeviceTensors, EngineError, Fidelity, Kernel, LoadBudget, RunId, RunMemory, RunObserver};
 
 /// An inference engine.
 pub trait Engine: Send + Sync {
@@ -124,23 +123,6 @@ pub trait Plan: Send + Sync {
         inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError>;
-}
-
-/// Tensors in the memory in which an engine computes.
-pub trait DeviceTensors: Send + Sync {
-    /// Returns the number of tensors.
-    fn len(&self) -> usize;
-
-    /// Returns a view of one tensor.
-    fn view(&self, index: usize) -> TensorView<'_>;
-
-    /// Returns the tensors as `Any`, so that the engine that made them can downcast them.
-    fn as_any(&self) -> &dyn Any;
-
-    /// Returns whether there are no tensors.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl LoadOptions {

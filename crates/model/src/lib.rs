@@ -23,12 +23,12 @@ pub mod testing;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
 pub use capabilities::Capabilities;
-pub use engine::{DeviceTensors, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
+pub use engine::{Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
 pub use live_mask::LiveMask;
-pub use memory::RunMemory;
+pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
     Action, Dispatch, Instrument, Interest, KernelSet, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
     RunObserver,

@@ -1,3 +1,7 @@
+use std::any::Any;
+
+use opscope_tensor::TensorView;
+
 use crate::KernelId;
 
 /// The memory that tensors take during one run of a plan, as far as it is known before the run.
@@ -13,4 +17,30 @@ pub struct RunMemory {
     pub at: Option<KernelId>,
     /// The number of tensors that are not counted, because their sizes depend on what a run computes.
     pub unknown: usize,
+}
+
+/// Memory that an engine holds for a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TensorMemory {
+    /// The address. Where the engine does not show the memory itself, an address that identifies it as long as it is held.
+    pub address: u64,
+    /// The number of bytes, above 0.
+    pub bytes: u64,
+}
+
+/// Tensors in the memory in which an engine computes.
+pub trait DeviceTensors: Send + Sync {
+    /// Returns the number of tensors.
+    fn len(&self) -> usize;
+
+    /// Returns a view of one tensor.
+    fn view(&self, index: usize) -> TensorView<'_>;
+
+    /// Returns the tensors as `Any`, so that the engine that made them can downcast them.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Returns whether there are no tensors.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }

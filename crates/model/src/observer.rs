@@ -5,7 +5,7 @@ use opscope_clock::Ticks;
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, Fidelity, Kernel, KernelId, LiveMask};
+use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, LiveMask, TensorMemory};
 
 /// The number of a run. The caller that starts the runs counts them from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,8 @@ pub trait Instrument: Send + Sync {
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
 }
 
-/// What an engine calls around every dispatch of one run.
+/// What is called during one run: by the engine around every dispatch, and by the caller of the engine around the copies
+/// of inputs and outputs. It is dropped when the run is over.
 ///
 /// An engine may call it from several threads. Calls to [`timed`](Self::timed) may come after those with the values,
 /// and out of order.
@@ -58,8 +59,22 @@ pub trait RunObserver: Sync {
     /// contain nothing that an observer did.
     fn timed(&self, _kernel: KernelId, _start: Ticks, _end: Ticks) {}
 
-    /// Called when the run is over, with its start and end, or with the error that ended it.
+    /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
+    /// again before it was freed, so a kernel that computes in place allocates nothing.
+    fn allocated(&self, _memory: TensorMemory, _at: Ticks) {}
+
+    /// Called when the engine no longer needs this memory. Memory that was not freed when the engine finished belongs to
+    /// the outputs; the engine holds them, like the inputs, until the run is over.
+    fn freed(&self, _memory: TensorMemory, _at: Ticks) {}
+
+    /// Called when the engine has finished, with its start and end, or with the error that ended it.
     fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
+
+    /// Called before the engine runs, with the start and end of the copy of the inputs into its memory.
+    fn uploaded(&self, _inputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
+
+    /// Called after the engine has run, with the start and end of the copy of the outputs out of its memory.
+    fn downloaded(&self, _outputs: &dyn DeviceTensors, _start: Ticks, _end: Ticks) {}
 }
 
 /// What an observer wants to be called for.
@@ -75,6 +90,8 @@ pub struct Interest {
     pub keep_inputs: KernelSet,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
+    /// [`RunObserver::allocated`] and [`RunObserver::freed`].
+    pub memory: bool,
 }
 
 /// A set of the kernels of a plan.
@@ -200,7 +217,7 @@ impl KernelSet {
 impl Interest {
     /// Returns whether nothing is wanted, so that the engine can run as if there were no observer.
     pub fn is_nothing(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty() && !self.times
+        self.before.is_empty() && self.after.is_empty() && !self.times && !self.memory
     }
 
     /// Returns the union of both interests.
@@ -210,6 +227,7 @@ impl Interest {
             after: self.after.union(other.after),
             keep_inputs: self.keep_inputs.union(other.keep_inputs),
             times: self.times || other.times,
+            memory: self.memory || other.memory,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Several observers of one run, in order.
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
+use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
 use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
@@ -75,8 +75,24 @@ impl RunObserver for Chain<'_> {
         }
     }
 
+    fn allocated(&self, memory: TensorMemory, at: Ticks) {
+        self.links.iter().filter(|link| link.interest.memory).for_each(|link| link.observer.allocated(memory, at));
+    }
+
+    fn freed(&self, memory: TensorMemory, at: Ticks) {
+        self.links.iter().filter(|link| link.interest.memory).for_each(|link| link.observer.freed(memory, at));
+    }
+
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
         self.links.iter().for_each(|link| link.observer.finished(outcome));
+    }
+
+    fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.links.iter().for_each(|link| link.observer.uploaded(inputs, start, end));
+    }
+
+    fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.links.iter().for_each(|link| link.observer.downloaded(outputs, start, end));
     }
 }
 

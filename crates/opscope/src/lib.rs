@@ -37,6 +37,7 @@ pub mod acl_json;
 pub mod benchmark;
 mod chain;
 pub mod compare;
+mod inference;
 pub mod inputs;
 mod local_time;
 pub mod machine;

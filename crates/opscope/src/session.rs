@@ -12,6 +12,7 @@ use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
 use crate::Chain;
+use crate::inference::Inference;
 
 /// A model that is loaded and can run.
 pub struct Session {
@@ -110,14 +111,12 @@ impl Session {
     /// When the inputs do not fit, the engine fails, an instrument stopped the run, or an output has no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
         let plan = self.model.plan(inputs)?;
-        let resident = plan.upload(inputs)?;
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
-        let observers = Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)));
-        let outputs = plan.run(id, &*resident, &observers)?;
-        let copy = |slot| outputs.view(slot).to_tensor();
-        let copies: Result<_, _> = (0..outputs.len()).map(copy).collect();
+        let observe = || Box::new(Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)))) as _;
+        let outputs = Inference::run(&*plan, id, inputs, observe)?.outputs;
+        let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
     }
 

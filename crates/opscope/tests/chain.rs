@@ -119,7 +119,7 @@ fn each_is_called_only_for_what_it_wanted_also_when_that_changes() {
     mask.set(KernelId::new(1), true);
     let live = || KernelSet::Live(Arc::clone(&mask));
     let some: Arc<[bool]> = (0..kernels).map(|kernel| kernel == 2).collect();
-    let first = Interest { before: live(), after: live(), keep_inputs: live(), times: false };
+    let first = Interest { before: live(), after: live(), keep_inputs: live(), ..Interest::default() };
     let second = Interest { before: KernelSet::Mask(some), times: true, ..Interest::default() };
     let first = place.scribe("first", first, |dispatch, before| {
         if !before && dispatch.kernel.id.index() == 1 {

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use opscope::benchmark::{CaptureSpec, DumpFormat, Job, JobHooks, OutputFormat, OutputSpec, Report};
+use opscope::benchmark::{CaptureSpec, Job, JobHooks, OutputFormat, OutputSpec, Report};
 use opscope::debug::expression::{TensorRef, Tensors};
 use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, Event, EventName, Moment, Queue, Resume};
-use opscope::dump::Request;
+use opscope::dump::{DumpFormat, Request};
 use opscope::inputs::InputSpec;
 use opscope::model::Fidelity;
 use opscope::profile::{Format, ProfilerOptions};
@@ -79,7 +79,7 @@ fn a_dump_holds_what_the_debugger_replaced_and_the_report_counts_the_stop() {
     job.capture = CaptureSpec::Dump {
         directory: dump.clone(),
         request: Box::new(Request::default()),
-        format: DumpFormat::Npy,
+        format: &DumpFormat::NPY,
         histograms: false,
     };
     let report = with_zeros_after_the_first_operator(&job, &debugger);

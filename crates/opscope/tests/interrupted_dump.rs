@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opscope::benchmark::{CaptureSpec, DumpFormat, Job, JobError, JobHooks, Report, Stage};
-use opscope::dump::{Manifest, Request, StoredDump};
+use opscope::benchmark::{CaptureSpec, Job, JobError, JobHooks, Report, Stage};
+use opscope::dump::{DumpFormat, Manifest, Request, StoredDump};
 
 const RUNS: u64 = 5;
 
-fn job(directory: PathBuf, format: DumpFormat) -> Job {
+fn job(directory: PathBuf, format: &'static DumpFormat) -> Job {
     let mut job = Job::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/digits_cnn.onnx"));
     (job.repetition.warmups, job.repetition.loops) = (0, RUNS);
     job.capture = CaptureSpec::Dump { directory, request: Box::new(Request::default()), format, histograms: false };
@@ -36,7 +36,7 @@ fn manifest(root: &Path) -> Manifest {
 
 #[test]
 fn a_dump_that_is_interrupted_between_two_runs_says_that_runs_are_missing() {
-    for format in DumpFormat::ALL {
+    for &format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
         let report = cancelled(&job(root.clone(), format), |_, runs| runs == 3).unwrap();
@@ -54,7 +54,7 @@ fn a_dump_that_is_interrupted_between_two_runs_says_that_runs_are_missing() {
 
 #[test]
 fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
-    for format in DumpFormat::ALL {
+    for &format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
         let ended = cancelled(&job(root.clone(), format), |stage, _| stage == Some(Stage::Running));
@@ -69,7 +69,7 @@ fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
 
 #[test]
 fn a_dump_of_all_runs_is_complete_in_every_format() {
-    for format in DumpFormat::ALL {
+    for &format in DumpFormat::ALL {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
         assert!(cancelled(&job(root.clone(), format), |_, _| false).unwrap().complete);

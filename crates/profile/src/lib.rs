@@ -26,8 +26,8 @@ pub use export::{Exported, Format};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
-    Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact, EngineInfo, Fact, Facts,
-    FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo, RecordCounts, Recording,
-    RunFact, SampleFact, Span, TensorKind,
+    AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
+    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
+    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind,
 };
 pub use whole_file::write_whole;

@@ -28,6 +28,8 @@ pub struct Switches {
     pub runs: bool,
     /// `task-time`: dispatches.
     pub dispatches: bool,
+    /// `task-memory`: the memory that the engine holds for tensors.
+    pub tensor_memory: bool,
     /// `runtime-api`: calls of the engine (load, plan, upload, run, download) and the copies of inputs and outputs.
     pub calls: bool,
     /// `sys-hardware-mem`: memory of the machine.
@@ -61,6 +63,7 @@ const SWITCHES: &[(&str, Option<Field>)] = &[
     ("dvpp-profiling", None),
     ("runtime-api", Some(|switches| &mut switches.calls)),
     ("task-time", Some(|switches| &mut switches.dispatches)),
+    ("task-memory", Some(|switches| &mut switches.tensor_memory)),
     ("aicpu", None),
 ];
 
@@ -82,6 +85,7 @@ impl Default for Switches {
         Self {
             runs: true,
             dispatches: true,
+            tensor_memory: false,
             calls: true,
             machine_memory: true,
             processors: false,
@@ -141,7 +145,7 @@ mod tests {
         let states = Switches::default().states();
         let on: Vec<_> = states.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
         assert_eq!(on, ["model-execution", "sys-hardware-mem", "runtime-api", "task-time"]);
-        assert_eq!(Switches::names().count(), 9);
+        assert_eq!(Switches::names().count(), 10);
     }
 
     #[test]

@@ -4,9 +4,10 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use opscope_profile::{Fact, Format, ProfilerOptions, Recording};
+use opscope_trace::MarkerOperation::{self, Mark, OpenRange, Range};
 use opscope_trace::{Kind, counter, intern, mark, range, wanted};
 use serde_json::Value;
 use support::{Paper, counts, open};
@@ -16,10 +17,10 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn markers(recording: &Recording) -> Vec<(String, bool)> {
+fn markers(recording: &Recording) -> Vec<(String, MarkerOperation)> {
     let facts = recording.facts().expect("records");
     let marker = |fact| match fact {
-        Fact::Marker(marker) => Some((recording.marker(marker.name).expect("its name").to_owned(), marker.is_range)),
+        Fact::Marker(marker) => Some((recording.marker(marker.name).expect("its name").to_owned(), marker.operation)),
         _ => None,
     };
     facts.filter_map(|fact| marker(fact.expect("a record"))).collect()
@@ -55,8 +56,8 @@ fn a_range_around_two_runs_comes_out_in_every_export() {
 
     let recording = open(&directory);
     assert_eq!(recording.problems(), [] as [String; 0]);
-    let order = [("token done", false), ("a token", true), ("token done", false), ("a token", true), ("decode", true)];
-    assert_eq!(markers(&recording), order.map(|(name, is_range)| (name.to_owned(), is_range)));
+    let order = [("token done", Mark), ("a token", Range), ("token done", Mark), ("a token", Range), ("decode", Range)];
+    assert_eq!(markers(&recording), order.map(|(name, operation)| (name.to_owned(), operation)));
 
     let account = recording.account().expect("an account");
     let ranges: Vec<_> = account.ranges.iter().map(|row| (row.range.as_str(), row.count)).collect();
@@ -95,7 +96,7 @@ fn a_range_around_two_runs_comes_out_in_every_export() {
     }
     let tables = export(&recording, Format::Csv, &directory);
     let rows: Vec<Vec<&str>> = tables[3].lines().skip(1).map(|row| row.split(',').collect()).collect();
-    let found: Vec<_> = rows.iter().map(|row| (row[9], row[3] == "range")).collect();
+    let found: Vec<_> = rows.iter().map(|row| (row[9], if row[3] == "range" { Range } else { Mark })).collect();
     assert_eq!(found, order);
     assert!(rows.iter().all(|row| row[6].trim_end() <= row[7].trim_end()));
 }
@@ -113,9 +114,40 @@ fn every_profiler_of_the_process_has_the_markers_and_none_asks_for_them_after_it
     assert!(!wanted(Kind::Marker), "a profiler that is dropped stops, too");
 
     let [first, second] = [&paths[0], &paths[1]].map(|path| open(path));
-    assert_eq!(markers(&first), [("both".to_owned(), true)]);
-    assert_eq!(markers(&second), [("both".to_owned(), true), ("the second one".to_owned(), true)]);
+    assert_eq!(markers(&first), [("both".to_owned(), Range)]);
+    assert_eq!(markers(&second), [("both".to_owned(), Range), ("the second one".to_owned(), Range)]);
     assert_eq!((counts(&first).0, counts(&second).0), (1, 0), "runs are those of one profiler");
+}
+
+#[test]
+fn ranges_that_are_open_when_a_profile_ends_are_recorded_as_open() {
+    let (_turn, root) = (turn(), tempfile::tempdir().expect("a directory"));
+    let (paper, directory) = (Paper::new(), root.path().join("recording"));
+    let profiler = paper.profiler(&directory, &ProfilerOptions::default());
+    let (begun, has_begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let worker = std::thread::spawn(move || {
+        let _range = range("of another thread");
+        begun.send(()).expect("the test waits");
+        // Ends when the other side is dropped.
+        let _ = ends.recv();
+    });
+    has_begun.recv().expect("the thread began its range");
+    let outer = range("outer");
+    drop(range("closed"));
+    let inner = range("inner");
+    profiler.finish().expect("a manifest");
+    drop((inner, outer, end));
+    worker.join().expect("no panic");
+
+    let recording = open(&directory);
+    assert_eq!(recording.problems(), [] as [String; 0]);
+    let mut found = markers(&recording);
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected = [("closed", Range), ("inner", OpenRange), ("of another thread", OpenRange), ("outer", OpenRange)];
+    assert_eq!(found, expected.map(|(name, operation)| (name.to_owned(), operation)));
+    let [timeline] = &export(&recording, Format::Chrome, &directory)[..] else { panic!("one file") };
+    assert_eq!(timeline.matches("open_at_the_end").count(), 3);
 }
 
 #[test]

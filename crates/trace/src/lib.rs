@@ -15,7 +15,7 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `context` | which kinds are traced into which buffers; emitting through contexts; markers, ranges and counters |
+//! | `context` | which kinds are traced into which buffers; emitting through contexts; correlation ids, markers, ranges and counters |
 //! | `buffer` | the public handle, emitting, delivery, callback threads; in `state`, where the records of a buffer are |
 //! | `process` | when the process forks and exits |
 //! | `file` | a buffer's memory in a file, and recovery |
@@ -71,13 +71,16 @@ pub use buffer::{
     Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, on_callback_thread_creation,
 };
 pub use chunk::Policy;
-pub use context::{Context, Range, counter, emit, mark, mark_named, range, range_named, shutdown, wanted};
+pub use context::{
+    Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, mark, mark_named, open_ranges, range,
+    range_named, shutdown, wanted,
+};
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
-    Correlation, CorrelationGuard, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord,
-    ExternalId, Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations,
-    PlanId, Record, RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, correlate, current_correlation,
-    current_thread, intern, name_text, pop_external, push_external,
+    Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,
+    Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PlanId, Record,
+    RecordRef, RetirementRecord, RunId, RunRecord, ThreadId, current_correlation, current_thread, intern, name_text,
+    pop_external, push_external,
 };

@@ -11,7 +11,7 @@ use opscope_trace::{
 };
 use opscope_trace::{EngineCallOperation, MarkerOperation};
 
-/// Contexts are the whole process's: these tests take turns.
+/// Contexts belong to the whole process, so these tests take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

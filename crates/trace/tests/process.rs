@@ -189,8 +189,8 @@ fn fork() {
     }
 }
 
-/// A fork while another thread is within its callback, and one while another thread waits for room: the child gets a buffer
-/// that works or is destroyed, at once; the parent continues.
+/// A fork while one thread is in its callback and another one waits for room. The child at once gets a buffer that works or
+/// is destroyed, and the parent continues.
 fn fork_while_others_are_within() {
     let (entered, enters) = std::sync::mpsc::channel();
     let (release, held) = std::sync::mpsc::channel::<()>();

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use opscope::benchmark::{CaptureSpec, DumpFormat, OutputFormat, Repetition};
-use opscope::dump::{Delivery, IoSelection, Pattern, Policy, Request, Runs};
+use opscope::benchmark::{CaptureSpec, OutputFormat, Repetition};
+use opscope::dump::{Delivery, DumpFormat, IoSelection, Pattern, Policy, Request, Runs};
 use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
 use opscope::profile::{ProfilerOptions, Switches};
 use opscope::trace::{self, Bytes};
@@ -172,7 +172,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "dump-format",
         "ascend",
         "m.onnx -o o --dump",
-        Works(|r| matches!(r.job.capture, CaptureSpec::Dump { format: DumpFormat::Ascend, .. })),
+        Works(|r| matches!(r.job.capture, CaptureSpec::Dump { format, .. } if format == &DumpFormat::ASCEND)),
     ),
     ("dump-cap", "64M", "m.onnx -o o --dump", Works(|r| policy(r).0 == 64 << 20 && policy(r).1.name() == "block")),
     ("dump-policy", "spill", "m.onnx -o o --dump", Works(|r| policy(r) == (256 << 20, &Policy::all()[2]))),
@@ -281,7 +281,7 @@ fn the_seeds_three_command_lines_are_understood() {
     assert_eq!(format!("{options:?}"), format!("{:?}", ProfilerOptions::default()));
     let dump = request_of("--output ./ --dump 1");
     let CaptureSpec::Dump { directory, format, .. } = &dump.job.capture else { panic!("{:?}", dump.job.capture) };
-    assert_eq!((directory, *format), (&Path::new("./dump").join(&dump.job.run_name), DumpFormat::Npy));
+    assert_eq!((directory, *format), (&Path::new("./dump").join(&dump.job.run_name), &DumpFormat::NPY));
     let profile = request_of("--output ./ --profiler 1");
     let CaptureSpec::Profile { directory, options, exports } = &profile.job.capture else { panic!("{profile:?}") };
     assert_eq!(directory, &Path::new("./profiler").join(&profile.job.run_name));
@@ -383,6 +383,7 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
     let defaults = Switches {
         runs: true,
         dispatches: true,
+        tensor_memory: false,
         calls: true,
         machine_memory: true,
         processors: false,
@@ -390,15 +391,14 @@ fn profiler_options_are_the_seeds_and_may_be_repeated() {
         process: false,
     };
     assert_eq!(switches, defaults);
-    let all =
-        "model-execution task-time runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
+    let all = "model-execution task-time task-memory runtime-api sys-hardware-mem sys-cpu-profiling sys-profiling sys-pid-profiling";
     let line = |value: &str| {
         let options = all.split(' ').map(|key| format!(" --profiler-option {key}={value}"));
         format!("m.onnx -o o -pf{}", options.collect::<String>())
     };
     let off = Switches { runs: false, dispatches: false, calls: false, machine_memory: false, ..defaults };
     assert_eq!(profiler(&request(&line("off"))).switches, off);
-    let on = Switches { processors: true, machine: true, process: true, ..defaults };
+    let on = Switches { tensor_memory: true, processors: true, machine: true, process: true, ..defaults };
     assert_eq!(profiler(&request(&line("on"))).switches, on);
     let noted = notes("m.onnx -o o -pf --profiler-option dvpp-profiling=on --profiler-option aicpu=off");
     assert_eq!(

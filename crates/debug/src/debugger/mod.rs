@@ -128,7 +128,7 @@ impl Instrument for Debugger {
     }
 
     fn requires(&self) -> Capabilities {
-        Capabilities { stop: true, intermediates: true, times: false, names: true }
+        Capabilities { stop: true, intermediates: true, names: true, ..Capabilities::default() }
     }
 
     fn observe<'a>(&'a self, info: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {

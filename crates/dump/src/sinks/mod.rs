@@ -2,5 +2,6 @@
 
 pub mod ascend;
 pub(crate) mod directory;
+pub(crate) mod format;
 pub(crate) mod fresh;
 pub(crate) mod manifest_file;

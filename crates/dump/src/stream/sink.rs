@@ -5,35 +5,53 @@ use opscope_model::RunId;
 use super::outcome::Ending;
 use crate::{Delivery, Piece, Stream};
 
-/// Where streams go: files, statistics, a callback, a comparison.
+/// Where streams go: files, statistics, a callback, a comparison. A closure that takes pieces is a sink:
+///
+/// ```
+/// use opscope_dump::{Answer, Dumper, Piece, Request, Stream};
+///
+/// let dumper = Dumper::new();
+/// let print = |stream: &Stream, piece: Piece<'_>| {
+///     println!("{} at {}: {} bytes", stream.origin, piece.offset, piece.bytes.len());
+///     Answer::Continue
+/// };
+/// dumper.subscribe(Box::new(print), Request::default())?;
+/// # Ok::<(), opscope_dump::DumpError>(())
+/// ```
 ///
 /// A sink is never called by two threads at once, and one stream ends before the next begins. A panic ends the
 /// subscription, not the run.
 pub trait Sink: Send {
-    /// Returns how it is best delivered to, where the request does not say.
+    /// Returns the delivery that suits this sink best, for requests that choose none.
     fn delivery(&self) -> Delivery {
         Delivery::default()
     }
 
-    /// Returns a stream begins. If it is skipped, none of its pieces come.
+    /// Takes the beginning of a stream. If the answer skips it, none of its pieces follow.
     fn begin(&mut self, _stream: &Stream) -> Answer {
         Answer::Continue
     }
 
-    /// Returns the next piece of the stream that began last.
+    /// Takes the next piece of the stream that began last.
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer;
 
-    /// Returns the stream that began last ends without its last piece.
+    /// Is called if the stream that began last ends without its last piece.
     fn broken(&mut self, _stream: &Stream, _reason: &str) {}
 
-    /// Returns a run has ended; no more of it comes.
+    /// Is called when a run has ended and all its streams were delivered.
     fn run_ended(&mut self, _run: RunId) -> Answer {
         Answer::Continue
     }
 
-    /// Nothing more comes. Called once, also after a stop; not after a panic of this sink.
+    /// Is called once, at the end, also after a stop, but not after a panic of this sink.
     fn close(&mut self, _ending: &Ending) -> Closed {
         Closed::default()
+    }
+}
+
+impl<F: FnMut(&Stream, Piece<'_>) -> Answer + Send> Sink for F {
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        self(stream, piece)
     }
 }
 

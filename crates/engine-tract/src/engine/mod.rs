@@ -30,7 +30,7 @@ impl Engine for TractEngine {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { stop: true, intermediates: true, times: true, names: true }
+        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true }
     }
 
     fn forms(&self) -> Vec<PlanForm> {

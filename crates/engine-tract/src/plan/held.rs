@@ -1,9 +1,13 @@
-//! How many bytes of tensors a run holds at once.
+//! The memory that a run holds for tensors: how much it will be at most, and what it is during the run.
 
-use opscope_model::{KernelId, RunMemory};
-use tract_onnx::prelude::{TVec, TypedFact, TypedModel};
+use std::collections::HashMap;
+
+use opscope_clock::Ticks;
+use opscope_model::{KernelId, RunMemory, RunObserver, TensorMemory};
+use tract_onnx::prelude::{TValue, TVec, TypedFact, TypedModel};
 use tract_onnx::tract_core::ops::source::TypedSource;
 
+use super::TractPlan;
 use super::kernels::NO_KERNEL;
 
 /// Returns the memory of a run that executes these nodes in order and forgets the nodes of `flushed[step]` in each
@@ -46,4 +50,85 @@ pub(crate) fn run_memory(
 /// Returns the bytes of a tensor; `None` where its shape depends on what a run computes.
 fn bytes(fact: &TypedFact) -> Option<u64> {
     fact.mem_size().to_i64().ok().and_then(|bytes| u64::try_from(bytes).ok())
+}
+
+/// Reports the memory that a run holds for tensors, as it changes.
+///
+/// A value is held from the node that computes it to the last node that takes it. Several values may lie in the same
+/// memory, because a node may compute in place, or hand on what it takes.
+pub(crate) struct HeldMemory<'a> {
+    plan: &'a TractPlan,
+    observer: &'a dyn RunObserver,
+    /// For each node, the values that no node takes after it.
+    last_taken_by: HashMap<usize, &'a [usize]>,
+    /// For each node, the addresses of its outputs.
+    outputs: Vec<TVec<u64>>,
+    /// For each address that is held, its bytes and the number of values that lie there.
+    held: HashMap<u64, (u64, usize)>,
+}
+
+impl<'a> HeldMemory<'a> {
+    /// Starts with the inputs, which the caller of the engine holds to the end of the run. They are not reported.
+    pub fn new(plan: &'a TractPlan, observer: &'a dyn RunObserver, inputs: &[TValue]) -> Self {
+        let model = plan.model();
+        let facts = model.inputs.iter().map(|input| model.outlet_fact(*input).ok());
+        let given = inputs.iter().zip(facts).filter_map(|(input, fact)| memory(input, fact));
+        let steps = plan.order().iter().zip(plan.flushed());
+        Self {
+            plan,
+            observer,
+            last_taken_by: steps.map(|(&node, flushed)| (node, &**flushed)).collect(),
+            outputs: vec![TVec::new(); model.nodes().len()],
+            held: given.map(|memory| (memory.address, (memory.bytes, 1))).collect(),
+        }
+    }
+
+    /// Reports what changed when a node has computed its outputs.
+    pub fn computed(&mut self, node: usize, outputs: &[TValue]) {
+        let now = Ticks::now();
+        let mut leaving = self.release(node);
+        let facts = self.plan.model().node(node).outputs.iter().map(|output| Some(&output.fact));
+        for memory in outputs.iter().zip(facts).filter_map(|(output, fact)| memory(output, fact)) {
+            self.outputs[node].push(memory.address);
+            if let Some((_, values)) = self.held.get_mut(&memory.address) {
+                *values += 1;
+                continue;
+            }
+            self.held.insert(memory.address, (memory.bytes, 1));
+            let before = leaving.iter().position(|other| other.address == memory.address);
+            let before = before.map(|index| leaving.swap_remove(index));
+            // The node computed in place, or gave its input back and got memory at the same address.
+            if before != Some(memory) {
+                before.into_iter().for_each(|before| self.observer.freed(before, now));
+                self.observer.allocated(memory, now);
+            }
+        }
+        leaving.into_iter().for_each(|memory| self.observer.freed(memory, now));
+    }
+
+    /// Forgets the values that no node takes after this one, and returns the memory in which no value lies then.
+    fn release(&mut self, node: usize) -> TVec<TensorMemory> {
+        let mut leaving = TVec::new();
+        for &value in self.last_taken_by.get(&node).copied().unwrap_or_default() {
+            for address in std::mem::take(&mut self.outputs[value]) {
+                let Some((bytes, values)) = self.held.get_mut(&address) else { continue };
+                *values -= 1;
+                if *values == 0 {
+                    leaving.push(TensorMemory { address, bytes: *bytes });
+                    self.held.remove(&address);
+                }
+            }
+        }
+        leaving
+    }
+}
+
+/// Returns the memory of a tensor, or `None` if it has no bytes. For tensors in a form of the engine's own, whose bytes
+/// tract does not show, the size is the one that the plan knows, and the address is the tensor's own.
+fn memory(tensor: &TValue, fact: Option<&TypedFact>) -> Option<TensorMemory> {
+    let (address, bytes) = match tensor.as_plain_ram() {
+        Some(plain) => (plain.as_bytes().as_ptr().addr() as u64, plain.as_bytes().len() as u64),
+        None => (std::ptr::from_ref(&**tensor).addr() as u64, bytes(fact?)?),
+    };
+    (bytes > 0).then_some(TensorMemory { address, bytes })
 }

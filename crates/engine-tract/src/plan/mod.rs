@@ -5,7 +5,7 @@ pub(crate) mod live;
 pub(crate) mod observed;
 pub(crate) mod prepare;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ use tract_onnx::tract_core::ops::konst::Const;
 
 use crate::budget::guard;
 use crate::tensors::{TractTensors, import_all, view};
-use held::run_memory;
+use held::{HeldMemory, run_memory};
 use kernels::{Kernels, Values, kernels};
 use live::Outlets;
 use observed::{Observed, Stopped};
@@ -183,8 +183,15 @@ impl TractPlan {
     fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
         let last = Cell::new(usize::MAX);
         let interest = Interest::default();
-        let observed =
-            Observed { plan: self, run: RunId(0), observer: &NoObserver, interest: &interest, inputs, last: &last };
+        let observed = Observed {
+            plan: self,
+            run: RunId(0),
+            observer: &NoObserver,
+            interest: &interest,
+            inputs,
+            last: &last,
+            memory: None,
+        };
         let _ = guard::catch(|| observed.execute(&mut self.plan.spawn()?));
         last.get()
     }
@@ -275,7 +282,10 @@ impl Plan for TractPlan {
             let outputs = if interest.is_nothing() {
                 state.run(inputs.clone())?
             } else {
-                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last }.execute(&mut state)?
+                let memory = interest.memory.then(|| RefCell::new(HeldMemory::new(self, observer, inputs)));
+                let memory = memory.as_ref();
+                Observed { plan: self, run, observer, interest: &interest, inputs, last: &last, memory }
+                    .execute(&mut state)?
             };
             // A state that a run left early is not used again.
             self.give_back(state);

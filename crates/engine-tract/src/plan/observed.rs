@@ -1,6 +1,6 @@
 //! A run with an observer around every kernel.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use opscope_clock::Ticks;
 use opscope_model::{Action, Dispatch, Interest, Kernel, RunId, RunObserver};
@@ -10,6 +10,7 @@ use tract_onnx::tract_core::internal::{TractResult, TypedSimpleState, bail, tvec
 use tract_onnx::tract_core::plan::eval;
 
 use super::TractPlan;
+use super::held::HeldMemory;
 use super::kernels::NO_KERNEL;
 use super::live::{Fed, Live};
 use crate::tensors::{import_as, view};
@@ -24,6 +25,8 @@ pub(crate) struct Observed<'a> {
     pub inputs: &'a TVec<TValue>,
     /// The node that the run has come to.
     pub last: &'a Cell<usize>,
+    /// The memory that the run holds, if the observer wants it reported.
+    pub memory: Option<&'a RefCell<HeldMemory<'a>>>,
 }
 
 /// What becomes of a node, after its observer was asked.
@@ -72,14 +75,26 @@ impl Observed<'_> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             let id = self.plan.kernel_of(node.id);
             self.last.set(node.id);
-            if id == NO_KERNEL {
-                return eval(context, op_state, node, inputs);
+            if id == NO_KERNEL || !self.interest.times {
+                return self.held(node.id, eval(context, op_state, node, inputs)?);
             }
             let start = Ticks::now();
             let outputs = eval(context, op_state, node, inputs);
             self.observer.timed(id, start, Ticks::now());
-            outputs
+            self.held(node.id, outputs?)
         })
+    }
+
+    /// Reports the memory of a node's outputs, and returns them.
+    fn held(&self, node: usize, outputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
+        self.report_memory(node, &outputs);
+        Ok(outputs)
+    }
+
+    fn report_memory(&self, node: usize, outputs: &[TValue]) {
+        if let Some(memory) = self.memory {
+            memory.borrow_mut().computed(node, outputs);
+        }
     }
 
     /// Lets tract run the plan as long as nobody looks, and goes node by node from there on: between two steps the values
@@ -89,13 +104,13 @@ impl Observed<'_> {
         let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             self.last.set(node.id);
             let Some(kernel) = self.plan.kernel_at(node.id) else {
-                return eval(context, op_state, node, inputs);
+                return self.held(node.id, eval(context, op_state, node, inputs)?);
             };
             if self.interest.before.contains(kernel.id) || self.interest.after.contains(kernel.id) {
                 taken.set(Some(inputs));
                 return Err(LeftTract.into());
             }
-            self.timed(kernel, || eval(context, op_state, node, inputs))
+            self.held(node.id, self.timed(kernel, || eval(context, op_state, node, inputs))?)
         });
         let Some(inputs) = taken.into_inner() else { return outcome };
         self.plan.with_threads(|| self.step_through(state, inputs))?;
@@ -122,6 +137,7 @@ impl Observed<'_> {
             } else {
                 let_go(state, flushed);
                 state.compute_one_with_inputs(node, inputs)?;
+                self.report_memory(node, state.turn_state.values[node].as_deref().unwrap_or_default());
             }
         }
         Ok(())
@@ -151,6 +167,7 @@ impl Observed<'_> {
                 state.set_values(node, outputs)?;
             }
         }
+        self.report_memory(node, state.turn_state.values[node].as_deref().unwrap_or_default());
         Ok(())
     }
 
@@ -159,7 +176,7 @@ impl Observed<'_> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
             self.last.set(node.id);
             let Some(kernel) = self.plan.kernel_at(node.id) else {
-                return eval(context, op_state, node, inputs);
+                return self.held(node.id, eval(context, op_state, node, inputs)?);
             };
             let course = self.before(kernel, node.id, inputs, &[])?;
             let kept = self.keep(kernel, &course);
@@ -168,10 +185,10 @@ impl Observed<'_> {
                 Course::Execute { inputs, .. } => self.timed(kernel, || eval(context, op_state, node, inputs))?,
             };
             if !self.interest.after.contains(kernel.id) {
-                return Ok(outputs);
+                return self.held(node.id, outputs);
             }
             let replaced = self.after(kernel, node.id, &kept, &outputs, &[])?;
-            Ok(replaced.unwrap_or(outputs))
+            self.held(node.id, replaced.unwrap_or(outputs))
         })
     }
 

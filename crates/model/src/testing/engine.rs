@@ -44,7 +44,7 @@ impl Engine for FakeEngine {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { stop: true, intermediates: true, times: true, names: true }
+        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true }
     }
 
     fn forms(&self) -> Vec<PlanForm> {

@@ -11,7 +11,7 @@ use opscope_tensor::{Tensor, TensorView};
 use super::kernels::shape;
 use crate::{
     Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Kernel, LiveValues, Model, Plan, RunId,
-    RunInfo, RunMemory, RunObserver,
+    RunInfo, RunMemory, RunObserver, TensorMemory,
 };
 
 /// A plan whose kernels compute what a function says, and a model that has no other plan. It calls observers as an engine
@@ -89,7 +89,13 @@ impl FakePlan {
     pub fn run_on(&self, instrument: &dyn Instrument, run: u64, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineError> {
         let (graph, kernels) = (&self.graph, &self.kernels);
         let info = RunInfo { id: RunId(run), graph, kernels, fidelity: self.fidelity };
-        self.observed(info.id, inputs, &*instrument.observe(&info))
+        let observer = instrument.observe(&info);
+        let start = Ticks::now();
+        observer.uploaded(&FakeTensors(inputs.to_vec()), start, Ticks::now());
+        let outputs = self.observed(info.id, inputs, &*observer)?;
+        let start = Ticks::now();
+        observer.downloaded(&FakeTensors(outputs.clone()), start, Ticks::now());
+        Ok(outputs)
     }
 
     fn observed(&self, run: RunId, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
@@ -103,6 +109,9 @@ impl FakePlan {
         let interest = observer.interest();
         let given = self.graph.inputs.iter().zip(inputs);
         let mut values: Values = given.chain(&self.constants).map(|(id, data)| (Some(*id), data.clone())).collect();
+        // What the run is given is held, too, but was not allocated by a kernel.
+        let mut held: Vec<TensorMemory> = values.values().filter_map(memory).collect();
+        let given = held.len();
         for kernel in self.kernels.iter() {
             let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(|input| values[&input.value].clone()).collect();
             let mut skipped = None;
@@ -123,6 +132,14 @@ impl FakePlan {
             if interest.times {
                 observer.timed(kernel.id, start, Ticks::now());
             }
+            if interest.memory {
+                for memory in outputs.iter().filter_map(memory) {
+                    if !held.contains(&memory) {
+                        observer.allocated(memory, Ticks::now());
+                        held.push(memory);
+                    }
+                }
+            }
             if interest.after.contains(kernel.id) {
                 let kept = if interest.keep_inputs.contains(kernel.id) { views(&inputs) } else { Vec::new() };
                 let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &kept, live: &values };
@@ -139,7 +156,12 @@ impl FakePlan {
                 }
             }
         }
-        Ok(self.graph.outputs.iter().map(|id| values[&Some(*id)].clone()).collect())
+        let outputs: Vec<Tensor> = self.graph.outputs.iter().map(|id| values[&Some(*id)].clone()).collect();
+        if interest.memory {
+            let is_output = |held: &TensorMemory| outputs.iter().filter_map(memory).any(|memory| memory == *held);
+            held[given..].iter().filter(|held| !is_output(held)).for_each(|held| observer.freed(*held, Ticks::now()));
+        }
+        Ok(outputs)
     }
 }
 
@@ -202,6 +224,12 @@ pub fn failure(graph: &Graph, kernel: &Kernel, reason: &str) -> EngineError {
 /// Returns the elements of a tensor of `f32`.
 pub fn floats(tensor: &Tensor) -> Vec<f32> {
     tensor.bytes().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+}
+
+fn memory(tensor: &Tensor) -> Option<TensorMemory> {
+    let bytes = tensor.bytes();
+    let memory = TensorMemory { address: bytes.as_ptr().addr() as u64, bytes: bytes.len() as u64 };
+    (memory.bytes > 0).then_some(memory)
 }
 
 fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use opscope_dump::{BlacklistEntry, Io, Pattern, Position, Request, Selection};
+use opscope_dump::{BlacklistEntry, DumpFormat, Io, Pattern, Position, Request, Selection};
 use opscope_onnx::Graph;
 use opscope_profile::ProfilerOptions;
 
-use super::job::{CaptureSpec, DumpFormat};
+use super::job::CaptureSpec;
 use crate::acl_json::{
     AclConfig, DumpContent, DumpSection, Location, ModelNames, Note, Problem, ProblemKind, ProfilerSection, TaskTime,
 };
@@ -38,8 +38,8 @@ pub fn apply(
             directory: dump.path.join(run_name).components().collect(),
             request: Box::new(Request { selection: selection(dump, &names)?, ..Request::default() }),
             format: match dump.content {
-                DumpContent::Tensors => DumpFormat::Npy,
-                DumpContent::Statistics(_) => DumpFormat::Statistics,
+                DumpContent::Tensors => &DumpFormat::NPY,
+                DumpContent::Statistics(_) => &DumpFormat::STATISTICS,
             },
             histograms: false,
         },

@@ -15,7 +15,7 @@ mod run;
 pub use acl::{AclError, apply as apply_acl_json};
 pub use error::JobError;
 pub use instruments::InstrumentError;
-pub use job::{CaptureSpec, DumpFormat, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
+pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
 pub use latency::{Latency, median_interval};
 pub use measure::MeasureError;
 pub use output::{OutputPathError, remove_unfinished_outputs};

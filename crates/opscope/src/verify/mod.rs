@@ -12,6 +12,7 @@ mod fingerprint;
 mod search;
 mod steps;
 mod trial;
+mod value_steps;
 mod values;
 mod verification;
 
@@ -22,7 +23,7 @@ use opscope_model::{EngineError, Fidelity, LoadOptions};
 use opscope_tensor::Tensor;
 
 pub use difference::OutputDifference;
-pub use steps::ValueSteps;
+pub use value_steps::ValueSteps;
 pub use values::{FoundOutput, FoundValue, find_values, with_random_numbers};
 pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 

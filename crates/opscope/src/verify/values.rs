@@ -10,7 +10,8 @@ use opscope_tensor::{DType, Tensor, TensorView};
 
 use super::KernelOutput;
 use super::fingerprint::Fingerprint;
-use super::steps::{Steps, ValueSteps};
+use super::steps::Steps;
+use super::value_steps::ValueSteps;
 use crate::Session;
 
 /// An output of a kernel of the optimised plan, and the values of the file that it may be.

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use super::memory::TensorMemorySums;
 use super::ranges::Ranges;
 use super::rows::{Rows, percent};
 use super::spread::{Spread, median};
@@ -19,6 +20,9 @@ impl Recording {
                 Item::Run(group) => collector.run(&group),
                 Item::Other(Fact::Copy(copy)) => collector.copy(&copy),
                 Item::Other(Fact::Marker(marker)) => collector.ranges.add(self, &marker),
+                Item::Other(Fact::Allocation(allocation)) => {
+                    collector.memory.add(&allocation);
+                }
                 Item::Other(_) => {}
             }
         }
@@ -40,6 +44,7 @@ struct Collector<'a> {
     copies: HashMap<u64, Vec<CopyFact>>,
     copied_in: Copied,
     copied_out: Copied,
+    memory: TensorMemorySums,
 }
 
 #[derive(Default)]
@@ -71,6 +76,7 @@ impl<'a> Collector<'a> {
             copies: HashMap::new(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
+            memory: TensorMemorySums::default(),
         }
     }
 
@@ -168,6 +174,7 @@ impl Collector<'_> {
             run,
             shares: self.shares(run.total_ns),
             copies: self.copy_times(),
+            tensor_memory: std::mem::take(&mut self.memory).finish().filter(|_| self.recording.is_complete()),
             operators,
             op_types,
             ranges: std::mem::take(&mut self.ranges).finish(self.recording),

@@ -2,6 +2,7 @@
 
 mod collect;
 mod histogram;
+pub(crate) mod memory;
 mod ranges;
 mod rows;
 pub(crate) mod spread;
@@ -35,6 +36,8 @@ pub struct Account {
     pub shares: Option<Shares>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
+    /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
+    pub tensor_memory: Option<TensorMemoryUse>,
     /// Operators of the file, by time.
     pub operators: Vec<OperatorTimes>,
     /// Operator types, by time.
@@ -112,6 +115,15 @@ pub struct CopyTimes {
     pub mean_ns: f64,
     /// Bytes of one, on average.
     pub mean_bytes: f64,
+}
+
+/// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct TensorMemoryUse {
+    /// The most bytes that a run held at once. All runs count, also warm-up runs.
+    pub peak_bytes: u64,
+    /// The number of allocations, in all runs together.
+    pub allocations: u64,
 }
 
 /// The time of an operator of the file. A fused kernel's time counts for the first of its operators.

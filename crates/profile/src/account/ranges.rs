@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use opscope_trace::MarkerOperation;
+
 use super::RangeTimes;
 use super::histogram::Histogram;
 use super::spread::Spread;
@@ -14,7 +16,7 @@ pub(super) struct Ranges {
 
 impl Ranges {
     pub(super) fn add(&mut self, recording: &Recording, marker: &MarkerFact) {
-        if marker.is_range {
+        if marker.operation != MarkerOperation::Mark {
             let nanos = recording.calibration().nanos(marker.span.start, marker.span.end);
             let (spread, histogram) = self.by_name.entry(marker.name).or_default();
             spread.add(nanos);

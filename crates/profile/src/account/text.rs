@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use opscope_onnx::Column::{Beginnings, Ends, Numbers, Words};
-use opscope_onnx::TextTable;
+use opscope_onnx::{TextTable, shown_size};
 
 use super::Account;
 use crate::recording::Direction;
@@ -58,6 +58,9 @@ impl Account {
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         text.push_str(&table.text());
+        if let Some(memory) = &self.tensor_memory {
+            let _ = writeln!(text, "A run held at most {} for tensors.", shown_size(memory.peak_bytes));
+        }
         if run.mean_ns > HELD_UP * run.median_ns {
             let times = run.mean_ns / run.median_ns;
             let _ = writeln!(

@@ -2,12 +2,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use opscope_clock::Ticks;
+use opscope_trace::MarkerOperation;
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::labels::{LabelTable, counter_title, side_title, thread_title};
+use super::labels::{LabelTable, correlation_notes, counter_title, side_title, thread_title};
 use super::nesting::Nesting;
 use crate::Recording;
+use crate::account::memory::TensorMemorySums;
 use crate::recording::{Fact, Item, MarkerFact, RunGroup, Span};
 
 /// What this version writes.
@@ -25,6 +27,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
     let mut nesting = Nesting::default();
     let mut labels = LabelTable::new(recording.names());
     let mut notes: HashMap<(u64, u32), String> = HashMap::new();
+    let mut memory = TensorMemorySums::default();
     events.begin()?;
     for item in recording.groups()? {
         match item? {
@@ -33,7 +36,9 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
                     let name = format!("{} {}", if run.warm_up { "warm-up run" } else { "run" }, run.run);
                     nesting.place(run.thread, recording.nanos_since_boot(run.span));
                     let row = events.thread(run.thread);
-                    let args = json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
+                    let mut args =
+                        json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
+                    correlation_notes(run.correlation).for_each(|(name, id)| args[name] = id.into());
                     events.slice(row, "run", &name, run.span, &args.to_string())?;
                 }
                 write_dispatches(&group, &mut events, &mut labels, &mut notes)?;
@@ -51,7 +56,13 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
                 let (name, unit) = counter_title(recording, sample.counter);
                 events.counter(&name, if unit.is_empty() { "value" } else { unit }, sample.at, sample.value)?;
             }
-            Item::Other(Fact::Marker(marker)) if !marker.is_range => events.mark(&marker)?,
+            Item::Other(Fact::Allocation(allocation)) => {
+                let bytes = memory.add(&allocation) as f64;
+                let name = side_title(recording, "tensor memory", allocation.thread);
+                events.counter(&name, "bytes", allocation.at, bytes)?;
+            }
+            Item::Other(Fact::Retirement(_)) => {}
+            Item::Other(Fact::Marker(marker)) if marker.operation == MarkerOperation::Mark => events.mark(&marker)?,
             Item::Other(Fact::Marker(marker)) => {
                 // Where slices begin at once, viewers of this format take the longer one for the outer one.
                 match nesting.place(marker.thread, recording.nanos_since_boot(marker.span)) {
@@ -134,7 +145,7 @@ impl Events<'_> {
 
     fn range(&mut self, marker: &MarkerFact) -> io::Result<()> {
         let row = self.thread(marker.thread);
-        self.slice(row, "marker", &self.recording.marker_name(marker.name), marker.span, "{}")
+        self.slice(row, "marker", &self.recording.marker_name(marker.name), marker.span, range_args(marker))
     }
 
     fn mark(&mut self, marker: &MarkerFact) -> io::Result<()> {
@@ -153,12 +164,13 @@ impl Events<'_> {
         let row = self.thread(marker.thread);
         let name = Value::from(self.recording.marker_name(marker.name));
         let (start, end) = self.recording.nanos_since_boot(marker.span);
+        let args = range_args(marker);
         self.crossing += 1;
         for (phase, nanos) in [("b", start), ("e", end)] {
             let (ts, pid, id) = (micros(nanos), self.pid, self.crossing);
             write!(
                 self.into,
-                ",\n{{\"ph\":\"{phase}\",\"id\":{id},\"cat\":\"marker\",\"name\":{name},\"pid\":{pid},\"tid\":{row},\"ts\":{ts}}}"
+                ",\n{{\"ph\":\"{phase}\",\"id\":{id},\"cat\":\"marker\",\"name\":{name},\"pid\":{pid},\"tid\":{row},\"ts\":{ts},\"args\":{args}}}"
             )?;
         }
         Ok(())
@@ -184,6 +196,11 @@ impl Events<'_> {
         }
         self.into.write_all(b"\n]\n")
     }
+}
+
+/// Returns what a range says beside its name and times, as JSON.
+fn range_args(marker: &MarkerFact) -> &'static str {
+    if marker.operation == MarkerOperation::OpenRange { r#"{"open_at_the_end":true}"# } else { "{}" }
 }
 
 /// Nanoseconds as microseconds with three decimals, exactly.

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use opscope_trace::Correlation;
+
 use crate::Recording;
 use crate::recording::{KernelNames, Names, TensorKind};
 
@@ -122,6 +124,12 @@ pub(crate) fn thread_title(recording: &Recording, thread: u32) -> String {
 /// Returns what a track beside a thread's own is called: `copies of main 77`.
 pub(crate) fn side_title(recording: &Recording, what: &str, thread: u32) -> String {
     format!("{what} of {} {thread}", recording.thread_name(thread).unwrap_or("thread"))
+}
+
+/// Returns the ids of the work that a run belongs to, with their names. An id that is 0 is none.
+pub(crate) fn correlation_notes(correlation: Correlation) -> impl Iterator<Item = (&'static str, u64)> {
+    let ids = [("correlation", correlation.internal.0), ("external", correlation.external.0)];
+    ids.into_iter().filter(|(_, id)| *id != 0)
 }
 
 /// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.

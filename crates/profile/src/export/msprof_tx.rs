@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use opscope_trace::MarkerOperation;
 use serde::Serialize;
 
 use super::ExportError;
@@ -44,7 +45,10 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             pid: recording.manifest().process.pid,
             tid: marker.thread.to_string(),
             category: MISSING,
-            event_type: if marker.is_range { "range" } else { "mark" },
+            event_type: match marker.operation {
+                MarkerOperation::Mark => "mark",
+                MarkerOperation::Range | MarkerOperation::OpenRange => "range",
+            },
             payload_type: MISSING,
             payload_value: MISSING,
             start: time(start),

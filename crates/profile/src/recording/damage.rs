@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::Recording;
 use super::fact::Fact;
-use super::frame::{FrameReader, FrameWriter};
+use super::frame::{FILE_MAGIC_1, FrameReader, FrameWriter};
 use super::writer::RECORDS;
 use super::{names, sample};
 
@@ -71,7 +71,8 @@ proptest! {
             expected.remove(ends.iter().filter(|&&end| end <= place).count());
         }
         prop_assert_eq!(found, expected);
-        prop_assert!(left_out > 0);
+        // The first version's files have the same frames.
+        prop_assert!(left_out > 0 || bytes.starts_with(&FILE_MAGIC_1));
     }
 
     #[test]
@@ -104,7 +105,8 @@ proptest! {
         }
         let recording = Recording::open(directory.path()).expect("the manifest is whole");
         let facts: Vec<Fact> = recording.facts().expect("a file").map(|fact| fact.expect("a file")).collect();
-        prop_assert!(facts.len() <= 45);
+        // The smallest record takes 24 bytes: a head and a retirement.
+        prop_assert!(facts.len() <= frames.iter().map(|frame| frame.len() / 24).sum());
         let account = recording.account().expect("a file");
         prop_assert!(!account.to_text(5).is_empty());
         for format in crate::Format::ALL {

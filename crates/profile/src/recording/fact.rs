@@ -1,4 +1,5 @@
 use opscope_clock::Ticks;
+use opscope_trace::{AllocationOperation, Correlation, CorrelationId, MarkerOperation};
 
 /// Something that happened, as a recording holds it. All ticks are raw:
 /// [`Recording::calibration`](crate::Recording::calibration) turns them into time.
@@ -17,6 +18,10 @@ pub enum Fact {
     Sample(SampleFact),
     /// The user's code marked something.
     Marker(MarkerFact),
+    /// The engine allocated or freed the memory of a tensor.
+    Allocation(AllocationFact),
+    /// A correlation id was retired.
+    Retirement(RetirementFact),
 }
 
 /// From when to when.
@@ -37,11 +42,17 @@ pub struct RunFact {
     pub plan: u64,
     /// The system's number of the thread it ran on.
     pub thread: u32,
-    /// When.
+    /// When the engine ran.
     pub span: Span,
-    /// Whether it only warmed up; such runs are left out of every statistic.
+    /// When its inputs were copied to the engine; `None` if that was not recorded.
+    pub upload: Option<Span>,
+    /// When its outputs were copied from the engine; `None` if that was not recorded.
+    pub download: Option<Span>,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
+    /// Whether it is a warm-up run; such runs are left out of every statistic.
     pub warm_up: bool,
-    /// Whether it broke off; such runs are left out of every statistic, too.
+    /// Whether it failed; such runs are left out of every statistic, too.
     pub failed: bool,
 }
 
@@ -58,6 +69,8 @@ pub struct DispatchFact {
     pub thread: u32,
     /// When.
     pub span: Span,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
 }
 
 /// A copy between where the user's tensors lie and where the engine computes.
@@ -73,6 +86,8 @@ pub struct CopyFact {
     pub thread: u32,
     /// When.
     pub span: Span,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
 }
 
 /// Which way a copy goes.
@@ -95,6 +110,8 @@ pub struct CallFact {
     pub thread: u32,
     /// When.
     pub span: Span,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
 }
 
 /// What an engine is called for.
@@ -130,10 +147,38 @@ pub struct MarkerFact {
     pub name: u32,
     /// The system's number of the thread.
     pub thread: u32,
-    /// When; for a moment, beginning and end are the same.
+    /// When. A mark ends when it begins; a range that was open at the end of the recording ends there.
     pub span: Span,
-    /// Whether it is a range; otherwise a moment.
-    pub is_range: bool,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
+    /// What was marked.
+    pub operation: MarkerOperation,
+}
+
+/// A change of the memory that the engine holds for tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllocationFact {
+    /// What happened.
+    pub operation: AllocationOperation,
+    /// The address of the memory.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// When.
+    pub at: Ticks,
+    /// The ids of the work that it belongs to.
+    pub correlation: Correlation,
+}
+
+/// The retirement of a correlation id: no later record has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetirementFact {
+    /// The id.
+    pub correlation: CorrelationId,
+    /// When.
+    pub at: Ticks,
 }
 
 impl Call {

@@ -5,8 +5,10 @@ use std::os::unix::fs::FileExt;
 use opscope_clock::{ClockPair, Ticks, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The first bytes of a file of records.
-pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x01";
+/// The first bytes of a file of records. The last one is the version.
+pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x02";
+/// The first bytes of a file of version 1, whose frames are the same.
+pub(crate) const FILE_MAGIC_1: [u8; 8] = *b"opsrec\0\x01";
 /// The bytes before the first frame.
 pub(crate) const FILE_HEADER: u64 = 8;
 /// The first bytes of a frame.
@@ -101,7 +103,7 @@ impl FrameReader {
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut reader = Self { file, length, position: 0, damage: Damage::default(), read: 0 };
-        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC) {
+        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC || header == FILE_MAGIC_1) {
             reader.position = FILE_HEADER;
         }
         Ok(reader)

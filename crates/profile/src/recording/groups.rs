@@ -101,6 +101,7 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Iterator for Groups<I> {
 #[cfg(test)]
 mod tests {
     use opscope_clock::Ticks;
+    use opscope_trace::Correlation;
 
     use super::*;
     use crate::recording::fact::Span;
@@ -110,11 +111,28 @@ mod tests {
     }
 
     fn dispatch(run: u64, thread: u32, start: u64) -> Result<Fact, ProfileError> {
-        Ok(Fact::Dispatch(DispatchFact { run, plan: 0, kernel: 0, thread, span: span(start, start + 1) }))
+        Ok(Fact::Dispatch(DispatchFact {
+            run,
+            plan: 0,
+            kernel: 0,
+            thread,
+            span: span(start, start + 1),
+            correlation: Correlation::default(),
+        }))
     }
 
     fn run(run: u64, thread: u32) -> Result<Fact, ProfileError> {
-        Ok(Fact::Run(RunFact { run, plan: 0, thread, span: span(0, 100), warm_up: false, failed: false }))
+        Ok(Fact::Run(RunFact {
+            run,
+            plan: 0,
+            thread,
+            span: span(0, 100),
+            upload: None,
+            download: None,
+            correlation: Correlation::default(),
+            warm_up: false,
+            failed: false,
+        }))
     }
 
     fn shape(facts: Vec<Result<Fact, ProfileError>>) -> Vec<(u64, bool, usize)> {

@@ -9,15 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::ProfileError;
 use crate::whole_file::replace_whole;
 
-/// What this version writes and reads.
-pub(crate) const SCHEMA: &str = "opscope.recording/1";
+/// What this version writes.
+pub(crate) const SCHEMA: &str = "opscope.recording/2";
+/// What this version reads as well: version 1 has no allocations, no retirements and no ranges that were open at the end, and
+/// its run records lack the times of the copies.
+const READABLE: [&str; 2] = [SCHEMA, "opscope.recording/1"];
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// What a recording says of itself: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `opscope.recording/1`.
+    /// `opscope.recording/2`.
     pub schema: String,
     /// Whether everything that was asked for is there.
     pub complete: bool,
@@ -153,7 +156,7 @@ impl Manifest {
             |error: serde_json::Error| ProfileError::Damaged { path: path.clone(), reason: error.to_string() };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
         let found = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or_default();
-        if found != SCHEMA {
+        if !READABLE.contains(&found) {
             return Err(ProfileError::Schema { path, found: found.to_owned(), expected: SCHEMA });
         }
         serde_json::from_value(value).map_err(damaged)

@@ -15,7 +15,10 @@ pub(crate) mod sample;
 mod threads;
 mod writer;
 
-pub use fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};
+pub use fact::{
+    AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
+    SampleFact, Span,
+};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};

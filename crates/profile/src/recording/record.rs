@@ -1,14 +1,18 @@
 //! Records as they stand in the file: a head of 8 bytes (category, 0, kind, length, all little-endian), then the payload,
 //! filled up to a multiple of 8.
 
+use opscope_clock::Ticks;
+use opscope_trace::{AllocationOperation, CopyOperation, EngineCallOperation, MarkerOperation};
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind, MarkerRecord, Record,
-    RunRecord,
+    AllocationRecord, Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind,
+    MarkerRecord, Record, RetirementRecord, RunRecord,
 };
-use opscope_trace::{CopyOperation, EngineCallOperation, MarkerOperation};
 use zerocopy::FromBytes;
 
-use super::fact::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RunFact, SampleFact, Span};
+use super::fact::{
+    AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
+    SampleFact, Span,
+};
 
 const HEAD: usize = 8;
 
@@ -68,6 +72,7 @@ impl Fact {
                     kernel: record.kernel.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
                 })
             }),
             RunRecord::KIND => RunRecord::read_from_bytes(payload).ok().map(|record| {
@@ -76,6 +81,9 @@ impl Fact {
                     plan: record.plan.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
+                    upload: span(record.upload_start, record.upload_end),
+                    download: span(record.download_start, record.download_end),
+                    correlation: record.correlation,
                     warm_up: record.is_warm_up(),
                     failed: record.failed != 0,
                 })
@@ -88,6 +96,7 @@ impl Fact {
                     bytes: record.bytes,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
                 })
             }),
             EngineCallRecord::KIND => EngineCallRecord::read_from_bytes(payload).ok().and_then(|record| {
@@ -104,25 +113,43 @@ impl Fact {
                     call,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
+                    correlation: record.correlation,
                 }))
             }),
             CounterRecord::KIND => CounterRecord::read_from_bytes(payload).ok().map(|record| {
                 Fact::Sample(SampleFact { counter: record.name.0, at: record.time, value: record.value })
             }),
             MarkerRecord::KIND => MarkerRecord::read_from_bytes(payload).ok().and_then(|record| {
-                let is_range = match record.operation {
-                    operation if operation == MarkerOperation::Mark as u32 => false,
-                    operation if operation == MarkerOperation::Range as u32 => true,
-                    _ => return None,
-                };
+                let known = [MarkerOperation::Mark, MarkerOperation::Range, MarkerOperation::OpenRange];
+                let operation = known.into_iter().find(|known| *known as u32 == record.operation)?;
                 Some(Fact::Marker(MarkerFact {
                     name: record.name.0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
-                    is_range,
+                    correlation: record.correlation,
+                    operation,
                 }))
             }),
+            AllocationRecord::KIND => AllocationRecord::read_from_bytes(payload).ok().and_then(|record| {
+                let known = [AllocationOperation::Allocate, AllocationOperation::Free];
+                Some(Fact::Allocation(AllocationFact {
+                    operation: known.into_iter().find(|known| *known as u32 == record.operation)?,
+                    address: record.address,
+                    bytes: record.bytes,
+                    thread: record.thread.0,
+                    at: record.end,
+                    correlation: record.correlation,
+                }))
+            }),
+            RetirementRecord::KIND => RetirementRecord::read_from_bytes(payload)
+                .ok()
+                .map(|record| Fact::Retirement(RetirementFact { correlation: record.correlation, at: record.time })),
             _ => None,
         }
     }
+}
+
+/// Returns a span, or `None` if the record does not have it: its ticks are 0 then.
+fn span(start: Ticks, end: Ticks) -> Option<Span> {
+    (start.as_raw() != 0).then_some(Span { start, end })
 }

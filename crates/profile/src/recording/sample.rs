@@ -10,10 +10,10 @@ use opscope_model::testing::{GraphBuilder, kernel};
 use opscope_model::{Fidelity, Kernel, TensorType};
 use opscope_onnx::{Dim, Graph};
 use opscope_tensor::DType;
-use opscope_trace::MarkerOperation;
 use opscope_trace::{
-    Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, KernelIndex, MarkerRecord, NameId,
-    PlanId, Record, RunId, RunRecord, ThreadId,
+    AllocationOperation, AllocationRecord, Category, CopyRecord, Correlation, CorrelationId, CounterRecord,
+    DispatchRecord, EngineCallRecord, ExternalId, Header, KernelIndex, MarkerOperation, MarkerRecord, NameId, PlanId,
+    Record, RetirementRecord, RunId, RunRecord, ThreadId,
 };
 
 use super::frame::FrameWriter;
@@ -29,9 +29,10 @@ const USERS_COUNTER: NameId = NameId(2);
 const DECODE: NameId = NameId(3);
 const TOKEN: NameId = NameId(4);
 const LATE: NameId = NameId(5);
+const SERVE: NameId = NameId(6);
 
 /// Writes the recording: a run that warms up, two runs that count, one that fails, one that was cut off. The user's code
-/// marks a range around the two, a moment in it, and a range that begins in it and ends after it.
+/// marks a range around the two, a moment in it, a range that begins in it and ends after it, and one that is open at the end.
 pub(crate) fn write(directory: &Path) {
     let names = File::create_new(directory.join(NAMES)).expect("a new file");
     for line in names_lines() {
@@ -54,11 +55,20 @@ pub(crate) fn frames() -> Vec<Vec<u8>> {
         let start = 10_000 + run * 10_000;
         put(&copy(run, 1, start, start + 400), &mut first);
         put(&call(2, run, start, start + 400), &mut first);
+        put(&allocation(AllocationOperation::Allocate, 0x1000, 4096, start + 400), &mut first);
         dispatches(run, start + 1_000, &mut first);
-        put(&run_record(run, start + 900, start + 7_300, u32::from(run > 0), 0), &mut first);
-        put(&call(3, run, start + 800, start + 7_400), &mut first);
+        put(&allocation(AllocationOperation::Allocate, 0x3000, 1024, start + 7_200), &mut first);
+        put(&call(3, run, start + 900, start + 7_300), &mut first);
         put(&copy(run, 2, start + 7_500, start + 7_700), &mut first);
         put(&call(4, run, start + 7_500, start + 7_700), &mut first);
+        put(&allocation(AllocationOperation::Free, 0x1000, 4096, start + 7_800), &mut first);
+        put(&allocation(AllocationOperation::Free, 0x3000, 1024, start + 7_800), &mut first);
+        let copied = [start, start + 400, start + 7_500, start + 7_700];
+        put(&run_record(run, start + 900, start + 7_300, u32::from(run > 0), 0, copied), &mut first);
+        put(
+            &RetirementRecord { time: Ticks::from_raw(start + 7_900), correlation: CorrelationId(run + 1) },
+            &mut first,
+        );
         put(&sample(COUNTER, start, 1024.0 + run as f64), &mut first);
     }
     put(&marker(MarkerOperation::Mark, TOKEN, 28_000, 28_000), &mut first);
@@ -67,15 +77,18 @@ pub(crate) fn frames() -> Vec<Vec<u8>> {
     put(&marker(MarkerOperation::Range, LATE, 37_900, 39_000), &mut first);
     let mut second = Vec::new();
     put(&dispatch(3, 0, 41_000, 43_000), &mut second);
-    put(&run_record(3, 40_900, 44_000, 1, 1), &mut second);
+    put(&run_record(3, 40_900, 44_000, 1, 1, [0; 4]), &mut second);
     put(&dispatch(4, 0, 51_000, 53_000), &mut second);
+    put(&marker(MarkerOperation::OpenRange, SERVE, 50_000, 54_000), &mut second);
     vec![first, second]
 }
 
 /// Three kernels a run: 2000, 3000 and 1000 ticks, with 100 ticks after the first one.
 fn dispatches(run: u64, start: u64, into: &mut Vec<u8>) {
     put(&dispatch(run, 0, start, start + 2_000), into);
+    put(&allocation(AllocationOperation::Allocate, 0x2000, 512, start + 2_000), into);
     put(&dispatch(run, 1, start + 2_100, start + 5_100), into);
+    put(&allocation(AllocationOperation::Free, 0x2000, 512, start + 5_100), into);
     put(&dispatch(run, 2, start + 5_100, start + 6_100), into);
 }
 
@@ -97,9 +110,18 @@ fn dispatch(run: u64, kernel: u32, start: u64, end: u64) -> DispatchRecord {
     }
 }
 
-fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32) -> RunRecord {
+fn run_record(run: u64, start: u64, end: u64, operation: u32, failed: u32, copied: [u64; 4]) -> RunRecord {
+    let [upload_start, upload_end, download_start, download_end] = copied.map(Ticks::from_raw);
     RunRecord {
         run: RunId(run),
+        upload_start,
+        upload_end,
+        download_start,
+        download_end,
+        correlation: Correlation {
+            internal: CorrelationId(run + 1),
+            external: ExternalId(if run == 2 { 99 } else { 0 }),
+        },
         start: Ticks::from_raw(start),
         end: Ticks::from_raw(end),
         operation,
@@ -129,6 +151,19 @@ fn call(operation: u32, run: u64, start: u64, end: u64) -> EngineCallRecord {
         operation,
         thread: THREAD,
         ..EngineCallRecord::default()
+    }
+}
+
+fn allocation(operation: AllocationOperation, address: u64, bytes: u64, at: u64) -> AllocationRecord {
+    let at = Ticks::from_raw(at);
+    AllocationRecord {
+        start: at,
+        end: at,
+        address,
+        bytes,
+        operation: operation as u32,
+        thread: THREAD,
+        ..AllocationRecord::default()
     }
 }
 
@@ -181,7 +216,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         },
         switches: BTreeMap::from([("task-time".to_owned(), true)]),
         sample_interval_ns: 0,
-        records: Some(RecordCounts { emitted: 39, delivered: 39, bytes, frames, ..RecordCounts::default() }),
+        records: Some(RecordCounts { emitted: 61, delivered: 61, bytes, frames, ..RecordCounts::default() }),
     }
 }
 
@@ -196,6 +231,7 @@ fn names_lines() -> Vec<NamesLine> {
         NamesLine::marker(DECODE, "decode"),
         NamesLine::marker(TOKEN, "first token, \"hello\""),
         NamesLine::marker(LATE, "late"),
+        NamesLine::marker(SERVE, "serve"),
         NamesLine::Thread { thread: THREAD.0, name: "main".to_owned() },
     ]
 }

@@ -244,6 +244,7 @@ mod tests {
         let all = Switches {
             runs: false,
             dispatches: false,
+            tensor_memory: false,
             calls: false,
             machine_memory: true,
             processors: true,

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use opscope_model::Fidelity;
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
 use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_tensor::Tensor;
 
 pub struct Paper {
     plan: FakePlan,
 }
 
 impl Paper {
-    /// Makes a plan whose kernels give what they take.
+    /// Makes a plan whose runs take 24 bytes, hold 100 between the kernels, and give 8.
     pub fn new() -> Self {
         let graph = GraphBuilder::new("paper")
             .input("x", &[2, 3])
@@ -23,7 +24,11 @@ impl Paper {
             .output("y")
             .build();
         let kernels = kernels(&graph, &[&["a"], &["b"]]);
-        Self { plan: FakePlan::new(&Arc::new(graph), kernels, Fidelity::Optimised, |_, inputs| Ok(inputs.to_vec())) }
+        let plan = FakePlan::new(&Arc::new(graph), kernels, Fidelity::Optimised, |kernel, _| {
+            let elements = [25, 2][kernel.id.index()];
+            Ok(vec![Tensor::from_f32(vec![elements], &vec![0.0; elements]).expect("as many elements as it has")])
+        });
+        Self { plan }
     }
 
     /// Returns another plan of the same graph.
@@ -49,6 +54,7 @@ impl Paper {
 
     /// Runs once.
     pub fn run(&self, profiler: &Profiler, run: u64) {
+        let _correlated = opscope_trace::correlate();
         self.plan.run_with(profiler, run).expect("no kernel fails");
     }
 

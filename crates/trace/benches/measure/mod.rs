@@ -75,7 +75,7 @@ pub fn title(text: &str) {
     }
 }
 
-/// Pins this thread to a processor, if there is that one, so that all contenders run in the same place.
+/// Pins this thread to a processor, if the machine has it, so that all contenders run in the same place.
 pub fn run_on(processor: usize) {
     let mut set = rustix::thread::CpuSet::new();
     set.set(processor);

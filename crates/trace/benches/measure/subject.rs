@@ -24,7 +24,7 @@ impl Subject {
         Self::start_with(options, || ())
     }
 
-    /// As `start`, with something that the callback thread does first.
+    /// As `start`, but the callback thread calls `prepare` first.
     pub fn start_with(options: BufferOptions, prepare: impl FnOnce() + Send + 'static) -> Self {
         let checked = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&checked);

@@ -9,10 +9,13 @@
 //! 4. When a callback is due, the buffer is put on its callback thread's list (`delivery::schedule`). That thread takes the
 //!    next batch (`state::batch`) and calls the callback (`delivery`).
 //!
-//! `shared` is what all handles of a buffer share; it holds the lock.
+//! Rooms, top down; each imports from those after it only: `process_events` (forks and the exit), `registry` (all buffers),
+//! `emit`, `delivery`, `shared` (what all handles of a buffer share, behind its lock), `options`, `callback_thread`, `batch`
+//! (what a callback receives), `state` (where the records are) and `statistics`.
 
 #[allow(unsafe_code)]
 mod batch;
+mod callback_thread;
 mod delivery;
 #[allow(unsafe_code)]
 pub(crate) mod emit;
@@ -29,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use batch::{Batch, Records};
-pub use delivery::{CallbackThread, on_callback_thread_creation};
+pub use callback_thread::{CallbackThread, on_callback_thread_creation};
 #[cfg(not(loom))]
 pub use emit::Reservation;
 pub use options::BufferOptions;
@@ -41,6 +44,8 @@ pub use statistics::{KindStatistics, Statistics};
 use crate::TraceError;
 use crate::chunk::header_word;
 use crate::record::{BufferId, Category, Record};
+use crate::sync::barrier;
+use batch::first_clocks;
 use emit::thread_writers;
 
 /// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
@@ -75,7 +80,13 @@ impl Buffer {
         options: BufferOptions,
         callback: impl FnMut(&Batch<'_>) + Send + 'static,
     ) -> Result<Self, TraceError> {
-        let shared = SharedBuffer::create(options, Box::new(callback))?;
+        options.check()?;
+        process_events::register()?;
+        barrier::prepare();
+        first_clocks();
+        let shared = Arc::new(SharedBuffer::new(options, Box::new(callback))?);
+        shared.begin_delivery()?;
+        registry::add(&shared);
         Ok(Self { _handle: Arc::new(Handle(Arc::clone(&shared))), shared })
     }
 
@@ -111,6 +122,15 @@ impl Buffer {
         self.shared.emit(None, header, payload)
     }
 
+    /// Begins a record of this length.
+    ///
+    /// # Errors
+    /// When a record of this length can never fit, or the buffer is destroyed.
+    #[cfg(not(loom))]
+    pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
+        self.shared.begin_reservation(category, kind, length)
+    }
+
     /// Delivers everything that was emitted before, and returns when it is delivered. An empty buffer makes no callback. A
     /// buffer that [`Policy::Discard`](crate::Policy::Discard) closed is opened.
     ///
@@ -130,7 +150,11 @@ impl Buffer {
 
     /// Returns what it has done so far.
     pub fn statistics(&self) -> Statistics {
-        self.shared.statistics()
+        let mut locked = self.shared.lock();
+        let mut statistics = locked.statistics.clone();
+        locked.state.count_into(&mut statistics);
+        self.shared.schedule_if_due(locked);
+        statistics
     }
 
     /// Moves the buffer to another callback thread, from the next batch on.

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::CallbackThread;
-use crate::chunk::Policy;
+use crate::TraceError;
+use crate::chunk::{MAX_SIZE, Policy};
 use crate::record::Bytes;
 
 /// The options of a [`Buffer`](crate::Buffer).
@@ -36,5 +37,25 @@ impl Default for BufferOptions {
             thread: CallbackThread::shared(),
             file: None,
         }
+    }
+}
+
+impl BufferOptions {
+    /// Checks whether a buffer can have these options.
+    pub(super) fn check(&self) -> Result<(), TraceError> {
+        let Self { size, watermark, interval, .. } = *self;
+        if size.get() == 0 {
+            return Err(TraceError::ZeroSize);
+        }
+        if size.get() > MAX_SIZE {
+            return Err(TraceError::SizeTooLarge(size));
+        }
+        if interval == Some(Duration::ZERO) {
+            return Err(TraceError::ZeroInterval);
+        }
+        if watermark > size {
+            return Err(TraceError::WatermarkAboveSize { watermark, size });
+        }
+        Ok(())
     }
 }

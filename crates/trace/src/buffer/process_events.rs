@@ -3,12 +3,12 @@
 //! The parent's buffers stay as they are. The child's are empty, in memory, and work; its callback threads start again
 //! with the first record.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::delivery::{Worker, WorkerQueue, deadlock, hooks};
+use super::callback_thread::{Worker, WorkerQueue, deadlock, hooks, workers};
 use super::emit::thread_writers;
-use super::registry::{self, Registry};
+use super::registry;
 use super::shared::Protected;
 use super::state::BufferState;
 use super::{SharedBuffer, Statistics};
@@ -35,50 +35,51 @@ extern "C" fn deliver_at_exit() {
     registry::destroy_all(TIMEOUT_AT_EXIT);
 }
 
-/// A lock, and what it is in. Fields are dropped in this order.
+/// A held lock, and what the lock is part of. The guard is dropped first.
 struct Held<T: 'static, K> {
     guard: MutexGuard<'static, T>,
     keeper: Arc<K>,
 }
 
-/// All locks of this room and of those below it. They are taken from the last field to the first, in the order in which
-/// they nest.
+impl<T, K> Held<T, K> {
+    fn new(keeper: Arc<K>, lock: impl Fn(&K) -> MutexGuard<'_, T>) -> Self {
+        let guard = lock(&keeper);
+        // SAFETY: the guard is dropped before the keeper, which keeps the lock in place.
+        let guard = unsafe { std::mem::transmute::<MutexGuard<'_, T>, MutexGuard<'static, T>>(guard) };
+        Self { guard, keeper }
+    }
+}
+
+/// All locks of this room and of the rooms below it, the innermost first. They are taken from the last field to the first,
+/// and released from the first to the last.
 struct BufferLocks {
     waits: deadlock::Lock,
     _names: name::Lock,
     files: file::FollowersLock,
     _hooks: hooks::Lock,
-    workers: Vec<Held<WorkerQueue, Worker>>,
+    queues: Vec<Held<WorkerQueue, Worker>>,
+    _workers: workers::Lock,
     buffers: Vec<Held<Protected, SharedBuffer>>,
-    _registry: MutexGuard<'static, Registry>,
+    _registry: registry::Lock,
 }
 
 impl BufferLocks {
     fn take() -> Self {
         let deadline = Instant::now() + TIMEOUT_AT_FORK;
         let registry = registry::lock();
-        let buffers = registry.buffers().into_iter().map(|keeper| {
-            let guard = keeper.lock_between_callbacks(deadline);
-            // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-            let guard =
-                unsafe { std::mem::transmute::<MutexGuard<'_, Protected>, MutexGuard<'static, Protected>>(guard) };
-            Held { guard, keeper }
-        });
-        let buffers = buffers.collect();
-        let workers = registry.workers().into_iter().map(|keeper| {
-            let guard = keeper.lock();
-            // SAFETY: the guard is dropped before the keeper, which holds the lock in place.
-            let guard =
-                unsafe { std::mem::transmute::<MutexGuard<'_, WorkerQueue>, MutexGuard<'static, WorkerQueue>>(guard) };
-            Held { guard, keeper }
-        });
-        let workers = workers.collect();
+        let buffers = registry.iter().filter_map(Weak::upgrade);
+        let buffers =
+            buffers.map(|buffer| Held::new(buffer, |buffer| buffer.lock_between_callbacks(deadline))).collect();
+        let workers = workers::lock();
+        let queues = workers.iter().filter_map(Weak::upgrade);
+        let queues = queues.map(|worker| Held::new(worker, Worker::lock)).collect();
         Self {
             _hooks: hooks::lock(),
             files: file::lock_followers(),
             _names: name::lock(),
             waits: deadlock::lock(),
-            workers,
+            queues,
+            _workers: workers,
             buffers,
             _registry: registry,
         }
@@ -90,7 +91,7 @@ impl HeldLocks for BufferLocks {
         for Held { guard, keeper } in &mut self.buffers {
             keeper.reset_after_fork(guard);
         }
-        for Held { guard, keeper } in &mut self.workers {
+        for Held { guard, keeper } in &mut self.queues {
             keeper.reset_after_fork(guard);
         }
         // The child has no other thread that waits, and the files are the parent's.
@@ -106,7 +107,7 @@ impl SharedBuffer {
     /// Takes the lock at a moment when no other thread is in the callback, or after the deadline at any moment.
     fn lock_between_callbacks(&self, deadline: Instant) -> MutexGuard<'_, Protected> {
         let mut locked = self.lock();
-        while locked.delivering && !deadlock::is_this_thread(&locked.callback_thread) {
+        while locked.delivering && !locked.callback_thread.is_current() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -118,8 +119,7 @@ impl SharedBuffer {
         locked
     }
 
-    /// Makes the buffer the child's own: empty, in memory, with its counts at 0. The child has no other thread, so no other
-    /// code uses `locked`.
+    /// Resets the buffer in the child: empty, in memory, with its counts at 0.
     fn reset_after_fork(&self, locked: &mut Protected) {
         let destroyed = locked.state.is_destroyed() || locked.callback.is_none();
         let Ok(region) = Region::anonymous(Geometry::for_size(self.options().size.get())) else {

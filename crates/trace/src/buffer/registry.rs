@@ -1,54 +1,35 @@
-//! All buffers and callback threads of the process.
+//! All buffers of the process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::SharedBuffer;
-use super::delivery::Worker;
 use crate::record::BufferId;
 
-#[derive(Default)]
-pub(super) struct Registry {
-    buffers: Vec<Weak<SharedBuffer>>,
-    workers: Vec<Weak<Worker>>,
-}
-
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { buffers: Vec::new(), workers: Vec::new() });
+static BUFFERS: Mutex<Vec<Weak<SharedBuffer>>> = Mutex::new(Vec::new());
 
 /// Destroys every buffer, and waits at most this long until everything is delivered. Returns the buffers that were not done
 /// then. Their callbacks continue.
 pub(crate) fn destroy_all(timeout: Duration) -> Vec<BufferId> {
-    // A time too long to be added to the clock is forever.
+    // A timeout that is too long for the clock means no deadline.
     let deadline = Instant::now().checked_add(timeout);
-    let buffers = lock().buffers();
-    // All of them begin before the first one is waited for. One that was destroyed before may still be delivering.
+    let buffers = lock().iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+    // All of them begin to deliver before the first one is waited for. A buffer that was destroyed before may still be
+    // delivering.
     buffers.iter().for_each(|buffer| drop(buffer.begin_destroy()));
     buffers.iter().filter(|buffer| !buffer.await_end(deadline)).map(|buffer| buffer.id()).collect()
 }
 
-pub(super) fn add_buffer(buffer: &Arc<SharedBuffer>) {
-    let mut registry = lock();
-    registry.buffers.retain(|buffer| buffer.strong_count() > 0);
-    registry.buffers.push(Arc::downgrade(buffer));
+pub(super) fn add(buffer: &Arc<SharedBuffer>) {
+    let mut buffers = lock();
+    buffers.retain(|buffer| buffer.strong_count() > 0);
+    buffers.push(Arc::downgrade(buffer));
 }
 
-pub(super) fn add_worker(worker: &Arc<Worker>) {
-    let mut registry = lock();
-    registry.workers.retain(|worker| worker.strong_count() > 0);
-    registry.workers.push(Arc::downgrade(worker));
-}
+/// The locked list of buffers.
+pub(super) type Lock = MutexGuard<'static, Vec<Weak<SharedBuffer>>>;
 
-pub(super) fn lock() -> MutexGuard<'static, Registry> {
+pub(super) fn lock() -> Lock {
     // No code panics in the middle of a change.
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Registry {
-    pub(super) fn buffers(&self) -> Vec<Arc<SharedBuffer>> {
-        self.buffers.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    pub(super) fn workers(&self) -> Vec<Arc<Worker>> {
-        self.workers.iter().filter_map(Weak::upgrade).collect()
-    }
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

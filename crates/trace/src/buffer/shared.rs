@@ -1,16 +1,12 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::batch::first_clocks;
-use super::state::{BufferState, OwnWriter};
-use super::{Batch, BufferOptions, CallbackThread, Statistics, process_events, registry};
-use crate::TraceError;
-use crate::chunk::{Geometry, MAX_SIZE, Region};
-use crate::file;
-use crate::record::{BufferId, ContextId, ThreadId};
-use crate::sync::barrier;
+use super::state::BufferState;
+use super::{Batch, BufferOptions, CallbackThread, Statistics};
+use crate::chunk::{Geometry, Region};
+use crate::record::{BufferId, ContextId};
+use crate::{TraceError, file};
 
 pub(super) type Callback = Box<dyn FnMut(&Batch<'_>) + Send>;
 
@@ -62,12 +58,8 @@ pub(crate) struct Protected {
 }
 
 impl SharedBuffer {
-    pub(super) fn create(options: BufferOptions, callback: Callback) -> Result<Arc<Self>, TraceError> {
+    pub(super) fn new(options: BufferOptions, callback: Callback) -> Result<Self, TraceError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        check(&options)?;
-        barrier::prepare();
-        first_clocks();
-        process_events::register()?;
         let id = BufferId(NEXT.fetch_add(1, Ordering::Relaxed));
         let geometry = Geometry::for_size(options.size.get());
         let region = match &options.file {
@@ -89,7 +81,7 @@ impl SharedBuffer {
             fork_waiters: 0,
             statistics: Statistics::default(),
         };
-        let buffer = Arc::new(Self {
+        Ok(Self {
             id,
             longest: geometry.share,
             owner: OnceLock::new(),
@@ -97,10 +89,7 @@ impl SharedBuffer {
             room: Condvar::new(),
             done: Condvar::new(),
             options,
-        });
-        buffer.options.thread.serve(&buffer)?;
-        registry::add_buffer(&buffer);
-        Ok(buffer)
+        })
     }
 
     pub(crate) fn id(&self) -> BufferId {
@@ -144,35 +133,11 @@ impl SharedBuffer {
         self.lock().state.is_destroyed()
     }
 
-    /// Opens the slot of a thread that emits into the buffer for the first time.
-    pub(super) fn open_slot(&self, thread: ThreadId) -> OwnWriter {
-        let mut locked = self.lock();
-        // In the child of a fork the callback thread starts with the first record.
-        locked.callback_thread.ensure_running();
-        locked.state.open_slot(thread)
-    }
-
-    /// Closes the slot of a thread that ends.
-    pub(super) fn close_slot(self: &Arc<Self>, writer: OwnWriter) {
-        let mut locked = self.lock();
-        locked.state.close_slot(writer);
-        locked.announce_room(&self.room);
-        self.schedule_if_due(locked);
-    }
-
     /// Makes every thread's next record take the lock. When this returns, no thread is writing without it.
     pub(crate) fn lock_writers_out(&self) {
         let mut locked = self.lock();
         locked.state.lock_all_out();
         locked.announce_room(&self.room);
-    }
-
-    pub(super) fn statistics(self: &Arc<Self>) -> Statistics {
-        let mut locked = self.lock();
-        let mut statistics = locked.statistics.clone();
-        locked.state.count_into(&mut statistics);
-        self.schedule_if_due(locked);
-        statistics
     }
 }
 
@@ -184,23 +149,6 @@ impl Protected {
             room.notify_all();
         }
     }
-}
-
-fn check(options: &BufferOptions) -> Result<(), TraceError> {
-    let BufferOptions { size, watermark, interval, .. } = *options;
-    if size.get() == 0 {
-        return Err(TraceError::ZeroSize);
-    }
-    if size.get() > MAX_SIZE {
-        return Err(TraceError::SizeTooLarge(size));
-    }
-    if interval == Some(Duration::ZERO) {
-        return Err(TraceError::ZeroInterval);
-    }
-    if watermark > size {
-        return Err(TraceError::WatermarkAboveSize { watermark, size });
-    }
-    Ok(())
 }
 
 impl fmt::Debug for SharedBuffer {

@@ -41,9 +41,9 @@ impl Geometry {
     }
 }
 
-/// Returns the bytes that a chunk needs. It takes records until its share is reached. In the worst case all but 8 bytes of
-/// it are 8-byte records of alternating kinds, each with a header of 8 bytes, and one more record of the longest size
-/// follows with its header. Most of that is never touched, and memory that is not touched costs nothing.
+/// Returns the bytes that a chunk needs. A chunk takes records until its share is reached. In the worst case all but 8 bytes
+/// of the share are 8-byte records of alternating kinds, each with a header of 8 bytes, and then the longest record follows
+/// with its header. Most of that memory is never touched, and so costs nothing.
 fn stride(share: usize) -> usize {
     let worst = START + 2 * share + 8 + share;
     if share == LARGEST_SHARE { worst.next_multiple_of(4096) } else { worst.next_multiple_of(64) }

@@ -1,6 +1,11 @@
+//! The memory of a buffer for loom.
+
+use std::fs::File;
+use std::io;
+
 use loom::sync::atomic::{AtomicU64, Ordering};
 
-use super::head;
+use super::{Geometry, head};
 
 /// A chunk for loom. Its payloads are relaxed atomics: where the protocol does not order a read after its write, loom lets
 /// the read see an older value, and the test's assertion on the content fails.
@@ -46,5 +51,41 @@ impl<'region> Chunk<'region> {
         let words = (offset..offset + length.next_multiple_of(8)).step_by(8);
         let bytes: Vec<u8> = words.flat_map(|at| self.word(at).load(Ordering::Relaxed).to_le_bytes()).collect();
         &Box::leak(bytes.into_boxed_slice())[..length]
+    }
+}
+
+/// The memory of one buffer under loom.
+#[derive(Debug)]
+pub(crate) struct Region {
+    geometry: Geometry,
+    chunks: Vec<Vec<AtomicU64>>,
+}
+
+impl Region {
+    pub(crate) fn anonymous(geometry: Geometry) -> io::Result<Self> {
+        let words = || (0..geometry.stride / 8).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { geometry, chunks: (0..geometry.count).map(|_| words()).collect() })
+    }
+
+    /// Fails: there are no files under loom.
+    pub(crate) fn of_file(_: Geometry, _: &File, _: usize) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    pub(crate) fn chunk(&self, index: usize) -> Chunk<'_> {
+        Chunk::new(&self.chunks[index])
+    }
+
+    /// Does nothing: there are no forks under loom.
+    pub(crate) fn make_private(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn head_word(&self, _offset: usize) -> Option<&AtomicU64> {
+        None
     }
 }

@@ -16,6 +16,7 @@ mod loom_memory;
 #[cfg(not(loom))]
 mod memory;
 mod policy;
+#[cfg(not(loom))]
 mod region;
 mod segment;
 
@@ -23,10 +24,11 @@ pub(crate) use cursor::{Cursor, Taken, Words};
 pub(crate) use fill::Fill;
 pub(crate) use geometry::{Geometry, MAX_SIZE};
 #[cfg(loom)]
-pub(crate) use loom_memory::Chunk;
+pub(crate) use loom_memory::{Chunk, Region};
 #[cfg(not(loom))]
 pub(crate) use memory::Chunk;
 pub use policy::Policy;
+#[cfg(not(loom))]
 pub(crate) use region::Region;
 pub(crate) use segment::{Segment, header_word};
 

@@ -26,8 +26,8 @@ pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
     if append_by_kind(version, R::KIND, record.operation(), header, record.as_bytes()) {
         return Ok(());
     }
-    // A copy, so that the record's address is taken on this path only. Then the caller's values go straight from registers
-    // into the buffer, and the record is not laid down in memory before.
+    // A copy, so that only this path takes the record's address. On the path above, the caller's values then go from
+    // registers into the buffer, and the record need not be in memory before.
     match R::read_from_bytes(record.as_bytes()) {
         Ok(copy) => emit_by_routes(version, copy),
         Err(_) => unreachable!("a record is as long as itself"),

@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 
 use opscope_clock::Ticks;
 
-use super::{emit, wanted};
-use crate::record::thread::{close_range, open_range, open_ranges};
+use super::{emit, open_ranges, wanted};
 use crate::record::{
     CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread, intern,
 };
@@ -35,7 +34,10 @@ pub fn range(name: &str) -> Range {
 /// As [`range`], by a name that [`intern`] returned. It costs as much as the record of an operator.
 #[inline]
 pub fn range_named(name: NameId) -> Range {
-    let open = wanted(Kind::Marker).then(|| Open { name, depth: open_range(), start: Ticks::now() });
+    let open = wanted(Kind::Marker).then(|| {
+        let start = Ticks::now();
+        Open { name, depth: open_ranges::open(name, start), start }
+    });
     Range { open, _thread: PhantomData }
 }
 
@@ -51,7 +53,7 @@ pub fn mark(name: &str) {
 pub fn mark_named(name: NameId) {
     let now = Ticks::now();
     let operation = MarkerOperation::Mark as u32;
-    emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges(), ..here() });
+    emit_marker(MarkerRecord { start: now, end: now, name, operation, depth: open_ranges::depth(), ..here() });
 }
 
 /// Records the value of a counter, by a name that [`intern`] returned.
@@ -76,7 +78,7 @@ fn here() -> MarkerRecord {
 }
 
 fn emit_marker(record: MarkerRecord) {
-    // As above.
+    // As for a counter: the buffer counts a record that it could not take.
     let _ = emit(&record);
 }
 
@@ -84,7 +86,7 @@ impl Drop for Range {
     #[inline]
     fn drop(&mut self) {
         if let Some(Open { name, start, depth }) = self.open {
-            close_range();
+            open_ranges::close(name, start);
             let operation = MarkerOperation::Range as u32;
             emit_marker(MarkerRecord { start, end: Ticks::now(), name, operation, depth, ..here() });
         }

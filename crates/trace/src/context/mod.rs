@@ -1,11 +1,13 @@
 //! Contexts: which kinds are traced into which buffers, and emitting through them.
 //!
-//! A record's way through this room: `emit` asks whether the kind is traced at all (`routes`), and tries the thread's
-//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread knows
-//! (`thread_routes`), which come from the list of all contexts (`registry`). From there on the record is the buffer's.
+//! A record's way through this room: `emit` checks whether the kind is traced at all (`routes`), and tries the thread's
+//! shortcut into a buffer. Where there is none, it looks the kind up in the routes that the thread has cached
+//! (`thread_routes`). They come from the list of all contexts (`registry`). Then it hands the record to the buffer.
 
+mod correlation;
 mod emit;
 mod markers;
+mod open_ranges;
 mod process_events;
 mod registry;
 mod routes;
@@ -14,8 +16,10 @@ mod thread_routes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+pub use correlation::{CorrelationGuard, correlate};
 pub use emit::{emit, wanted};
 pub use markers::{Range, counter, mark, mark_named, range, range_named};
+pub use open_ranges::{OpenRanges, open_ranges};
 pub use process_events::shutdown;
 
 use crate::TraceError;

@@ -3,6 +3,7 @@
 use std::sync::MutexGuard;
 use std::time::Duration;
 
+use super::open_ranges;
 use super::registry::{self, Registry};
 use crate::TraceError;
 use crate::buffer::{destroy_all, register_for_process_events};
@@ -16,11 +17,13 @@ pub fn shutdown(patience: Duration) -> Vec<BufferId> {
     destroy_all(patience)
 }
 
-static REGISTRATION: Registration =
-    Registration::new(|| Box::new(ContextLock { _guard: registry::lock() }), stop_at_exit);
+static REGISTRATION: Registration = Registration::new(
+    || Box::new(ContextLocks { _registry: registry::lock(), ranges: open_ranges::threads() }),
+    stop_at_exit,
+);
 
-/// Registers the contexts for forks and the exit of the process, once. The buffers register before: a context's lock is
-/// taken before a buffer's, and contexts stop before buffers are destroyed.
+/// Registers the contexts for forks and the exit of the process, once. The buffers register first, so they act last: a
+/// context's lock is taken before a buffer's, and contexts stop before buffers are destroyed.
 pub(super) fn register() -> Result<(), TraceError> {
     register_for_process_events()?;
     REGISTRATION.ensure()
@@ -30,11 +33,14 @@ extern "C" fn stop_at_exit() {
     registry::stop_all();
 }
 
-struct ContextLock {
-    _guard: MutexGuard<'static, Registry>,
+struct ContextLocks {
+    _registry: MutexGuard<'static, Registry>,
+    ranges: open_ranges::Lock,
 }
 
-impl HeldLocks for ContextLock {
-    /// Releases the lock: the child keeps the contexts.
-    fn reset_in_child(self: Box<Self>) {}
+impl HeldLocks for ContextLocks {
+    /// Releases the locks: the child keeps the contexts, and the open ranges of its only thread.
+    fn reset_in_child(self: Box<Self>) {
+        open_ranges::reset_after_fork(self.ranges);
+    }
 }

@@ -1,4 +1,4 @@
-//! The routes as each thread knows them, so that a lookup takes no lock.
+//! The routes that each thread has cached, so that a lookup takes no lock.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -48,7 +48,7 @@ pub struct Recovery {
     pub process: u32,
     /// The buffer's policy.
     pub policy: Policy,
-    /// The damaged parts of the file. A killed process leaves none: nothing that was committed is lost then.
+    /// The damaged parts of the file. A killed process leaves none: nothing that it committed is lost.
     pub damage: Vec<Damage>,
     /// The texts that records refer to.
     pub names: BTreeMap<NameId, String>,

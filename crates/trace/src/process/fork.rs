@@ -2,17 +2,17 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The locks of one room, held from before a fork to after it, so that the child gets no copy that is in the middle of a
-/// change. They are released when this is dropped.
+/// The locks of one room. They are held during a fork, so that the child gets no copy of something in the middle of a
+/// change, and are released when this is dropped.
 pub(crate) trait HeldLocks {
-    /// Makes what the room has the child's own, and releases the locks. It is called in the child.
+    /// Resets what the room protects, and releases the locks. It is called in the child.
     fn reset_in_child(self: Box<Self>);
 }
 
 /// Takes a room's locks.
 pub(super) type LockRoom = fn() -> Box<dyn HeldLocks>;
 
-/// What takes the locks of each room, in the order in which they were registered.
+/// The functions that take the locks of each room, in the order in which they were registered.
 static ROOMS: Mutex<Vec<LockRoom>> = Mutex::new(Vec::new());
 
 /// All locks that a fork holds.

@@ -1,4 +1,4 @@
-//! Forks of the process and its exit: when they happen. The rooms above register what they do then.
+//! Forks and the exit of the process. The rooms above register what they do when these happen.
 
 mod exit;
 mod fork;
@@ -12,7 +12,8 @@ use fork::LockRoom;
 
 /// What a room does at forks and at the exit of the process.
 ///
-/// The room that registers last acts first: a room registers after the rooms whose locks it takes while it holds its own.
+/// The room that registers last acts first. So a room registers after each room whose locks it takes while it holds its
+/// own.
 pub(crate) struct Registration {
     lock: LockRoom,
     at_exit: extern "C" fn(),

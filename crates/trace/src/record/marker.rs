@@ -27,11 +27,14 @@ const _: () = assert!(size_of::<MarkerRecord>() == 48);
 
 /// What a marker marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 #[repr(u32)]
 pub enum MarkerOperation {
+    /// A moment.
     Mark = 0,
+    /// A range.
     Range = 1,
+    /// A range that was open when tracing ended: `end` is when tracing ended.
+    OpenRange = 2,
 }
 
 impl Record for MarkerRecord {

@@ -1,6 +1,6 @@
 //! What is recorded: kinds, headers, names, and one plain struct per kind. All integers are little-endian.
 //!
-//! This room knows nothing of buffers. Its types are what every other room of the crate speaks in.
+//! This room knows nothing of buffers. Every other room of the crate uses its types.
 
 mod allocation;
 mod bytes;
@@ -34,7 +34,7 @@ pub use name::{NameId, intern, name_text};
 pub use record_ref::RecordRef;
 pub use retirement::RetirementRecord;
 pub use run::RunRecord;
-pub use thread::{CorrelationGuard, correlate, current_correlation, current_thread, pop_external, push_external};
+pub use thread::{current_correlation, current_thread, pop_external, push_external};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

@@ -47,7 +47,7 @@ pub(crate) fn names_after(last: NameId) -> Vec<(NameId, Arc<str>)> {
     (last.0 + 1..).map(NameId).zip(texts).collect()
 }
 
-/// Sets the function that is called after each new name. The first call counts.
+/// Sets the function that is called after each new name. Later calls have no effect.
 pub(crate) fn set_on_new_name(function: fn()) {
     ON_NEW_NAME.get_or_init(|| function);
 }

@@ -1,7 +1,6 @@
-//! What all records of a thread have in common: its number and the work that it does at the moment.
+//! What a thread puts into all of its records: its number, and the ids of the work that it does at the moment.
 
 use std::cell::{Cell, RefCell};
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Correlation, CorrelationId, ExternalId, ThreadId};
@@ -12,22 +11,13 @@ thread_local! {
     static EXTERNAL: Cell<ExternalId> = const { Cell::new(ExternalId(0)) };
     /// The external ids below the topmost one.
     static BELOW: RefCell<Vec<ExternalId>> = const { RefCell::new(Vec::new()) };
-    static OPEN_RANGES: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Restores the correlation id that [`correlate`] replaced, when it is dropped.
-#[derive(Debug)]
-pub struct CorrelationGuard {
-    before: CorrelationId,
-    /// It must be dropped on the thread that made it.
-    _thread: PhantomData<*const ()>,
 }
 
 /// Returns the number of the calling thread in the operating system.
 #[inline]
 pub fn current_thread() -> ThreadId {
     let known = THREAD.get();
-    if known.0 != 0 { known } else { ask_for_thread() }
+    if known.0 != 0 { known } else { query_thread() }
 }
 
 /// Returns the ids of the work that the calling thread does at the moment.
@@ -36,13 +26,13 @@ pub fn current_correlation() -> Correlation {
     Correlation { internal: INTERNAL.get(), external: EXTERNAL.get() }
 }
 
-/// Gives the calling thread a new correlation id until the guard is dropped.
-pub fn correlate() -> CorrelationGuard {
-    CorrelationGuard { before: INTERNAL.replace(new_correlation()), _thread: PhantomData }
+/// Gives the calling thread another correlation id, and returns the one that it had.
+pub(crate) fn replace_correlation(id: CorrelationId) -> CorrelationId {
+    INTERNAL.replace(id)
 }
 
 /// Returns a correlation id that was not used in this process before.
-fn new_correlation() -> CorrelationId {
+pub(crate) fn new_correlation() -> CorrelationId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     CorrelationId(NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -58,34 +48,14 @@ pub fn pop_external() -> Option<ExternalId> {
     Some(EXTERNAL.replace(below))
 }
 
-/// Forgets the thread's number after a fork: the child's thread has another one.
+/// Clears the cached number of the calling thread after a fork: the child's thread has another one.
 pub(crate) fn reset_after_fork() {
     THREAD.set(ThreadId(0));
 }
 
-/// Opens a range of the calling thread and returns the number of ranges around it.
-pub(crate) fn open_range() -> u32 {
-    OPEN_RANGES.replace(OPEN_RANGES.get() + 1)
-}
-
-/// Returns the number of open ranges of the calling thread.
-pub(crate) fn open_ranges() -> u32 {
-    OPEN_RANGES.get()
-}
-
-pub(crate) fn close_range() {
-    OPEN_RANGES.set(OPEN_RANGES.get().saturating_sub(1));
-}
-
 #[cold]
-fn ask_for_thread() -> ThreadId {
+fn query_thread() -> ThreadId {
     let id = ThreadId(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
     THREAD.set(id);
     id
-}
-
-impl Drop for CorrelationGuard {
-    fn drop(&mut self) {
-        INTERNAL.set(self.before);
-    }
 }

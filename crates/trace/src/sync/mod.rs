@@ -1,13 +1,13 @@
-//! What threads agree with each other by: atomics, and a memory barrier.
+//! Synchronisation of threads: atomics, and a memory barrier.
 //!
 //! Under loom these are loom's, which tries every order in which threads can run and every value that they may see.
 
 pub(crate) mod barrier;
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Lets another thread run while this one waits for it.
 pub(crate) fn yield_now() {

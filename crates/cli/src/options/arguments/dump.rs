@@ -1,8 +1,8 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use opscope::benchmark::{CaptureSpec, DumpFormat};
-use opscope::dump::{Delivery, Flow, IoSelection, OperatorRange, Pattern, Policy, Request, Selection};
+use opscope::benchmark::CaptureSpec;
+use opscope::dump::{Delivery, DumpFormat, Flow, IoSelection, OperatorRange, Pattern, Policy, Request, Selection};
 use opscope::trace::Bytes;
 
 use crate::options::refusal::Refusal;
@@ -44,9 +44,9 @@ pub struct DumpArguments {
     pub dump_budget: Option<Bytes>,
     /// Which files: numpy's, one for each tensor; AscendCL's, one for each operator and run; or a table of statistics; npy
     /// if not given
-    #[arg(long, value_parser = one_of(DumpFormat::ALL, |format| format.name()), value_name = "FORMAT")]
+    #[arg(long, value_parser = one_of(DumpFormat::ALL.iter().copied(), |format| format.name), value_name = "FORMAT")]
     #[arg(help_heading = DUMPED)]
-    pub dump_format: Option<DumpFormat>,
+    pub dump_format: Option<&'static DumpFormat>,
     /// Also count the elements of every tensor by powers of two, in histograms.jsonl; not with --dump-format ascend
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = DUMPED)]
@@ -89,9 +89,9 @@ impl DumpArguments {
 
     /// What captures the runs.
     pub(in crate::options) fn capture(&self, directory: PathBuf) -> Result<CaptureSpec, Refusal> {
-        let format = self.dump_format.unwrap_or_default();
+        let format = self.dump_format.unwrap_or(DumpFormat::ALL[0]);
         let histograms = self.dump_histograms.unwrap_or(false);
-        if histograms && format == DumpFormat::Ascend {
+        if histograms && !format.has_histograms {
             let reason = "a dump of AscendCL's files has no histograms";
             return Err(Refusal::Excludes { first: "--dump-histograms", second: "--dump-format ascend", reason });
         }

@@ -2,16 +2,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use opscope_clock::Ticks;
-use opscope_dump::ascend::{AscendSink, DirectoryTarget};
-use opscope_dump::{Contents, DirectorySink, DumpError, DumpInfo, Dumper, InputEntry, Sink};
+use opscope_dump::{DumpError, DumpInfo, Dumper, InputEntry};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, RecordingInfo};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
 use crate::Session;
-use crate::benchmark::job::{CaptureSpec, DumpFormat, Job, JobHooks, Stage};
+use crate::benchmark::job::{CaptureSpec, Job, JobHooks, Stage};
 use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};
 use crate::verify::Verification;
@@ -22,24 +20,6 @@ pub(super) enum Capture {
     Profile(Box<Profiler>),
     Dump(Box<Dumper>),
 }
-
-/// The moments of a run, and the bytes that were copied for it.
-pub(in crate::benchmark) struct RunTimes {
-    pub run: RunId,
-    /// When the upload of the inputs began.
-    pub upload: Ticks,
-    /// When the inference began.
-    pub start: Ticks,
-    /// When the inference ended.
-    pub end: Ticks,
-    /// When the download of the outputs ended.
-    pub download: Ticks,
-    pub bytes_in: u64,
-    pub bytes_out: u64,
-}
-
-/// The bytes of a chunk of AscendCL's dump files, as the vendor cuts them.
-const CHUNK: usize = 128 << 20;
 
 impl Capture {
     pub fn create(job: &Job, session: &Session, directory: &Path) -> Result<Self, InstrumentError> {
@@ -58,20 +38,12 @@ impl Capture {
                 };
                 let profiler = Profiler::create(directory, &info, options)?;
                 let (start, end) = session.loading();
-                profiler.called(Call::Load, None, start, end);
+                profiler.called(Call::Load, start, end);
                 Ok(Self::Profile(Box::new(profiler)))
             }
             CaptureSpec::Dump { request, format, histograms, .. } => {
                 let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
-                let directory_sink = |contents| {
-                    let sink = DirectorySink::create(directory, contents, &info)?;
-                    if *histograms { sink.with_histograms() } else { Ok(sink) }
-                };
-                let sink: Box<dyn Sink> = match format {
-                    DumpFormat::Npy => Box::new(directory_sink(Contents::Tensors)?),
-                    DumpFormat::Statistics => Box::new(directory_sink(Contents::Statistics)?),
-                    DumpFormat::Ascend => Box::new(AscendSink::new(DirectoryTarget::create(directory, &info)?, CHUNK)),
-                };
+                let sink = format.create(directory, &info, *histograms)?;
                 let dumper = Dumper::new();
                 dumper.subscribe(sink, (**request).clone())?;
                 Ok(Self::Dump(Box::new(dumper)))
@@ -98,7 +70,7 @@ impl Capture {
             Self::Nothing => Ok(()),
             Self::Profile(profiler) => {
                 let (start, end) = plan.made();
-                profiler.called(Call::Plan, None, start, end);
+                profiler.called(Call::Plan, start, end);
                 Ok(())
             }
             Self::Dump(dumper) => dumper.add_plan(model, plan),
@@ -116,14 +88,6 @@ impl Capture {
             Self::Nothing => None,
             Self::Profile(profiler) => Some(profiler.observe(run)),
             Self::Dump(dumper) => Some(Box::new(Interruptible { inner: dumper.observe(run), cancel })),
-        }
-    }
-
-    pub fn ran(&self, run: &RunTimes) {
-        if let Self::Profile(profiler) = self {
-            profiler.copied_in(run.run, run.bytes_in, run.upload, run.start);
-            profiler.called(Call::Run, Some(run.run), run.start, run.end);
-            profiler.copied_out(run.run, run.bytes_out, run.end, run.download);
         }
     }
 

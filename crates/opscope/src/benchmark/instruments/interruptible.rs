@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
+use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
 use opscope_tensor::TensorView;
 
 /// An observer that ends its run between two operators when a flag is set. A run at exact fidelity may take long, and what
@@ -34,7 +34,23 @@ impl RunObserver for Interruptible<'_> {
         self.inner.timed(kernel, start, end);
     }
 
+    fn allocated(&self, memory: TensorMemory, at: Ticks) {
+        self.inner.allocated(memory, at);
+    }
+
+    fn freed(&self, memory: TensorMemory, at: Ticks) {
+        self.inner.freed(memory, at);
+    }
+
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
         self.inner.finished(outcome);
+    }
+
+    fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.inner.uploaded(inputs, start, end);
+    }
+
+    fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.inner.downloaded(outputs, start, end);
     }
 }

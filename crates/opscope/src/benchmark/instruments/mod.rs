@@ -9,11 +9,10 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
-use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{Instrument, Model, NoObserver, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::ProfileError;
 
 use self::capture::Capture;
-pub(super) use self::capture::RunTimes;
 use super::job::{Job, JobHooks};
 use super::output::OutputPath;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
@@ -113,21 +112,15 @@ impl Instruments {
         self.capture.set_inputs(run, inputs);
     }
 
-    /// Returns the observer of a run, or `None` where nothing observes it. A run that is dumped ends between two operators
+    /// Returns the observer of a run. A run that is dumped ends between two operators
     /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
-    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Option<Box<dyn RunObserver + 'a>> {
-        let capture = self.capture.observe(run, cancel);
-        let Some(debugger) = self.debugger() else { return capture };
-        let debugger = debugger.observe(run);
-        Some(match capture {
-            None => debugger,
-            Some(capture) => Box::new(Chain::new([debugger, capture])),
-        })
-    }
-
-    /// Records when the parts of a run began and ended.
-    pub fn ran(&self, run: &RunTimes) {
-        self.capture.ran(run);
+    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Box<dyn RunObserver + 'a> {
+        let debugger = self.debugger().map(|debugger| debugger.observe(run));
+        match (debugger, self.capture.observe(run, cancel)) {
+            (Some(debugger), Some(capture)) => Box::new(Chain::new([debugger, capture])),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => Box::new(NoObserver),
+        }
     }
 
     /// Writes into a recording how the plan runs the model.

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use opscope_dump::Request;
+use opscope_dump::{DumpFormat, Request};
 use opscope_profile::{Format, ProfilerOptions};
 
 /// What captures the runs of a job. One thing at a time: a dump lengthens the times that a profile shows.
@@ -24,22 +24,10 @@ pub enum CaptureSpec {
         /// Which tensors, and how they get to the files.
         request: Box<Request>,
         /// Which files.
-        format: DumpFormat,
-        /// Whether the elements of every tensor are also counted by powers of two. AscendCL's files have no histograms.
+        format: &'static DumpFormat,
+        /// Whether the elements of every tensor are also counted by powers of two.
         histograms: bool,
     },
-}
-
-/// The files of a dump.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DumpFormat {
-    /// An `.npy` file for each tensor.
-    #[default]
-    Npy,
-    /// AscendCL's dump files, one for each operator and run.
-    Ascend,
-    /// Statistics of each tensor, as a table.
-    Statistics,
 }
 
 impl CaptureSpec {
@@ -48,20 +36,6 @@ impl CaptureSpec {
         match self {
             Self::Nothing => None,
             Self::Profile { directory, .. } | Self::Dump { directory, .. } => Some(directory),
-        }
-    }
-}
-
-impl DumpFormat {
-    /// Every format.
-    pub const ALL: [Self; 3] = [Self::Npy, Self::Ascend, Self::Statistics];
-
-    /// `npy`, `ascend` or `statistics`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Npy => "npy",
-            Self::Ascend => "ascend",
-            Self::Statistics => "statistics",
         }
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use opscope_debug::Debugger;
 use opscope_model::{Fidelity, LoadBudget, LoadOptions};
 
-pub use capture_spec::{CaptureSpec, DumpFormat};
+pub use capture_spec::CaptureSpec;
 pub use hooks::{Goal, JobHooks};
 pub use output_spec::{OutputFormat, OutputSpec};
 pub use repetition::Repetition;

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
-use opscope_model::{EngineError, Kernel, NoObserver, Plan, RunId, RunInfo, RunMemory, RunObserver};
+use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo, RunMemory};
 use opscope_onnx::{Graph, OperatorId};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
-use crate::benchmark::instruments::RunTimes;
 use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::latency::median_interval;
+use crate::inference::Inference;
 use crate::inputs::{Batch, Inputs};
 
 /// With `until_stable`: the largest number of runs, also of a median that does not become stable.
@@ -75,10 +75,9 @@ struct Samples {
 /// The moments of one run, in raw ticks.
 #[derive(Clone, Copy)]
 struct Sample {
-    upload: Ticks,
-    start: Ticks,
-    end: Ticks,
-    download: Ticks,
+    upload: (Ticks, Ticks),
+    compute: (Ticks, Ticks),
+    download: (Ticks, Ticks),
     batch: usize,
     /// The index of its inputs' shapes in [`Samples::shapes`].
     shape: usize,
@@ -204,7 +203,7 @@ impl<'a> Bench<'a> {
         if run < goal && !is_over {
             return true;
         }
-        let ticks = |sample: &Sample| sample.end.as_raw().saturating_sub(sample.start.as_raw()) as f64;
+        let ticks = |sample: &Sample| sample.compute.1.as_raw().saturating_sub(sample.compute.0.as_raw()) as f64;
         let times: Vec<f64> = samples.runs.iter().map(ticks).collect();
         let width = median_interval(&times).map_or(f64::NAN, |(low, high)| {
             let mut sorted = times;
@@ -239,37 +238,25 @@ impl<'a> Bench<'a> {
             kernels: plan.kernels(),
             fidelity: self.session.model().fidelity(),
         };
-        let observer: Option<Box<dyn RunObserver + '_>> = instruments.observe(&info, self.context.hooks.cancel);
-        let observer: &dyn RunObserver = observer.as_deref().unwrap_or(&NoObserver);
-
-        let upload = Ticks::now();
-        let resident = plan.upload(&batch.tensors)?;
-        let start = Ticks::now();
-        let outputs = match plan.run(run, &*resident, observer) {
+        let observe = || instruments.observe(&info, self.context.hooks.cancel);
+        let inference = match Inference::run(&*plan, run, &batch.tensors, observe) {
             // The run was cancelled: the runs before it count, this one does not.
             Err(EngineError::Stopped(_)) if self.context.hooks.cancel.load(Ordering::Relaxed) => return Ok(()),
             outcome => outcome?,
         };
-        let end = Ticks::now();
-        let mut host = Vec::with_capacity(outputs.len());
-        for slot in 0..outputs.len() {
-            let name = || graph.value(graph.outputs[slot]).name.clone();
-            host.push(match outputs.view(slot).to_tensor() {
-                Ok(tensor) => Some(tensor),
-                // Strings. The measurement does not need them.
-                Err(TensorError::NoBytes(_)) => None,
-                Err(source) => return Err(MeasureError::Output { name: name(), source }),
-            });
-        }
-        let download = Ticks::now();
-        let bytes_in = batch.tensors.iter().map(|tensor| tensor.bytes().len() as u64).sum();
-        let bytes_out = host.iter().flatten().map(|tensor| tensor.bytes().len() as u64).sum();
-        instruments.ran(&RunTimes { run, upload, start, end, download, bytes_in, bytes_out });
+        let Inference { upload, compute, download, .. } = inference;
+        let output = |(slot, copied): (usize, Result<Tensor, TensorError>)| match copied {
+            Ok(tensor) => Ok(Some(tensor)),
+            // Strings. The measurement does not need them.
+            Err(TensorError::NoBytes(_)) => Ok(None),
+            Err(source) => Err(MeasureError::Output { name: graph.value(graph.outputs[slot]).name.clone(), source }),
+        };
+        let host = inference.outputs.into_iter().enumerate().map(output).collect::<Result<Vec<_>, _>>()?;
         if let Phase::Measured { first_pass } = phase {
             let size = batch.tensors.first().and_then(|tensor| tensor.shape().first()).copied().unwrap_or(1);
             let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
             let shape = samples.shape_index(&batch.tensors);
-            samples.runs.push(Sample { upload, start, end, download, batch: size, shape });
+            samples.runs.push(Sample { upload, compute, download, batch: size, shape });
             drop(samples);
             if first_pass {
                 (self.context.outputs)(index, &batch, &host)?;
@@ -311,12 +298,12 @@ impl<'a> Bench<'a> {
     fn finish(self) -> (Measurement, Result<(), MeasureError>) {
         let samples = self.samples.into_inner().unwrap_or_else(PoisonError::into_inner);
         let calibration = Calibration::since(self.start);
-        let millis = |from: Ticks, to: Ticks| calibration.nanos(from, to) / 1e6;
+        let millis = |(start, end): (Ticks, Ticks)| calibration.nanos(start, end) / 1e6;
         let runs = &samples.runs;
         let mut measurement = Measurement {
-            upload: runs.iter().map(|run| millis(run.upload, run.start)).collect(),
-            compute: runs.iter().map(|run| millis(run.start, run.end)).collect(),
-            download: runs.iter().map(|run| millis(run.end, run.download)).collect(),
+            upload: runs.iter().map(|run| millis(run.upload)).collect(),
+            compute: runs.iter().map(|run| millis(run.compute)).collect(),
+            download: runs.iter().map(|run| millis(run.download)).collect(),
             planning: samples.planning as f64 * calibration.nanos_per_tick() / 1e6,
             batch_size: runs.iter().map(|run| run.batch as f64).sum::<f64>() / runs.len().max(1) as f64,
             cancelled: self.context.hooks.cancel.load(Ordering::Relaxed),
@@ -328,12 +315,12 @@ impl<'a> Bench<'a> {
             unstable: samples.unstable,
             busy: 0.0,
         };
-        let mut intervals: Vec<(Ticks, Ticks)> = runs.iter().map(|run| (run.start, run.end)).collect();
+        let mut intervals: Vec<(Ticks, Ticks)> = runs.iter().map(|run| run.compute).collect();
         intervals.sort();
         let mut covered = Ticks::default();
         for (start, end) in intervals {
             if end > covered {
-                measurement.busy += millis(start.max(covered), end);
+                measurement.busy += millis((start.max(covered), end));
                 covered = end;
             }
         }

@@ -6,13 +6,17 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use opscope_clock::{Calibration, Ticks};
+use opscope_trace::MarkerOperation;
 use prost::encoding;
 
 use super::ExportError;
-use super::labels::{KernelLabels, LabelTable, counter_title, side_title, thread_title};
+use super::labels::{KernelLabels, LabelTable, correlation_notes, counter_title, side_title, thread_title};
 use super::nesting::Nesting;
 use crate::Recording;
-use crate::recording::{CallFact, CopyFact, Fact, Item, MarkerFact, RunFact, RunGroup, SampleFact, Span};
+use crate::account::memory::TensorMemorySums;
+use crate::recording::{
+    AllocationFact, CallFact, CopyFact, Fact, Item, MarkerFact, RunFact, RunGroup, SampleFact, Span,
+};
 use messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedText, ProcessDescriptor,
     ThreadDescriptor, TracePacket, TrackDescriptor, TrackEvent,
@@ -31,6 +35,7 @@ const CALL_TRACKS: u64 = 2 << 32;
 const COPY_TRACKS: u64 = 3 << 32;
 const COUNTER_TRACKS: u64 = 4 << 32;
 const CROSSING_TRACKS: u64 = 5 << 32;
+const MEMORY_TRACKS: u64 = 6 << 32;
 
 /// Writes the packets. Dispatches are slices within their run's slice.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
@@ -44,6 +49,8 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             Item::Other(Fact::Copy(copy)) => trace.copy(&copy)?,
             Item::Other(Fact::Sample(sample)) => trace.sample(&sample)?,
             Item::Other(Fact::Marker(marker)) => trace.marker(&marker)?,
+            Item::Other(Fact::Allocation(allocation)) => trace.allocation(&allocation)?,
+            Item::Other(Fact::Retirement(_)) => {}
             Item::Other(Fact::Run(_) | Fact::Dispatch(_)) => unreachable!("grouped into runs"),
         }
     }
@@ -63,6 +70,7 @@ struct Trace<'a> {
     nesting: Nesting,
     /// How many ranges crossed others.
     crossing: u64,
+    memory: TensorMemorySums,
 }
 
 /// What interned texts are.
@@ -86,6 +94,7 @@ impl<'a> Trace<'a> {
             kernels: HashMap::new(),
             nesting: Nesting::default(),
             crossing: 0,
+            memory: TensorMemorySums::default(),
         }
     }
 
@@ -153,6 +162,9 @@ impl<'a> Trace<'a> {
             self.uint_note("plan", run.plan)?,
             DebugAnnotation { bool_value: Some(run.failed), ..self.note("failed")? },
         ];
+        for (name, id) in correlation_notes(run.correlation) {
+            event.debug_annotations.push(self.uint_note(name, id)?);
+        }
         self.event(run.span.start, EventType::SliceBegin, track, event)?;
         Ok(track)
     }
@@ -185,20 +197,44 @@ impl<'a> Trace<'a> {
 
     fn sample(&mut self, sample: &SampleFact) -> io::Result<()> {
         let uuid = COUNTER_TRACKS | u64::from(sample.counter);
+        self.counter(uuid, sample.at, sample.value, |recording| {
+            let (name, unit) = counter_title(recording, sample.counter);
+            (name, unit.to_owned())
+        })
+    }
+
+    fn allocation(&mut self, allocation: &AllocationFact) -> io::Result<()> {
+        let bytes = self.memory.add(allocation) as f64;
+        self.counter(MEMORY_TRACKS | u64::from(allocation.thread), allocation.at, bytes, |recording| {
+            (side_title(recording, "tensor memory", allocation.thread), "bytes".to_owned())
+        })
+    }
+
+    /// Writes a value of a counter, whose track has a name and a unit.
+    fn counter(
+        &mut self,
+        uuid: u64,
+        at: Ticks,
+        value: f64,
+        title: impl FnOnce(&Recording) -> (String, String),
+    ) -> io::Result<()> {
         if self.tracks.insert(uuid) {
-            let (name, unit_name) = counter_title(self.recording, sample.counter);
-            let counter = Some(CounterDescriptor { unit_name: unit_name.to_owned() });
-            let parent_uuid = PROCESS_TRACK;
+            let (name, unit_name) = title(self.recording);
+            let (parent_uuid, counter) = (PROCESS_TRACK, Some(CounterDescriptor { unit_name }));
             self.descriptor(TrackDescriptor { uuid, name, parent_uuid, counter, ..TrackDescriptor::default() })?;
         }
-        let event = TrackEvent { double_counter_value: Some(sample.value), ..TrackEvent::default() };
-        self.event(sample.at, EventType::Counter, uuid, event)
+        let event = TrackEvent { double_counter_value: Some(value), ..TrackEvent::default() };
+        self.event(at, EventType::Counter, uuid, event)
     }
 
     /// A range lies on its thread's track; one that crosses another there has a track of its own.
     fn marker(&mut self, marker: &MarkerFact) -> io::Result<()> {
-        let event = self.title("marker", &self.recording.marker_name(marker.name))?;
-        if !marker.is_range {
+        let mut event = self.title("marker", &self.recording.marker_name(marker.name))?;
+        if marker.operation == MarkerOperation::OpenRange {
+            let note = DebugAnnotation { bool_value: Some(true), ..self.note("open_at_the_end")? };
+            event.debug_annotations.push(note);
+        }
+        if marker.operation == MarkerOperation::Mark {
             let track = self.thread_track(marker.thread)?;
             return self.event(marker.span.start, EventType::Instant, track, event);
         }

@@ -1,7 +1,6 @@
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
-use super::callback_thread::deadlock;
 use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
 use crate::{TraceError, file};
@@ -22,7 +21,7 @@ impl SharedBuffer {
         }
         locked.state.set_destroyed();
         drop(locked);
-        // Now no context traces into it any more.
+        // From here on no context traces into it.
         self.notify_owner();
         locked = self.lock();
         locked.state.lock_all_out();
@@ -32,10 +31,10 @@ impl SharedBuffer {
         Ok(())
     }
 
-    /// Waits until everything is delivered. Returns whether it is. It does not wait where it would wait for itself.
+    /// Waits until everything is delivered. Returns whether it is. It returns at once where it would wait for itself.
     pub(in crate::buffer) fn await_end(&self, deadline: Option<Instant>) -> bool {
         let locked = self.lock();
-        let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else { return locked.ended };
+        let Some(_wait) = locked.callback_thread.begin_wait() else { return locked.ended };
         drop(locked);
         self.wait_until(deadline, |locked| locked.ended)
     }

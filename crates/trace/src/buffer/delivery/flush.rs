@@ -1,7 +1,6 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::callback_thread::deadlock;
 use crate::TraceError;
 use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
@@ -9,13 +8,13 @@ use crate::buffer::shared::Protected;
 impl SharedBuffer {
     /// Delivers everything that was emitted before, and returns when it is delivered or the time is over.
     pub(in crate::buffer) fn flush(self: &Arc<Self>, timeout: Option<Duration>) -> Result<(), TraceError> {
-        // A time too long to be added to the clock is forever.
+        // A timeout that is too long for the clock means no deadline.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
             return Err(TraceError::BufferDestroyed(self.id()));
         }
-        let _wait = deadlock::begin_wait(&locked.callback_thread).ok_or(TraceError::Busy(self.id()))?;
+        let _wait = locked.callback_thread.begin_wait().ok_or(TraceError::Busy(self.id()))?;
         let number = locked.state.request_flush(true);
         self.schedule(locked);
         let is_flushed = |locked: &Protected| locked.state.flushes_done() >= number || locked.ended;
@@ -38,12 +37,5 @@ impl SharedBuffer {
             locked.flush_waiters -= 1;
         }
         true
-    }
-
-    /// Requests that everything that was emitted is delivered, and does not wait for it.
-    pub(in crate::buffer) fn flush_later(self: &Arc<Self>) {
-        let mut locked = self.lock();
-        locked.state.request_flush(false);
-        self.schedule(locked);
     }
 }

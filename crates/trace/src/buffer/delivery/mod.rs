@@ -1,6 +1,5 @@
-//! Delivering: when a callback becomes due, who calls it, and the end of a buffer.
+//! Delivering: when a callback becomes due, calling it, and the end of a buffer.
 
-mod callback_thread;
 mod destroy;
 mod flush;
 mod schedule;
@@ -8,22 +7,20 @@ mod schedule;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::callback_thread::Served;
 use super::shared::Callback;
 use super::state::NextBatch;
 use super::{Batch, SharedBuffer};
 use crate::file;
 
-pub use callback_thread::{CallbackThread, on_callback_thread_creation};
-pub(super) use callback_thread::{Worker, WorkerQueue, deadlock, hooks};
-
-impl SharedBuffer {
-    /// Makes the next callback, on the callback thread. `batch` is lent for its memory.
+impl Served for SharedBuffer {
     #[allow(unsafe_code)]
-    pub(super) fn deliver(self: &Arc<Self>, batch: &mut NextBatch) {
+    fn deliver(self: Arc<Self>, batch: &mut NextBatch) {
         let mut locked = self.lock();
         locked.scheduled = false;
         if locked.delivering {
-            // The buffer was assigned to this thread while the other one is in a callback. It is scheduled here after it.
+            // The buffer was assigned to this thread while a callback runs on another one. When that callback has returned,
+            // the buffer is scheduled here again.
             return;
         }
         let flushes_before = locked.state.flushes_done();
@@ -63,6 +60,14 @@ impl SharedBuffer {
         }
     }
 
+    fn flush_later(self: Arc<Self>) {
+        let mut locked = self.lock();
+        locked.state.request_flush(false);
+        self.schedule(locked);
+    }
+}
+
+impl SharedBuffer {
     /// Calls the callback. Returns it, and whether it panicked.
     fn call_back(&self, callback: Option<Callback>, batch: &NextBatch) -> (Option<Callback>, bool) {
         let Some(mut callback) = callback else { return (None, false) };

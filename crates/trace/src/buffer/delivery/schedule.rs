@@ -1,20 +1,25 @@
-//! When the callback thread looks at a buffer, and which thread that is.
+//! Putting a buffer on the list of its callback thread, and moving it to another callback thread.
 
 use std::sync::{Arc, MutexGuard};
 
-use super::CallbackThread;
 use crate::TraceError;
-use crate::buffer::SharedBuffer;
 use crate::buffer::shared::Protected;
+use crate::buffer::{BufferOptions, CallbackThread, SharedBuffer};
 
 impl SharedBuffer {
-    /// Puts the buffer on its callback thread's list. The thread is woken after the lock is released, because it needs the
-    /// lock first.
+    /// Starts the callback thread. From now on the buffer may be scheduled.
+    pub(in crate::buffer) fn begin_delivery(self: &Arc<Self>) -> Result<(), TraceError> {
+        let BufferOptions { thread, interval, .. } = self.options();
+        thread.serve(self, *interval)
+    }
+
+    /// Puts the buffer on its callback thread's list, and releases the lock before the thread is woken: the thread takes the
+    /// lock at once.
     pub(in crate::buffer) fn schedule(self: &Arc<Self>, mut locked: MutexGuard<'_, Protected>) {
         if !std::mem::replace(&mut locked.scheduled, true) {
             let thread = locked.callback_thread.clone();
             drop(locked);
-            thread.schedule(Arc::clone(self));
+            thread.schedule(self.clone());
         }
     }
 
@@ -28,7 +33,7 @@ impl SharedBuffer {
     /// Moves the buffer to another callback thread.
     pub(in crate::buffer) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
         // Without the lock: a hook for the creation of threads may use the buffer.
-        thread.serve(self)?;
+        thread.serve(self, self.options().interval)?;
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
             drop(locked);
@@ -37,7 +42,7 @@ impl SharedBuffer {
         }
         let before = std::mem::replace(&mut locked.callback_thread, thread.clone());
         before.stop_serving(self);
-        // What the buffer was scheduled for on the old thread is done on the new one.
+        // If the buffer was on the old thread's list, it is now on the new one's.
         locked.scheduled = false;
         self.schedule(locked);
         Ok(())

@@ -1,4 +1,4 @@
-//! Emitting: without the lock through the thread's writers, and with it.
+//! Emitting: through the thread's writers, without the buffer's lock, and under the lock where there is more to do.
 
 #[cfg(not(loom))]
 mod reservation;
@@ -9,7 +9,6 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use super::SharedBuffer;
-use super::delivery::deadlock;
 use super::state::Appended;
 use crate::TraceError;
 use crate::chunk::Policy;
@@ -18,8 +17,8 @@ use crate::chunk::Policy;
 pub use reservation::Reservation;
 
 impl SharedBuffer {
-    /// Emits a record with the lock, and follows the policy where there is no room. `active` says whether the context that
-    /// traces the record is still started: after its end the record goes nowhere.
+    /// Emits a record under the lock, and follows the policy where there is no room. `active` says whether the context that
+    /// traces the record is still started. A record of a stopped context is not emitted.
     #[cold]
     #[inline(never)]
     pub(crate) fn emit(
@@ -63,7 +62,7 @@ impl SharedBuffer {
                 }
                 Policy::Lossless => {}
             }
-            let Some(_wait) = deadlock::begin_wait(&locked.callback_thread) else {
+            let Some(_wait) = locked.callback_thread.begin_wait() else {
                 locked.state.count_dropped(header);
                 self.schedule_if_due(locked);
                 return Err(TraceError::FullInCallback(self.id()));

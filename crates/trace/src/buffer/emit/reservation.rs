@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::thread_writers::{ThreadWriter, own_writer};
 use crate::TraceError;
+use crate::buffer::SharedBuffer;
 use crate::buffer::state::Place;
-use crate::buffer::{Buffer, SharedBuffer};
 use crate::chunk::header_word;
 use crate::record::Category;
 
@@ -31,27 +31,26 @@ pub struct Reservation<'a> {
 enum Memory<'a> {
     /// In the chunk of this thread, whose writer keeps the reservation on it.
     InPlace { own: Rc<ThreadWriter>, place: Place, payload: &'a mut [u8] },
-    /// Elsewhere, because the thread leases no chunk at the moment or builds another record in it.
+    /// In memory of its own, because the thread leases no chunk at the moment or builds another record in it.
     Apart(Vec<u8>),
     /// Committed or given up.
     Done,
 }
 
-impl Buffer {
-    /// Begins a record of this length.
-    ///
-    /// # Errors
-    /// When a record of this length can never fit, or the buffer is destroyed.
-    pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
-        let buffer = Arc::clone(self.shared());
-        buffer.check_length(length)?;
-        let header = header_word(category, kind, length);
-        let memory = buffer.reserve(header, length)?;
-        Ok(Reservation { buffer, header, memory })
-    }
-}
-
 impl SharedBuffer {
+    /// Begins a record of this length. The lifetime is that of a handle of the buffer.
+    pub(in crate::buffer) fn begin_reservation<'a>(
+        self: &'a Arc<Self>,
+        category: Category,
+        kind: u16,
+        length: usize,
+    ) -> Result<Reservation<'a>, TraceError> {
+        self.check_length(length)?;
+        let header = header_word(category, kind, length);
+        let memory = self.reserve(header, length)?;
+        Ok(Reservation { buffer: Arc::clone(self), header, memory })
+    }
+
     fn reserve<'a>(self: &Arc<Self>, header: u64, length: usize) -> Result<Memory<'a>, TraceError> {
         let own = own_writer(self);
         let mut locked = self.lock();
@@ -70,14 +69,14 @@ impl SharedBuffer {
         Ok(Memory::InPlace { own, place, payload: &mut payload[..length] })
     }
 
-    /// Commits the reserved record, or gives its place up if there is no `place`. Returns whether the reservation was this
-    /// process's; one that was made before a fork is not.
+    /// Commits the record at `place`, or gives the place up if that is `None`. Returns whether this process made the
+    /// reservation: in the child of a fork the parent may have made it.
     fn end_reservation(self: &Arc<Self>, own: &ThreadWriter, place: Option<&Place>) -> Result<bool, TraceError> {
         let mut locked = self.lock();
         let destroyed = locked.state.is_destroyed();
         let ended = locked.state.end_reservation(own.writer(), place.filter(|_| !destroyed));
         if destroyed || locked.room_waiters > 0 {
-            // The threads that wait for room could not take what this slot leased.
+            // Until now the threads that wait for room could not take what this slot leased.
             locked.state.seal_own(own.writer());
             locked.state.request_flush(false);
             locked.announce_room(&self.room);
@@ -93,7 +92,7 @@ impl Reservation<'_> {
     /// Emits the record.
     ///
     /// # Errors
-    /// As [`Buffer::emit`].
+    /// As [`crate::Buffer::emit`].
     pub fn commit(mut self) -> Result<(), TraceError> {
         match std::mem::replace(&mut self.memory, Memory::Done) {
             Memory::InPlace { own, place, payload } => match self.buffer.end_reservation(&own, Some(&place))? {

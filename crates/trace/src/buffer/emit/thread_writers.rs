@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use crate::buffer::SharedBuffer;
 use crate::buffer::state::{OwnWriter, Writer};
-use crate::record::{BufferId, Kind, Operation, current_thread};
+use crate::record::{BufferId, Kind, Operation, ThreadId, current_thread};
 use crate::sync::barrier;
 
 /// A thread's writer at one buffer. Its slot is closed when it is dropped: when the thread ends.
@@ -133,6 +133,24 @@ impl Writers {
         let own = Rc::new(ThreadWriter { buffer: Arc::downgrade(buffer), writer });
         self.list.push(Rc::clone(&own));
         own
+    }
+}
+
+impl SharedBuffer {
+    /// Opens the slot of a thread that emits into the buffer for the first time.
+    fn open_slot(&self, thread: ThreadId) -> OwnWriter {
+        let mut locked = self.lock();
+        // In the child of a fork the callback thread starts with the first record.
+        locked.callback_thread.ensure_running();
+        locked.state.open_slot(thread)
+    }
+
+    /// Closes the slot of a thread that ends.
+    fn close_slot(self: &Arc<Self>, writer: OwnWriter) {
+        let mut locked = self.lock();
+        locked.state.close_slot(writer);
+        locked.announce_room(&self.room);
+        self.schedule_if_due(locked);
     }
 }
 

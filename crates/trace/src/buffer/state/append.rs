@@ -2,7 +2,7 @@ use super::BufferState;
 use super::slot::QuietSlot;
 use super::writer::OwnWriter;
 
-/// What became of a record.
+/// The result of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Appended {
     /// It is in the buffer.
@@ -59,8 +59,8 @@ impl BufferState {
         Some((place, payload))
     }
 
-    /// Commits a reserved record, or gives its place up. Returns whether the reservation was this state's; one that was made
-    /// before a fork is not.
+    /// Commits a reserved record, or gives its place up. Returns whether this state made the reservation: a reservation from
+    /// before a fork was made by the parent's.
     #[cfg(not(loom))]
     pub(crate) fn end_reservation(&mut self, writer: &OwnWriter, place: Option<&Place>) -> bool {
         let Some(own) = self.own_slot(writer) else { return false };

@@ -69,7 +69,7 @@ impl BufferState {
         }
     }
 
-    /// Moves a leased chunk to the shared slot when no other one is left. Returns whether there was any.
+    /// Moves a leased chunk to the shared slot, because no chunk is free. Returns whether there was any.
     fn take_over(&mut self) -> bool {
         let takeable = self.leasing().filter(|(_, slot, _)| !slot.reserved);
         let Some((from, ..)) = takeable.min_by_key(|(_, slot, _)| !slot.is_vacant()) else { return false };

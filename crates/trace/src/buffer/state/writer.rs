@@ -60,7 +60,7 @@ impl OwnWriter {
     }
 
     /// As [`Writer::try_append`]. Threads use their shortcuts instead, except under loom.
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     pub(crate) fn try_append(&self, header: u64, payload: &[u8]) -> bool {
         // SAFETY: this thread has the writer's `OwnWriter`.
         unsafe { self.writer.try_append(header, payload, crate::sync::barrier::light) }

@@ -1,20 +1,20 @@
+mod run;
+
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{
-    Capabilities, EngineError, Fidelity, Instrument, Interest, Kernel, KernelId, RunId, RunInfo, RunObserver,
-};
+use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord,
-    KernelIndex, Kind, MemoryId, Operation, Operations, PlanId, Record, RunRecord, ThreadId, TraceError,
-    current_correlation, current_thread,
+    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, EngineCallRecord, Kind, MemoryId, Operations, PlanId,
+    Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
 };
 use opscope_trace::{CopyOperation, EngineCallOperation};
 
+use self::run::ProfiledRun;
 use crate::recording::{
     Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
     Records, SCHEMA, name_of_this_thread, remove,
@@ -155,8 +155,12 @@ impl Profiler {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
     }
 
-    /// Records a call of the engine. `run` is the run that it was for; loading and planning are for none.
-    pub fn called(&self, call: Call, run: Option<RunId>, start: Ticks, end: Ticks) {
+    /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
+    pub fn called(&self, call: Call, start: Ticks, end: Ticks) {
+        self.call(call, None, start, end, false);
+    }
+
+    fn call(&self, call: Call, run: Option<RunId>, start: Ticks, end: Ticks, failed: bool) {
         if !self.switches.calls {
             return;
         }
@@ -174,20 +178,9 @@ impl Profiler {
             correlation: current_correlation(),
             operation: operation as u32,
             thread: current_thread(),
+            failed: u32::from(failed),
             ..EngineCallRecord::default()
         });
-    }
-
-    /// Records that the inputs of a run were brought to the engine: a copy, and the engine's call `upload`.
-    pub fn copied_in(&self, run: RunId, bytes: u64, start: Ticks, end: Ticks) {
-        self.copied(run, Direction::In, bytes, start, end);
-        self.called(Call::Upload, Some(run), start, end);
-    }
-
-    /// Records that the outputs of a run were fetched from the engine: a copy, and the engine's call `download`.
-    pub fn copied_out(&self, run: RunId, bytes: u64, start: Ticks, end: Ticks) {
-        self.copied(run, Direction::Out, bytes, start, end);
-        self.called(Call::Download, Some(run), start, end);
     }
 
     /// Writes what is still in memory and closes the recording: complete, where nothing is missing. A profiler that is
@@ -198,6 +191,7 @@ impl Profiler {
     /// names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
+        self.record_open_ranges();
         // It is stopped already where all tracing was shut down.
         let _ = self.user.stop();
         let flushed = self.buffer.flush();
@@ -209,7 +203,17 @@ impl Profiler {
         self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
     }
 
-    fn copied(&self, run: RunId, direction: Direction, bytes: u64, start: Ticks, end: Ticks) {
+    /// Records the ranges that the user's code has begun and not ended, up to now.
+    fn record_open_ranges(&self) {
+        let open = open_ranges();
+        open.records.iter().for_each(|range| self.emit(range));
+        if open.omitted > 0 {
+            self.set_incomplete(format!("{} ranges that were open at the end were not recorded", open.omitted));
+        }
+    }
+
+    /// Records that the inputs or outputs of a run were copied: the copy, and the engine's call.
+    fn copied(&self, run: RunId, direction: Direction, tensors: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         if !self.switches.calls {
             return;
         }
@@ -219,11 +223,12 @@ impl Profiler {
             Direction::In => (CopyOperation::HostToDevice, host, engine),
             Direction::Out => (CopyOperation::DeviceToHost, engine, host),
         };
+        let bytes = (0..tensors.len()).filter_map(|index| tensors.view(index).bytes().map(|bytes| bytes.len() as u64));
         self.emit(&CopyRecord {
             run: trace_run(run),
             start,
             end,
-            bytes,
+            bytes: bytes.sum(),
             correlation: current_correlation(),
             operation: operation as u32,
             thread: current_thread(),
@@ -231,6 +236,11 @@ impl Profiler {
             destination,
             ..CopyRecord::default()
         });
+        let call = match direction {
+            Direction::In => Call::Upload,
+            Direction::Out => Call::Download,
+        };
+        self.call(call, Some(run), start, end, false);
     }
 
     #[inline]
@@ -256,7 +266,7 @@ impl Instrument for Profiler {
     }
 
     fn requires(&self) -> Capabilities {
-        Capabilities { times: self.switches.dispatches, ..Capabilities::default() }
+        Capabilities { times: self.switches.dispatches, memory: self.switches.tensor_memory, ..Capabilities::default() }
     }
 
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
@@ -266,64 +276,7 @@ impl Instrument for Profiler {
             known.plan(run, &self.writer)
         };
         let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
-        Box::new(ProfiledRun {
-            profiler: self,
-            run: trace_run(run.id),
-            plan,
-            operation,
-            correlation: current_correlation(),
-            observed: Ticks::now(),
-        })
-    }
-}
-
-/// The observer of one run.
-struct ProfiledRun<'a> {
-    profiler: &'a Profiler,
-    run: opscope_trace::RunId,
-    plan: PlanId,
-    operation: Operation,
-    correlation: Correlation,
-    /// Stands for the start of a run that fails, because such a run has no times of its own.
-    observed: Ticks,
-}
-
-impl RunObserver for ProfiledRun<'_> {
-    fn interest(&self) -> Interest {
-        Interest { times: self.profiler.switches.dispatches, ..Interest::default() }
-    }
-
-    #[inline]
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
-        self.profiler.emit(&DispatchRecord {
-            run: self.run,
-            plan: self.plan,
-            start,
-            end,
-            correlation: self.correlation,
-            kernel: KernelIndex(kernel.index() as u32),
-            operation: 0,
-            thread: current_thread(),
-            device: 0,
-        });
-    }
-
-    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
-        if !self.profiler.switches.runs {
-            return;
-        }
-        let (start, end) = outcome.unwrap_or_else(|_| (self.observed, Ticks::now()));
-        self.profiler.emit(&RunRecord {
-            run: self.run,
-            plan: self.plan,
-            start,
-            end,
-            correlation: self.correlation,
-            operation: self.operation.0,
-            thread: current_thread(),
-            failed: u32::from(outcome.is_err()),
-            ..RunRecord::default()
-        });
+        Box::new(ProfiledRun::new(self, run.id, plan, operation))
     }
 }
 
@@ -358,10 +311,10 @@ impl Known {
     }
 }
 
-/// Brings the user's markers and counters into the profiler's buffer.
+/// Brings what the user's code marks and counts, and the retirement of correlation ids, into the profiler's buffer.
 fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
     let context = Context::create();
-    for kind in [Kind::Marker, Kind::Counter] {
+    for kind in [Kind::Marker, Kind::Counter, Kind::CorrelationRetirement] {
         context.configure(kind, Operations::All, buffer)?;
     }
     context.start()?;

@@ -1,18 +1,21 @@
-//! The threads that call callbacks.
+//! The threads that call callbacks. They know buffers only as [`Served`], because buffers lie above this room.
 
 pub(in crate::buffer) mod deadlock;
 pub(in crate::buffer) mod hooks;
+mod queue;
 mod worker;
+pub(in crate::buffer) mod workers;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use hooks::on_callback_thread_creation;
-pub(in crate::buffer) use worker::{Worker, WorkerQueue};
+pub(in crate::buffer) use queue::{Served, WorkerQueue};
+pub(in crate::buffer) use worker::Worker;
 
 use crate::TraceError;
-use crate::buffer::{SharedBuffer, registry};
+use deadlock::Wait;
 
 /// A thread that calls the callbacks of buffers. A slow callback delays the buffers of its own thread only.
 #[derive(Clone)]
@@ -33,7 +36,7 @@ impl CallbackThread {
     /// Creates a thread. It starts with the first buffer that it serves, and ends with the last.
     pub fn create(name: &str) -> Self {
         let worker = Arc::new(Worker::new(name));
-        registry::add_worker(&worker);
+        workers::add(&worker);
         Self { handle: Arc::new(Handle(worker)) }
     }
 
@@ -42,33 +45,39 @@ impl CallbackThread {
         self.handle.0.number()
     }
 
-    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it.
-    pub(in crate::buffer) fn serve(&self, buffer: &Arc<SharedBuffer>) -> Result<(), TraceError> {
+    /// Starts the thread if it is not running. From now on this buffer may be scheduled on it, and is flushed at each
+    /// interval.
+    pub(in crate::buffer) fn serve(
+        &self,
+        buffer: &Arc<impl Served + 'static>,
+        interval: Option<Duration>,
+    ) -> Result<(), TraceError> {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         worker.start(&mut queue)?;
-        if let Some(interval) = buffer.options().interval
+        if let Some(interval) = interval
             && let Some(next) = Instant::now().checked_add(interval)
         {
+            let buffer = Arc::downgrade(buffer);
             queue.add_interval(next, interval, buffer);
             worker.wake();
         }
         Ok(())
     }
 
-    /// Starts the thread if it is not running, as in the child of a fork. After a failure the next record tries again.
+    /// Starts the thread if it is not running, as in the child of a fork. If that fails, the next record tries again.
     pub(in crate::buffer) fn ensure_running(&self) {
         let worker = &self.handle.0;
         let _ = worker.start(&mut worker.lock());
     }
 
     /// Removes this buffer from the thread.
-    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<SharedBuffer>) {
-        self.handle.0.lock().remove(buffer);
+    pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<impl Served>) {
+        self.handle.0.lock().remove(Arc::as_ptr(buffer).cast());
     }
 
-    /// Lets the thread look at a buffer.
-    pub(in crate::buffer) fn schedule(&self, buffer: Arc<SharedBuffer>) {
+    /// Puts a buffer on the thread's list, and wakes the thread if it sleeps.
+    pub(in crate::buffer) fn schedule(&self, buffer: Arc<dyn Served>) {
         let worker = &self.handle.0;
         let mut queue = worker.lock();
         let _ = worker.start(&mut queue);
@@ -76,6 +85,16 @@ impl CallbackThread {
             drop(queue);
             worker.wake();
         }
+    }
+
+    /// Returns whether this thread is the calling one.
+    pub(in crate::buffer) fn is_current(&self) -> bool {
+        deadlock::this_thread() == self.number()
+    }
+
+    /// Begins to wait for this thread. Returns `None` if the wait would never end.
+    pub(in crate::buffer) fn begin_wait(&self) -> Option<Wait> {
+        deadlock::begin_wait(self.number())
     }
 }
 

@@ -1,12 +1,10 @@
 //! Callback threads that wait for each other.
 //!
-//! A callback may flush, fill or destroy any buffer. Where that would close a circle of callback threads that wait for
-//! each other, it must not wait.
+//! A callback may flush, fill or destroy any buffer, and then waits for that buffer's callback thread. It must not wait if
+//! that would close a circle of callback threads that wait for each other.
 
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use super::CallbackThread;
 
 thread_local! {
     /// The number of this callback thread; 0 on all other threads.
@@ -32,25 +30,20 @@ pub(super) fn this_thread() -> u64 {
     THIS.get()
 }
 
-/// Returns whether this is that callback thread.
-pub(in crate::buffer) fn is_this_thread(thread: &CallbackThread) -> bool {
-    THIS.get() == thread.number()
-}
-
-/// Begins to wait for a callback thread. Returns `None` if the wait would never end.
-pub(in crate::buffer) fn begin_wait(on: &CallbackThread) -> Option<Wait> {
+/// Begins to wait for the callback thread of this number. Returns `None` if the wait would never end.
+pub(super) fn begin_wait(on: u64) -> Option<Wait> {
     let this = THIS.get();
     if this == 0 {
         return Some(Wait { registered: None });
     }
     let mut waits = lock();
-    let mut last = on.number();
+    let mut last = on;
     while last != this {
         match waits.iter().find(|wait| wait.0 == last) {
             Some(wait) => last = wait.1,
             None => {
-                waits.push((this, on.number()));
-                return Some(Wait { registered: Some((this, on.number())) });
+                waits.push((this, on));
+                return Some(Wait { registered: Some((this, on)) });
             }
         }
     }

@@ -1,0 +1,45 @@
+use opscope_clock::Ticks;
+use opscope_model::{EngineError, Plan, RunId, RunObserver};
+use opscope_tensor::{Tensor, TensorError};
+use opscope_trace::correlate;
+
+/// One run of a plan: its inputs are copied into the engine's memory, the plan runs, and its outputs are copied out.
+pub(crate) struct Inference {
+    /// The outputs by slot. An output of strings has no form as bytes and cannot be copied.
+    pub outputs: Vec<Result<Tensor, TensorError>>,
+    /// When the inputs were copied.
+    pub upload: (Ticks, Ticks),
+    /// When the engine ran.
+    pub compute: (Ticks, Ticks),
+    /// When the outputs were copied.
+    pub download: (Ticks, Ticks),
+}
+
+impl Inference {
+    /// Runs on the calling thread. What the thread records meanwhile has a correlation id of its own, which is retired
+    /// after the last record of the run. The observer is made when the thread has that id, and dropped before it is
+    /// retired.
+    pub fn run<'a>(
+        plan: &dyn Plan,
+        run: RunId,
+        inputs: &[Tensor],
+        observe: impl FnOnce() -> Box<dyn RunObserver + 'a>,
+    ) -> Result<Self, EngineError> {
+        let _correlated = correlate();
+        let observer = observe();
+        let (resident, upload) = timed(|| plan.upload(inputs));
+        let resident = resident?;
+        observer.uploaded(&*resident, upload.0, upload.1);
+        let (outputs, compute) = timed(|| plan.run(run, &*resident, &*observer));
+        let outputs = outputs?;
+        let (copies, download) = timed(|| (0..outputs.len()).map(|slot| outputs.view(slot).to_tensor()).collect());
+        observer.downloaded(&*outputs, download.0, download.1);
+        Ok(Self { outputs: copies, upload, compute, download })
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, (Ticks, Ticks)) {
+    let start = Ticks::now();
+    let result = work();
+    (result, (start, Ticks::now()))
+}

@@ -1,0 +1,157 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{DeviceTensors, EngineError, Interest, KernelId, RunId, RunObserver, TensorMemory};
+use opscope_trace::{
+    AllocationOperation, AllocationRecord, Correlation, DispatchRecord, KernelIndex, MemoryId, Operation, PlanId,
+    RunRecord, current_correlation, current_thread,
+};
+
+use super::{Profiler, trace_run};
+use crate::recording::{Call, Direction};
+
+/// The observer of one run. Dropping it emits the run's own record, the last one of the run.
+pub(super) struct ProfiledRun<'a> {
+    profiler: &'a Profiler,
+    run: RunId,
+    plan: PlanId,
+    operation: Operation,
+    correlation: Correlation,
+    /// The start of a run that fails, because the engine has no times of such a run.
+    observed: Ticks,
+    times: Mutex<Times>,
+    /// The memory that the engine holds for tensors of the run, by address.
+    held: Mutex<HashMap<u64, TensorMemory>>,
+}
+
+/// When the parts of a run began and ended, as far as they are known.
+#[derive(Default)]
+struct Times {
+    upload: (Ticks, Ticks),
+    engine: Option<(Ticks, Ticks)>,
+    failed: bool,
+    download: (Ticks, Ticks),
+}
+
+impl<'a> ProfiledRun<'a> {
+    pub fn new(profiler: &'a Profiler, run: RunId, plan: PlanId, operation: Operation) -> Self {
+        Self {
+            profiler,
+            run,
+            plan,
+            operation,
+            correlation: current_correlation(),
+            observed: Ticks::now(),
+            times: Mutex::default(),
+            held: Mutex::default(),
+        }
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<u64, TensorMemory>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn emit_allocation(&self, operation: AllocationOperation, memory: TensorMemory, at: Ticks) {
+        self.profiler.emit(&AllocationRecord {
+            start: at,
+            end: at,
+            address: memory.address,
+            bytes: memory.bytes,
+            correlation: self.correlation,
+            operation: operation as u32,
+            thread: current_thread(),
+            memory: MemoryId(1),
+            ..AllocationRecord::default()
+        });
+    }
+}
+
+impl RunObserver for ProfiledRun<'_> {
+    fn interest(&self) -> Interest {
+        let switches = self.profiler.switches;
+        Interest { times: switches.dispatches, memory: switches.tensor_memory, ..Interest::default() }
+    }
+
+    #[inline]
+    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+        self.profiler.emit(&DispatchRecord {
+            run: trace_run(self.run),
+            plan: self.plan,
+            start,
+            end,
+            correlation: self.correlation,
+            kernel: KernelIndex(kernel.index() as u32),
+            operation: 0,
+            thread: current_thread(),
+            device: 0,
+        });
+    }
+
+    fn allocated(&self, memory: TensorMemory, at: Ticks) {
+        self.held().insert(memory.address, memory);
+        self.emit_allocation(AllocationOperation::Allocate, memory, at);
+    }
+
+    fn freed(&self, memory: TensorMemory, at: Ticks) {
+        self.held().remove(&memory.address);
+        self.emit_allocation(AllocationOperation::Free, memory, at);
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        let (start, end) = outcome.unwrap_or_else(|_| (self.observed, Ticks::now()));
+        self.profiler.call(Call::Run, Some(self.run), start, end, outcome.is_err());
+        let mut times = self.times();
+        times.engine = Some((start, end));
+        times.failed = outcome.is_err();
+    }
+
+    fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.times().upload = (start, end);
+        self.profiler.copied(self.run, Direction::In, inputs, start, end);
+        if self.profiler.switches.tensor_memory {
+            for input in (0..inputs.len()).map(|index| inputs.view(index)) {
+                let bytes = input.bytes().filter(|bytes| !bytes.is_empty());
+                let memory =
+                    |bytes: &[u8]| TensorMemory { address: bytes.as_ptr().addr() as u64, bytes: bytes.len() as u64 };
+                bytes.into_iter().for_each(|bytes| self.allocated(memory(bytes), end));
+            }
+        }
+    }
+
+    fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.times().download = (start, end);
+        self.profiler.copied(self.run, Direction::Out, outputs, start, end);
+    }
+}
+
+impl Drop for ProfiledRun<'_> {
+    fn drop(&mut self) {
+        // The inputs and the outputs, and everything of a run that failed.
+        let mut held: Vec<_> = self.held().drain().map(|(_, memory)| memory).collect();
+        held.sort_by_key(|memory| memory.address);
+        let now = Ticks::now();
+        held.into_iter().for_each(|memory| self.emit_allocation(AllocationOperation::Free, memory, now));
+        let times = self.times();
+        let Some((start, end)) = times.engine.filter(|_| self.profiler.switches.runs) else { return };
+        self.profiler.emit(&RunRecord {
+            run: trace_run(self.run),
+            plan: self.plan,
+            upload_start: times.upload.0,
+            upload_end: times.upload.1,
+            start,
+            end,
+            download_start: times.download.0,
+            download_end: times.download.1,
+            correlation: self.correlation,
+            operation: self.operation.0,
+            thread: current_thread(),
+            failed: u32::from(times.failed),
+            ..RunRecord::default()
+        });
+    }
+}

@@ -1,0 +1,260 @@
+//! The ranges that are open at this moment, on every thread.
+//!
+//! A range is recorded when it ends. So that a profile that ends before it can record it too, each thread publishes its open
+//! ranges in atomics that only it writes: that costs a few stores, where a lock would cost as much as a record.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use opscope_clock::Ticks;
+
+use crate::record::{Correlation, CorrelationId, ExternalId, MarkerOperation, MarkerRecord, NameId, ThreadId};
+use crate::record::{current_correlation, current_thread};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
+
+/// The depth to which open ranges are published. Programs rarely nest more than ten.
+const PUBLISHED: usize = 64;
+
+/// The ranges that are open at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct OpenRanges {
+    /// A record for each, the inner ranges of a thread first as if they ended now: from its start to the moment, with the
+    /// operation [`MarkerOperation::OpenRange`].
+    pub records: Vec<MarkerRecord>,
+    /// The number of ranges without a record, because their threads have more than 64 open ranges.
+    pub omitted: u64,
+}
+
+/// Returns the ranges that are open on any thread. Only ranges that began while a context traced markers are among them.
+pub fn open_ranges() -> OpenRanges {
+    let mut found = OpenRanges::default();
+    let now = Ticks::now();
+    for thread in &*threads() {
+        thread.read(now, &mut found);
+    }
+    found
+}
+
+/// The open ranges of one thread. Only that thread writes them.
+pub(super) struct ThreadRanges {
+    thread: AtomicU32,
+    /// Odd while the thread changes its ranges.
+    version: AtomicU64,
+    count: AtomicU32,
+    ranges: [Published; PUBLISHED],
+}
+
+/// A range as other threads read it.
+#[derive(Default)]
+struct Published {
+    name: AtomicU32,
+    start: AtomicU64,
+    internal: AtomicU64,
+    external: AtomicU64,
+}
+
+thread_local! {
+    static OWN: Own = Own::register();
+}
+
+/// The registration of a thread, until the thread ends.
+struct Own(Arc<ThreadRanges>);
+
+static THREADS: Mutex<Vec<Arc<ThreadRanges>>> = Mutex::new(Vec::new());
+
+/// The locked list of the threads that opened ranges.
+pub(super) type Lock = MutexGuard<'static, Vec<Arc<ThreadRanges>>>;
+
+pub(super) fn threads() -> Lock {
+    // No code panics in the middle of a change, so a poisoned list is consistent.
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Publishes a range of the calling thread and returns the number of open ranges around it.
+pub(super) fn open(name: NameId, start: Ticks) -> u32 {
+    OWN.try_with(|own| own.0.open(name, start)).unwrap_or(0)
+}
+
+/// Withdraws a range of the calling thread.
+pub(super) fn close(name: NameId, start: Ticks) {
+    // A thread that ends has withdrawn all of its ranges.
+    let _ = OWN.try_with(|own| own.0.close(name, start));
+}
+
+/// Returns the number of open ranges of the calling thread.
+pub(super) fn depth() -> u32 {
+    OWN.try_with(|own| own.0.count.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// Keeps the ranges of the thread that forked: in the child it is the only thread, and has another number.
+pub(super) fn reset_after_fork(mut threads: Lock) {
+    let _ = OWN.try_with(|own| {
+        threads.retain(|thread| Arc::ptr_eq(thread, &own.0));
+        own.0.thread.store(current_thread().0, Ordering::Relaxed);
+    });
+}
+
+impl Own {
+    fn register() -> Self {
+        let own = Arc::new(ThreadRanges::new());
+        threads().push(Arc::clone(&own));
+        Self(own)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        threads().retain(|thread| !Arc::ptr_eq(thread, &self.0));
+    }
+}
+
+impl ThreadRanges {
+    fn new() -> Self {
+        Self {
+            thread: AtomicU32::new(current_thread().0),
+            version: AtomicU64::new(0),
+            count: AtomicU32::new(0),
+            ranges: std::array::from_fn(|_| Published::default()),
+        }
+    }
+
+    fn open(&self, name: NameId, start: Ticks) -> u32 {
+        let count = self.count.load(Ordering::Relaxed);
+        self.change(|| {
+            if let Some(range) = self.ranges.get(count as usize) {
+                range.set(name, start, current_correlation());
+            }
+            self.count.store(count + 1, Ordering::Relaxed);
+        });
+        count
+    }
+
+    fn close(&self, name: NameId, start: Ticks) {
+        let count = self.count.load(Ordering::Relaxed);
+        let published = &self.ranges[..PUBLISHED.min(count as usize)];
+        self.change(|| {
+            // It is the innermost one, unless the program drops ranges in another order.
+            if let Some(index) = published.iter().rposition(|range| range.is(name, start)) {
+                for index in index + 1..published.len() {
+                    published[index - 1].copy_from(&published[index]);
+                }
+                published[published.len() - 1].name.store(0, Ordering::Relaxed);
+            }
+            self.count.store(count.saturating_sub(1), Ordering::Relaxed);
+        });
+    }
+
+    /// Changes the ranges so that a reader sees all of the change or nothing of it.
+    #[inline]
+    fn change(&self, change: impl FnOnce()) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        change();
+        self.version.store(version + 2, Ordering::Release);
+    }
+
+    /// Adds the ranges that are open.
+    fn read(&self, now: Ticks, found: &mut OpenRanges) {
+        /// Then a thread changes its ranges without end, or was interrupted for good while it did.
+        const MOST_ATTEMPTS: usize = 100_000;
+        let before = found.records.len();
+        for _ in 0..MOST_ATTEMPTS {
+            let version = self.version.load(Ordering::Acquire);
+            let count = self.count.load(Ordering::Relaxed);
+            let published = &self.ranges[..PUBLISHED.min(count as usize)];
+            let thread = ThreadId(self.thread.load(Ordering::Relaxed));
+            let innermost_first = published.iter().enumerate().rev();
+            let records = innermost_first.filter_map(|(depth, range)| range.record(now, thread, depth as u32));
+            found.records.extend(records);
+            fence(Ordering::Acquire);
+            if version.is_multiple_of(2) && version == self.version.load(Ordering::Relaxed) {
+                found.omitted += u64::from(count) - (found.records.len() - before) as u64;
+                return;
+            }
+            found.records.truncate(before);
+            yield_now();
+        }
+        found.omitted += u64::from(self.count.load(Ordering::Relaxed));
+    }
+}
+
+impl Published {
+    fn set(&self, name: NameId, start: Ticks, correlation: Correlation) {
+        self.name.store(name.0, Ordering::Relaxed);
+        self.start.store(start.as_raw(), Ordering::Relaxed);
+        self.internal.store(correlation.internal.0, Ordering::Relaxed);
+        self.external.store(correlation.external.0, Ordering::Relaxed);
+    }
+
+    fn is(&self, name: NameId, start: Ticks) -> bool {
+        self.name.load(Ordering::Relaxed) == name.0 && self.start.load(Ordering::Relaxed) == start.as_raw()
+    }
+
+    fn copy_from(&self, other: &Self) {
+        self.set(other.name(), Ticks::from_raw(other.start.load(Ordering::Relaxed)), other.correlation());
+    }
+
+    fn name(&self) -> NameId {
+        NameId(self.name.load(Ordering::Relaxed))
+    }
+
+    fn correlation(&self) -> Correlation {
+        Correlation {
+            internal: CorrelationId(self.internal.load(Ordering::Relaxed)),
+            external: ExternalId(self.external.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Returns the record, or `None` if the place of the range is free.
+    fn record(&self, now: Ticks, thread: ThreadId, depth: u32) -> Option<MarkerRecord> {
+        let name = self.name();
+        let start = Ticks::from_raw(self.start.load(Ordering::Relaxed));
+        let (operation, correlation) = (MarkerOperation::OpenRange as u32, self.correlation());
+        (name.0 != 0).then_some(MarkerRecord { start, end: now, correlation, name, operation, thread, depth })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(ranges: &ThreadRanges) -> (Vec<u32>, u64) {
+        let mut found = OpenRanges::default();
+        ranges.read(Ticks::from_raw(1_000), &mut found);
+        (found.records.iter().map(|record| record.name.0).collect(), found.omitted)
+    }
+
+    fn open(ranges: &ThreadRanges, name: u32) {
+        ranges.open(NameId(name), Ticks::from_raw(u64::from(name)));
+    }
+
+    fn close(ranges: &ThreadRanges, name: u32) {
+        ranges.close(NameId(name), Ticks::from_raw(u64::from(name)));
+    }
+
+    #[test]
+    fn ranges_may_end_in_any_order() {
+        let ranges = ThreadRanges::new();
+        (1..=3).for_each(|name| open(&ranges, name));
+        close(&ranges, 2);
+        assert_eq!(names(&ranges), (vec![3, 1], 0));
+        open(&ranges, 4);
+        close(&ranges, 1);
+        close(&ranges, 4);
+        assert_eq!(names(&ranges), (vec![3], 0));
+        close(&ranges, 3);
+        assert_eq!(names(&ranges), (vec![], 0));
+    }
+
+    #[test]
+    fn ranges_too_deep_to_publish_are_counted() {
+        let ranges = ThreadRanges::new();
+        let last = PUBLISHED as u32 + 2;
+        (1..=last).for_each(|name| open(&ranges, name));
+        assert_eq!(names(&ranges), ((1..=PUBLISHED as u32).rev().collect(), 2));
+        close(&ranges, 1);
+        assert_eq!(names(&ranges), ((2..=PUBLISHED as u32).rev().collect(), 2));
+        (2..=last).for_each(|name| close(&ranges, name));
+        assert_eq!(names(&ranges), (vec![], 0));
+    }
+}
