@@ -119,7 +119,7 @@ fn the_report_says_what_a_run_needs_in_memory_for_tensors() {
     assert_eq!(report["run_memory"], json!({"bytes": 48, "operator": "Add_1", "unknown": 0}));
     assert_eq!(place.json("out/one_summary.json")["run_memory"], report["run_memory"]);
     let text = place.benchmark_well(&[&exact[..], &["-od", "two"]].concat()).stdout;
-    assert!(text.contains("\nmemory    48 bytes of tensors at once in a run, at Add_1\n"), "{text}");
+    assert!(text.contains("\nmemory    48 B of tensors at once in a run, at Add_1\n"), "{text}");
 }
 
 #[test]
