@@ -15,7 +15,6 @@ mod engine;
 mod error;
 mod fidelity;
 mod kernel;
-mod live_mask;
 mod memory;
 mod observer;
 #[cfg(feature = "testing")]
@@ -26,10 +25,8 @@ pub use capabilities::Capabilities;
 pub use engine::{Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
-pub use kernel::{Attribution, Kernel, KernelId, KernelInput, TensorType};
-pub use live_mask::LiveMask;
+pub use kernel::{Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType};
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, KernelSet, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
-    RunObserver,
+    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver,
 };

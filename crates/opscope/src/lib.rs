@@ -35,9 +35,7 @@
 
 pub mod acl_json;
 pub mod benchmark;
-mod chain;
 pub mod compare;
-mod inference;
 pub mod inputs;
 mod local_time;
 pub mod machine;
@@ -45,7 +43,6 @@ mod session;
 pub mod spelling;
 pub mod verify;
 
-pub use chain::Chain;
 pub use opscope_debug as debug;
 pub use opscope_dump as dump;
 pub use opscope_model as model;
@@ -54,4 +51,4 @@ pub use opscope_profile as profile;
 pub use opscope_tensor as tensor;
 pub use opscope_trace as trace;
 pub use opscope_trace::{mark, range};
-pub use session::{Session, SessionError};
+pub use session::{Chain, Session, SessionError};

@@ -13,8 +13,8 @@ use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
 use crate::benchmark::job::{Goal, Repetition, Stage};
 use crate::benchmark::latency::median_interval;
-use crate::inference::Inference;
 use crate::inputs::{Batch, Inputs};
+use crate::session::Inference;
 
 /// With `until_stable`: the largest number of runs, also of a median that does not become stable.
 const MOST_RUNS: u64 = 100_000;

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::KernelId;
+use super::KernelId;
 
 /// Kernels that an observer wants to be called for, switched on and off from any thread during a run.
 ///

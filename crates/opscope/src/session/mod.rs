@@ -1,3 +1,8 @@
+//! Sessions: a model that is loaded, its runs, and several observers of one run.
+
+mod chain;
+mod inference;
+
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +16,8 @@ use opscope_model::{
 use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
-use crate::Chain;
-use crate::inference::Inference;
+pub use self::chain::Chain;
+pub(crate) use self::inference::Inference;
 
 /// A model that is loaded and can run.
 pub struct Session {

@@ -1,16 +1,24 @@
+//! Kernels: what a plan executes, and sets of them.
+
+mod live_mask;
+mod set;
+
 use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
+
+pub use self::live_mask::LiveMask;
+pub use self::set::KernelSet;
 
 /// The id of a kernel: its position in the execution order of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelId(u32);
 
-/// One step of a plan. Each run executes every kernel once, in order; each execution is a dispatch.
+/// What a plan executes as one unit. Each run executes every kernel once, in order; each execution is a dispatch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kernel {
     /// Its id.
     pub id: KernelId,
-    /// The engine's own name for this step.
+    /// The engine's own name for it.
     pub name: String,
     /// The engine's name for the operation (`OptMatMul`, `Conv`, ...).
     pub op: String,
