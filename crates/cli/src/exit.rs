@@ -1,6 +1,6 @@
 use std::fmt;
 
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 
 /// How a command ends: the exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope::dump::Inspection;
-use opscope::onnx::{Dim, Graph, Value, ValueId, shown_text};
+use opscope::onnx::{Dim, Graph, Value, ValueId};
 use opscope::profile::Recording;
+use opscope::text::shown_text;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};

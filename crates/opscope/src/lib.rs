@@ -49,6 +49,7 @@ pub use opscope_model as model;
 pub use opscope_onnx as onnx;
 pub use opscope_profile as profile;
 pub use opscope_tensor as tensor;
+pub use opscope_text as text;
 pub use opscope_trace as trace;
 pub use opscope_trace::{mark, range};
 pub use session::{Chain, Session, SessionError};

@@ -12,8 +12,9 @@ use opscope::acl_json::{self, AclConfig};
 use opscope::benchmark::{AclError, CaptureSpec, Job, JobError, JobHooks, MeasureError, Report, Stage, apply_acl_json};
 use opscope::dump::Estimate;
 use opscope::model::EngineError;
-use opscope::onnx::{Graph, shown_text};
+use opscope::onnx::Graph;
 use opscope::profile::ProfilerOptions;
+use opscope::text::shown_text;
 use opscope::{Session, SessionError};
 use serde_json::json;
 

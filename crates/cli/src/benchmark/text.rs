@@ -5,8 +5,8 @@ use std::fmt::Write;
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
 use opscope::model::Fidelity;
-use opscope::onnx::Column::{Beginnings, Numbers, Words};
-use opscope::onnx::{TextTable, shown_size, shown_text};
+use opscope::text::Column::{Beginnings, Numbers, Words};
+use opscope::text::{TextTable, shown_size, shown_text};
 use opscope::verify::Verification;
 
 use super::millis;

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, DebugError, EventName, EventSet};
 use opscope::model::LoadOptions;
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process;
 
 use opscope::debug::DebugError;
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 use serde_json::{Map, Value, json};
 
 use super::command::Usage;

@@ -1,7 +1,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 
 /// Messages for the person at the terminal.
 #[derive(Debug, Clone, Copy)]

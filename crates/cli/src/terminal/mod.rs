@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 
 pub use self::messages::Messages;
 pub use self::progress::Progress;

@@ -2,7 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_onnx::shown_text;
+use opscope_text::shown_text;
 
 use super::announcer::Announcer;
 use super::registry::Registry;

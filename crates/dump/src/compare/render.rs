@@ -1,8 +1,8 @@
 use std::fmt;
 
-use opscope_onnx::Column::{Middles, Numbers, Words};
-use opscope_onnx::{TextTable, cell_text, shown_text};
 use opscope_tensor::{DType, Difference};
+use opscope_text::Column::{Middles, Numbers, Words};
+use opscope_text::{TextTable, cell_text, shown_text};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use opscope_onnx::Column::{Middles, Numbers, Words};
-use opscope_onnx::{TextTable, shown_size, shown_text};
 use opscope_tensor::{Accumulator, Element, Histogram, Statistics};
+use opscope_text::Column::{Middles, Numbers, Words};
+use opscope_text::{TextTable, shown_size, shown_text};
 use serde_json::{Value, json};
 
 use crate::table::number::{finite, short};

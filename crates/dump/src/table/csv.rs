@@ -38,7 +38,7 @@ pub(crate) fn text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
 
 /// Serializes a text that comes from elsewhere, so that no spreadsheet takes it for a formula.
 pub(crate) fn foreign<S: Serializer>(text: impl AsRef<str>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&opscope_onnx::cell_text(text.as_ref()))
+    serializer.serialize_str(&opscope_text::cell_text(text.as_ref()))
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, LoadBudget};
-use opscope_onnx::{Dim, Graph, Producer, Value, shown_size};
+use opscope_onnx::{Dim, Graph, Producer, Value};
 use opscope_tensor::Tensor;
+use opscope_text::shown_size;
 use tract_onnx::tract_core::internal::TractResult;
 
 use crate::names;

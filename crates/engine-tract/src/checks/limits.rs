@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use opscope_onnx::shown_size;
+use opscope_text::shown_size;
 use tract_onnx::ops::logic::If;
 use tract_onnx::pb::{GraphProto, NodeProto};
 use tract_onnx::prelude::{DatumType, InferenceFact, InferenceModel, TVec, TypedModel};

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, Fidelity, LoadOptions, PlanForm};
-use opscope_onnx::shown_size;
 use opscope_tensor::{DType, Tensor};
+use opscope_text::shown_size;
 
 use super::difference::OutputComparison;
 use super::trial::{Trial, run_until};

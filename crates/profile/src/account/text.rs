@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
-use opscope_onnx::Column::{Beginnings, Ends, Numbers, Words};
-use opscope_onnx::{TextTable, shown_size};
+use opscope_text::Column::{Beginnings, Ends, Numbers, Words};
+use opscope_text::{TextTable, shown_size};
 
 use super::Account;
 use crate::recording::Direction;

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use opscope_onnx::cell_text;
+use opscope_text::cell_text;
 use serde::{Serialize, Serializer};
 
 use super::ExportError;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use opscope::debug::protocol::{Backtrace, BacktraceFrame, OperatorRow, ValueInfo};
 use opscope::debug::{Location, ModelId, Target};
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 use serde_json::{Value, json};
 
 use super::Console;

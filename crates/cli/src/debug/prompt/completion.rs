@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opscope::debug::client::Client;
 use opscope::debug::expression::Function;
 use opscope::debug::{EventName, ModelId};
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;

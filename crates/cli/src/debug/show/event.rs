@@ -1,5 +1,5 @@
 use opscope::debug::{Event, Location};
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 
 use super::printable;
 use super::{count, inputs_and_outputs};

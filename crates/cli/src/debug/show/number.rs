@@ -1,7 +1,7 @@
 use opscope::debug::protocol::{HistogramInfo, Ranked};
 use opscope::debug::{ShortNumber, StatisticsSummary};
-use opscope::onnx::shown_text;
 use opscope::tensor::Element;
+use opscope::text::shown_text;
 use serde_json::{Value, json};
 
 use super::printable;

@@ -1,6 +1,6 @@
 use opscope::debug::{BreakpointInfo, Location, Moment, OperatorMapping, Target, TensorInfo};
 
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 
 use super::table;
 

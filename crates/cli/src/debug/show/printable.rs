@@ -1,6 +1,6 @@
 //! Makes data from a program printable. The names of its model may contain any characters.
 
-use opscope::onnx::shown_text;
+use opscope::text::shown_text;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-use opscope::onnx::{Column, TextTable};
+use opscope::text::{Column, TextTable};
 
 /// Aligns rows in columns, with two spaces between them and none at the ends of lines.
 pub fn table<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {

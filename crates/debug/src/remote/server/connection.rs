@@ -2,7 +2,7 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use opscope_onnx::shown_text;
+use opscope_text::shown_text;
 use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
 

@@ -1,6 +1,7 @@
 use std::fmt::Write;
 
-use opscope_onnx::{Graph, OperatorId, ValueId, shown_text};
+use opscope_onnx::{Graph, OperatorId, ValueId};
+use opscope_text::shown_text;
 
 /// The limits of a line: slots, attributes, characters of a name, and of an attribute's value.
 const MOST_SLOTS: usize = 64;
