@@ -1,6 +1,6 @@
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment in nanoseconds of `CLOCK_BOOTTIME`: it starts at boot, never jumps, and goes on while the machine sleeps.
+/// A moment in nanoseconds of `CLOCK_BOOTTIME`: it starts at boot, never jumps, and continues while the machine sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Timestamp(u64);

@@ -60,7 +60,7 @@ const KEPT_IN_MEMORY: u64 = 128 << 20;
 /// Runs a model once and compares every tensor with the reference's.
 ///
 /// # Errors
-/// When a model cannot be loaded or run, or there is no room for the tensors of the reference.
+/// Returns an error if a model cannot be loaded or run, or there is no room for the tensors of the reference.
 pub fn compare_run(
     run: &RunSpec,
     reference: &Reference,

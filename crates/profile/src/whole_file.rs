@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 /// Creates a file and lets `write` fill it. It appears under its name when it is whole, and is gone if that fails.
 ///
-/// A directory may be somebody else's, a recording that was sent, for example. So the file is written under a name that
-/// nobody can have prepared, and neither a file nor a link that exists is ever written through or replaced.
+/// A directory may come from elsewhere, such as a recording that was sent. So the file is written under a name that cannot
+/// have been prepared, and neither a file nor a link that exists is ever written through or replaced.
 ///
 /// # Errors
 /// Of `write`, or of the system; `AlreadyExists` where anything has this name.

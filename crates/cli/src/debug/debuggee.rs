@@ -41,7 +41,7 @@ impl Debuggee {
     /// Loads a model and makes its plan.
     ///
     /// # Errors
-    /// When the model or its inputs cannot be used, or the system lacks a resource for the debugger.
+    /// Returns an error if the model or its inputs cannot be used, or the system lacks a resource for the debugger.
     pub fn load(path: &Path, inputs: &InputSpec, shapes: &ShapeSpec, options: &LoadOptions) -> Result<Self, Failure> {
         let fidelity = options.fidelity;
         let session = Session::open(path, options).map_err(Failure::wrong_use)?;
@@ -61,7 +61,7 @@ impl Debuggee {
     /// Connects to the debugger.
     ///
     /// # Errors
-    /// When the system has no descriptor left.
+    /// Returns an error if the system has no descriptor left.
     pub fn connect(&self) -> io::Result<UnixStream> {
         self.server.connect()
     }
@@ -69,7 +69,7 @@ impl Debuggee {
     /// Starts `runs` runs, one after the other, on each of `threads` threads. The end of each is posted to the inbox.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// Returns an error if the system has no thread left.
     pub fn start(&self, runs: u64, threads: usize, inbox: &Arc<Inbox>) -> io::Result<()> {
         let cancelled = self.model.cancelled.load(Ordering::Relaxed);
         for _ in 0..threads {

@@ -36,7 +36,7 @@ impl Breakpoint {
     /// Makes a breakpoint without a number.
     ///
     /// # Errors
-    /// When the condition cannot be parsed, or reads what does not exist at that moment.
+    /// Returns an error if the condition cannot be parsed, or reads what does not exist at that moment.
     pub fn new(spec: BreakpointSpec) -> Result<Self, BreakpointError> {
         let text = spec.condition.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let condition = text.map(Condition::parse).transpose().map_err(BreakpointError::Condition)?;

@@ -25,7 +25,7 @@ impl Condition {
     /// Parses a condition. Text of more than 4 KiB, or with more than 64 nested parentheses, is refused.
     ///
     /// # Errors
-    /// When the text is wrong: the error says where, and what would be right.
+    /// Returns an error if the text is wrong: the error says where, and what would be right.
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let truth = grammar::condition(text)?;
         let mut plan: Vec<(Subject, ScanQuery)> = Vec::new();
@@ -42,7 +42,7 @@ impl Condition {
     /// Returns whether the condition holds for these tensors. An unknown condition does not hold.
     ///
     /// # Errors
-    /// When a tensor that it names does not exist, does not have the named part, or cannot be read.
+    /// Returns an error if a tensor that it names does not exist, does not have the named part, or cannot be read.
     pub fn holds(&self, tensors: &dyn Tensors) -> Result<bool, EvaluateError> {
         Ok(self.evaluate(tensors)?.unwrap_or(false))
     }

@@ -122,7 +122,7 @@ impl<'a> Stopped<'a> {
     /// Returns a tensor. A replaced tensor is the one that it was replaced by.
     ///
     /// # Errors
-    /// When the tensor does not exist here, not yet or not any more.
+    /// Returns an error if the tensor does not exist here, not yet or not any more.
     pub fn tensor(&self, reference: &TensorRef) -> Result<TensorView<'_>, DebugError> {
         let missing = |reason: String| DebugError::NoSuchTensor { reference: reference.to_string(), reason };
         let left_out = || missing("the operator leaves it out".to_owned());
@@ -166,7 +166,7 @@ impl<'a> Stopped<'a> {
     /// Replaces an input before the operator, or an output after it. The run continues with it.
     ///
     /// # Errors
-    /// When the tensor cannot be replaced at this moment, or its type or shape differs.
+    /// Returns an error if the tensor cannot be replaced at this moment, or its type or shape differs.
     pub fn replace(&mut self, reference: &TensorRef, tensor: Tensor) -> Result<(), DebugError> {
         let refuse = |reason: String| DebugError::Replacement { reference: reference.to_string(), reason };
         let Some(replaced) = self.replaceable(reference) else {

@@ -74,7 +74,8 @@ impl Attachment {
     /// Resumes the run that an event has stopped. Acknowledging an event that stopped no run has no effect.
     ///
     /// # Errors
-    /// When the event was not read, its thread has continued already, or the run cannot continue in this way.
+    /// Returns an error if the event was not read, its thread has continued already, or the run cannot continue in
+    /// this way.
     pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
         allow_events()?;
         let resume = self.check(event, resume)?;
@@ -85,7 +86,7 @@ impl Attachment {
     /// stopped.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn acknowledge_sync_events(&self) -> Result<usize, DebugError> {
         allow_events()?;
         self.shared.queues().acknowledge_read(self.generation)
@@ -94,7 +95,7 @@ impl Attachment {
     /// Restarts the lease of an event.
     ///
     /// # Errors
-    /// When its thread has continued already.
+    /// Returns an error if its thread has continued already.
     pub fn renew(&self, event: Sequence) -> Result<(), DebugError> {
         allow_nothing()?;
         self.shared.queues().renew(self.generation, event)
@@ -107,7 +108,7 @@ impl Attachment {
     /// called again, and an [`InternalError`](crate::EventKind::InternalError) event is raised.
     ///
     /// # Errors
-    /// When the client is no longer attached, or the system has no thread left.
+    /// Returns an error if the client is no longer attached, or the system has no thread left.
     pub fn set_notification_callback(&self, callback: Option<Box<dyn FnMut() + Send>>) -> Result<(), DebugError> {
         allow_nothing()?;
         self.check_attached()?;
@@ -140,7 +141,7 @@ impl Attachment {
     /// Replaces the set of events that the client subscribes to.
     ///
     /// # Errors
-    /// When it is no longer attached.
+    /// Returns an error if it is no longer attached.
     pub fn subscribe(&self, events: EventSet) -> Result<(), DebugError> {
         let mut registry = self.registry()?;
         if let Some((_, options)) = &mut registry.attached {
@@ -154,7 +155,7 @@ impl Attachment {
     /// Sets a breakpoint.
     ///
     /// # Errors
-    /// When no model has such an operator, or the condition cannot be parsed.
+    /// Returns an error if no model has such an operator, or the condition cannot be parsed.
     pub fn add_breakpoint(&self, spec: BreakpointSpec) -> Result<BreakpointInfo, DebugError> {
         // Patterns are matched without the lock, which runs that begin need.
         let graphs = self.registry()?.graphs();
@@ -170,7 +171,7 @@ impl Attachment {
     /// Changes a breakpoint.
     ///
     /// # Errors
-    /// When no breakpoint has this number, or the condition cannot be parsed.
+    /// Returns an error if no breakpoint has this number, or the condition cannot be parsed.
     pub fn change_breakpoint(&self, id: BreakpointId, change: BreakpointChange) -> Result<BreakpointInfo, DebugError> {
         let mut registry = self.registry()?;
         let earlier = registry.breakpoint(id)?;
@@ -188,7 +189,7 @@ impl Attachment {
     /// Removes a breakpoint.
     ///
     /// # Errors
-    /// When no breakpoint has this number.
+    /// Returns an error if no breakpoint has this number.
     pub fn remove_breakpoint(&self, id: BreakpointId) -> Result<(), DebugError> {
         self.registry()?.remove_breakpoint(id)
     }
@@ -196,7 +197,7 @@ impl Attachment {
     /// Returns all breakpoints, with their hits.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn breakpoints(&self) -> Result<Vec<BreakpointInfo>, DebugError> {
         let (breakpoints, sites) = self.registry()?.breakpoints();
         let most = most_locations(breakpoints.len());
@@ -210,7 +211,7 @@ impl Attachment {
     /// each of them that ends before its next operator.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn pause(&self, run: Option<RunId>) -> Result<usize, DebugError> {
         let mut registry = self.registry()?;
         let stopped = self.shared.queues().stopped_runs();
@@ -229,7 +230,8 @@ impl Attachment {
     /// lease of the event. The function cannot look at stopped runs itself.
     ///
     /// # Errors
-    /// When no thread waits at this event, the run is at no operator, or it continued before the function was called.
+    /// Returns an error if no thread waits at this event, the run is at no operator, or it continued before the
+    /// function was called.
     pub fn look<R: Send + 'static>(
         &self,
         event: Sequence,
@@ -271,7 +273,7 @@ impl Attachment {
     /// Returns the state of the program: its models and runs, the stopped threads, and the queues.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn status(&self) -> Result<Status, DebugError> {
         let registry = self.registry()?;
         let ([sync, asynchronous], stopped, released, stopped_runs) = self.shared.queues().status();
@@ -282,7 +284,7 @@ impl Attachment {
     /// Returns the graph of a model; `None` where no model has this number any more.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn graph(&self, model: ModelId) -> Result<Option<Arc<Graph>>, DebugError> {
         Ok(self.registry()?.graph(model))
     }
@@ -290,7 +292,7 @@ impl Attachment {
     /// Returns the kernels of a model's newest plan; `None` before its first one.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn kernels(&self, model: ModelId) -> Result<Option<Arc<[Kernel]>>, DebugError> {
         Ok(self.registry()?.newest_plan(model).map(|plan| Arc::clone(&plan.kernels)))
     }
@@ -298,7 +300,7 @@ impl Attachment {
     /// Returns what the engine made of each operator of a model, in the order of the graph.
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn mappings(&self, model: ModelId) -> Result<Vec<OperatorMapping>, DebugError> {
         let registry = self.registry()?;
         let (graph, plan) = (registry.graph(model), registry.newest_plan(model));
@@ -312,7 +314,7 @@ impl Attachment {
     /// is [`DetachComplete`](crate::EventKind::DetachComplete).
     ///
     /// # Errors
-    /// When the client is no longer attached.
+    /// Returns an error if the client is no longer attached.
     pub fn detach(&self) -> Result<(), DebugError> {
         allow_nothing()?;
         self.check_attached()?;

@@ -37,7 +37,7 @@ impl Debugger {
     /// Creates a debugger that logs what its client failed to do through [`tracing`], as warnings.
     ///
     /// # Errors
-    /// When the system has no file descriptor left for notifications.
+    /// Returns an error if the system has no file descriptor left for notifications.
     pub fn new() -> io::Result<Self> {
         Self::with_log(|message| tracing::warn!("{message}"))
     }
@@ -46,7 +46,7 @@ impl Debugger {
     /// that it is gone. `log` is called on the thread where this happens, and should not block.
     ///
     /// # Errors
-    /// When the system has no file descriptor left for notifications.
+    /// Returns an error if the system has no file descriptor left for notifications.
     pub fn with_log(log: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
         note_process();
         Ok(Self(Arc::new(Shared::new(Queues::new()?, log))))
@@ -74,8 +74,8 @@ impl Debugger {
     /// [`AttachComplete`](EventKind::AttachComplete).
     ///
     /// # Errors
-    /// When another client is attached, this is the debugger of the process that this one was forked from, or the system
-    /// has no file descriptor or thread left for notifications.
+    /// Returns an error if another client is attached, this is the debugger of the process that this one was forked
+    /// from, or the system has no file descriptor or thread left for notifications.
     pub fn attach(&self, options: AttachOptions) -> Result<Attachment, DebugError> {
         recursion::allow_nothing()?;
         if !self.0.queues().is_own_process() {

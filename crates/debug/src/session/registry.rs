@@ -147,7 +147,7 @@ impl Registry {
     /// Sets a breakpoint and gives it its number.
     ///
     /// # Errors
-    /// When there are as many as there can be.
+    /// Returns an error if there are as many as there can be.
     pub fn add_breakpoint(&mut self, mut breakpoint: Breakpoint) -> Result<BreakpointInfo, DebugError> {
         if self.breakpoints.len() >= BREAKPOINTS {
             return Err(DebugError::TooManyBreakpoints(BREAKPOINTS));

@@ -18,7 +18,7 @@ pub(crate) fn longer(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
 }
 
-/// Writes a file as a whole: under a name that nobody knows beforehand, then renamed. There is always one whole file.
+/// Writes a file as a whole: under a name that cannot be guessed, then renamed. At every moment the file is whole.
 pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     // Readable for whom other files are, as far as the process's mask allows.

@@ -7,7 +7,7 @@ use opscope_onnx::Graph;
 
 use crate::{InputEntry, Missing};
 
-/// How a subscription's runs ended and what did not reach its sink: what a sink is told when it is closed.
+/// How a subscription's runs ended and what did not reach its sink. A sink gets it when it is closed.
 #[derive(Debug, Clone, Default)]
 pub struct Ending {
     /// Every run that the subscription took part in, in the order in which they ended.

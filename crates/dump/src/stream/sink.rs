@@ -58,13 +58,13 @@ impl<F: FnMut(&Stream, Piece<'_>) -> Answer + Send> Sink for F {
 /// What a sink wants to happen next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Go on.
+    /// Send what follows.
     Continue,
-    /// No more of this stream. It does not count as missing.
+    /// Send no more of this stream. It does not count as missing.
     Skip,
-    /// No more of any stream, for this reason.
+    /// Send no more of any stream, for this reason.
     Stop(String),
-    /// Call again with the same: at once, and at most [`MOST_ATTEMPTS`] times, after which it counts as a stop.
+    /// Send the same again, at once. After [`MOST_ATTEMPTS`] times this counts as a stop.
     Again,
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn at(node: Option<&str>) -> TractResult<()> {
     })
 }
 
-/// Looks whether the work of this thread may go on.
+/// Checks whether the work of this thread may continue.
 ///
 /// # Errors
 /// Returns an error if the budget is spent.

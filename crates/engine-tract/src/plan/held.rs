@@ -10,8 +10,8 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 use super::TractPlan;
 use super::kernels::NO_KERNEL;
 
-/// Returns the memory of a run that executes these nodes in order and forgets the nodes of `flushed[step]` in each
-/// step.
+/// Returns the memory of a run that executes the nodes of `order` one after the other, and with each of them forgets the
+/// values of the nodes in `flushed` at the same index.
 pub(crate) fn run_memory(
     model: &TypedModel,
     order: &[usize],
@@ -33,7 +33,7 @@ pub(crate) fn run_memory(
     let mut held: u64 = inputs.map(|node| sizes[node]).sum();
     let mut memory = RunMemory { peak: held, at: None, unknown };
     for (&node, flushed) in order.iter().zip(flushed) {
-        // Whoever starts the run holds its inputs before the first step and after the last.
+        // The caller of the run holds its inputs from before the first node to after the last one.
         if !is_input(node) {
             held = held.saturating_add(sizes[node]);
         }

@@ -1,4 +1,4 @@
-//! What a run still holds, by the file's names.
+//! The values that a run holds, by their ids in the file.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ pub(crate) type Outlets = HashMap<ValueId, OutletId>;
 pub(crate) struct Live<'a> {
     pub model: &'a TypedModel,
     pub outlets: &'a Outlets,
-    /// What the plan holds, by node; empty where tract does not show it.
+    /// The values that the plan holds, by node. Empty where tract does not show them.
     pub held: &'a [Option<TVec<TValue>>],
-    /// The node's inputs, which the plan may have let go of.
+    /// The node's inputs, which the plan may have forgotten already.
     pub inputs: Fed<'a>,
-    /// The model's inputs, which whoever started the run holds to its end.
+    /// The model's inputs, which the caller of the run holds to its end.
     pub given: Fed<'a>,
 }
 

@@ -179,7 +179,7 @@ impl TractPlan {
         }
     }
 
-    /// Runs again to see which node panics: a run that nobody watches does not count them.
+    /// Runs again to find the node that panics, because a run without an observer does not keep its node.
     fn place_of_panic(&self, inputs: &TVec<TValue>) -> usize {
         let last = Cell::new(usize::MAX);
         let interest = Interest::default();

@@ -15,48 +15,48 @@ use super::kernels::NO_KERNEL;
 use super::live::{Fed, Live};
 use crate::tensors::{import_as, view};
 
-/// A run, and who watches it.
+/// A run and its observer.
 pub(crate) struct Observed<'a> {
     pub plan: &'a TractPlan,
     pub run: RunId,
     pub observer: &'a dyn RunObserver,
     pub interest: &'a Interest,
-    /// What the model is given.
+    /// The inputs of the model.
     pub inputs: &'a TVec<TValue>,
-    /// The node that the run has come to.
+    /// The node that is executed now.
     pub last: &'a Cell<usize>,
     /// The memory that the run holds, if the observer wants it reported.
     pub memory: Option<&'a RefCell<HeldMemory<'a>>>,
 }
 
-/// What becomes of a node, after its observer was asked.
+/// How a run continues at a node after `before` was called.
 enum Course {
-    /// It is executed with these inputs; whether they are others than the run's.
+    /// The node is executed with these inputs. `replaced` is whether the observer replaced them.
     Execute { inputs: TVec<TValue>, replaced: bool },
-    /// It is not executed; these are its inputs and what stands for its outputs.
+    /// The node is not executed. These are its inputs and the outputs that the observer gave.
     Skip { inputs: TVec<TValue>, outputs: TVec<TValue> },
 }
 
-/// Nothing failed: the run goes on node by node.
+/// Ends tract's own execution of a plan, which continues node by node. Nothing has failed.
 #[derive(Debug)]
 struct LeftTract;
 
 impl std::fmt::Display for LeftTract {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("somebody looks at the run")
+        f.write_str("the run continues node by node")
     }
 }
 
 impl std::error::Error for LeftTract {}
 
-/// What a node was executed with, as far as its observer wants to see it afterwards.
+/// The inputs of a node, if its observer wants to see them in `after`.
 struct Kept {
     inputs: TVec<TValue>,
-    /// Whether they are others than the run's.
+    /// Whether the observer replaced them.
     replaced: bool,
 }
 
-/// What a plan holds, by node.
+/// The values that a plan holds, by node.
 type Held = [Option<TVec<TValue>>];
 
 impl Observed<'_> {
@@ -97,8 +97,8 @@ impl Observed<'_> {
         }
     }
 
-    /// Lets tract run the plan as long as nobody looks, and goes node by node from there on: between two steps the values
-    /// that the plan holds can be seen. That does the same where all shapes are known beforehand.
+    /// Lets tract run the plan until the observer wants to see a kernel, and executes it node by node from there on, so that
+    /// the values that the plan holds can be seen between two nodes. Both compute the same where all shapes are known.
     fn until_looked_at(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         let taken = Cell::new(None);
         let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
@@ -119,14 +119,14 @@ impl Observed<'_> {
         Ok(outputs)
     }
 
-    /// Goes on node by node, from the one at which tract was left with these inputs.
+    /// Executes the rest of the plan node by node, from the one at which tract's execution ended, with its inputs.
     fn step_through(&self, state: &mut TypedSimpleState, inputs: TVec<TValue>) -> TractResult<()> {
         let steps = self.plan.order().iter().zip(self.plan.flushed());
         let mut rest = steps.skip_while(|(node, _)| **node != self.last.get());
         if let Some((&node, _)) = rest.next()
             && let Some(kernel) = self.plan.kernel_at(node)
         {
-            // What nothing takes any more is forgotten already.
+            // tract has already forgotten the values that no later node takes.
             self.watched_step(state, kernel, node, &[], inputs)?;
         }
         for (&node, flushed) in rest {
@@ -135,7 +135,7 @@ impl Observed<'_> {
             if let Some(kernel) = self.plan.kernel_at(node) {
                 self.watched_step(state, kernel, node, flushed, inputs)?;
             } else {
-                let_go(state, flushed);
+                forget(state, flushed);
                 state.compute_one_with_inputs(node, inputs)?;
                 self.report_memory(node, state.turn_state.values[node].as_deref().unwrap_or_default());
             }
@@ -152,7 +152,7 @@ impl Observed<'_> {
         inputs: TVec<TValue>,
     ) -> TractResult<()> {
         let course = self.before(kernel, node, inputs, &state.turn_state.values)?;
-        let_go(state, flushed);
+        forget(state, flushed);
         let kept = self.keep(kernel, &course);
         match course {
             Course::Skip { outputs, .. } => state.set_values(node, outputs)?,
@@ -171,7 +171,7 @@ impl Observed<'_> {
         Ok(())
     }
 
-    /// Lets tract run the plan, because it learns shapes on the way. It does not show what it holds then.
+    /// Lets tract run the whole plan, because it learns shapes during the run. The values that it holds cannot be seen then.
     fn within(&self, state: &mut TypedSimpleState) -> TractResult<TVec<TValue>> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
             self.last.set(node.id);
@@ -224,7 +224,7 @@ impl Observed<'_> {
         }
     }
 
-    /// References to the inputs that `after` shall see. With them the node cannot write into its inputs.
+    /// Returns the inputs that `after` gets. While they are kept, the node cannot compute in place.
     fn keep(&self, kernel: &Kernel, course: &Course) -> Kept {
         let (inputs, replaced) = match course {
             Course::Execute { inputs, replaced } => (inputs, *replaced),
@@ -234,7 +234,7 @@ impl Observed<'_> {
         Kept { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
     }
 
-    /// Returns what stands for a node's outputs from now on, where its observer wants it otherwise.
+    /// Returns the outputs that replace a node's own, or `None` if its observer replaces none.
     fn after(
         &self,
         kernel: &Kernel,
@@ -276,14 +276,14 @@ impl Observed<'_> {
     }
 }
 
-/// Forgets values that no later node takes.
-fn let_go(state: &mut TypedSimpleState, flushed: &[usize]) {
+/// Forgets the values of these nodes.
+fn forget(state: &mut TypedSimpleState, flushed: &[usize]) {
     for &node in flushed {
         state.turn_state.values[node] = None;
     }
 }
 
-/// Copies for tract of what an observer gives, which must be what the plan was made for.
+/// Returns copies for tract of an observer's tensors. They must have the types and shapes that the plan was made for.
 fn replacements(tensors: &[Tensor], facts: &[&TypedFact], side: &str) -> TractResult<TVec<TValue>> {
     if tensors.len() != facts.len() {
         bail!("{} tensors were given for {} {side}s", tensors.len(), facts.len());
@@ -300,7 +300,7 @@ fn replacements(tensors: &[Tensor], facts: &[&TypedFact], side: &str) -> TractRe
     Ok(imported)
 }
 
-/// An observer's wish, on its way through the engine.
+/// An observer's reason to stop the run, as an error that passes through tract.
 #[derive(Debug)]
 pub(crate) struct Stopped(pub String);
 

@@ -33,7 +33,7 @@ pub(crate) struct Counted {
     /// Where the node is.
     position: usize,
     iterations: i64,
-    /// Whether it goes on after that, if its condition holds, with how many iterations at most.
+    /// Whether it continues after that if its condition holds, and with how many iterations at most.
     rest: Option<i64>,
 }
 

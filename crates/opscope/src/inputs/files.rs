@@ -26,7 +26,7 @@ impl InputFiles {
     /// model's shape, unless `join` is off.
     ///
     /// # Errors
-    /// When the number of files or the first file of an input does not fit the model.
+    /// Returns an error if the number of files or the first file of an input does not fit the model.
     pub fn find(graph: &Graph, given: &[PathBuf], spec: &ShapeSpec, join: bool) -> Result<Self, InputError> {
         let files = assign(graph, given)?;
         let mut found = Self { shapes: vec![None; files.len()], per_run: 1, files };
@@ -69,7 +69,7 @@ impl InputFiles {
     /// Reads the files of one run.
     ///
     /// # Errors
-    /// When a file cannot be read, or does not fit.
+    /// Returns an error if a file cannot be read, or does not fit.
     pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
         let mut batch = Batch { tensors: Vec::new(), sources: Vec::new() };
         for (slot, files) in self.files.iter().enumerate() {

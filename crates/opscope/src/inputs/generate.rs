@@ -41,7 +41,7 @@ impl Data {
 /// A tensor for every input, of the given shapes.
 ///
 /// # Errors
-/// When an input takes something that cannot be generated, or more than the machine's memory.
+/// Returns an error if an input takes something that cannot be generated, or more than the machine's memory.
 pub fn generate(graph: &Graph, shapes: &[Vec<usize>], data: Data) -> Result<Vec<Tensor>, InputError> {
     let mut random = match data {
         Data::Zero => None,

@@ -50,7 +50,7 @@ impl Inputs {
     /// The inputs of a run.
     ///
     /// # Errors
-    /// When a file cannot be read or does not fit the model.
+    /// Returns an error if a file cannot be read or does not fit the model.
     pub fn batch(&self, graph: &Graph, index: usize) -> Result<Batch, InputError> {
         match self {
             Inputs::Generated(tensors) => Ok(Batch { tensors: tensors.clone(), sources: Vec::new() }),

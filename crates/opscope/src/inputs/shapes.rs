@@ -48,7 +48,8 @@ impl fmt::Display for ShapeSpec {
 /// The shape of every input.
 ///
 /// # Errors
-/// When a name is not an input, a shape contradicts the file, or the file does not say an input's rank.
+/// Returns an error if a name is not an input, a shape contradicts the file, or the file does not say an input's
+/// rank.
 pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>>, InputError> {
     let given: &[NamedShape] = match spec {
         ShapeSpec::Fixed(shapes) => shapes,

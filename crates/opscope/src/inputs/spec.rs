@@ -22,7 +22,7 @@ impl InputSpec {
     /// The inputs for a model.
     ///
     /// # Errors
-    /// When they do not fit the model.
+    /// Returns an error if they do not fit the model.
     pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<Inputs, InputError> {
         match self {
             Self::Generated(data) => Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?)),

@@ -46,7 +46,7 @@ impl Session {
     /// Reads a model and loads it into the embedded engine. `threads` are those within one operator.
     ///
     /// # Errors
-    /// When the file is not a model that can run, or the engine lacks something that it needs.
+    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
     pub fn load(path: &Path, fidelity: Fidelity, threads: NonZeroUsize) -> Result<Self, SessionError> {
         Self::open(path, &LoadOptions::new(fidelity, threads))
     }
@@ -54,7 +54,7 @@ impl Session {
     /// Reads a model and loads it into the embedded engine, with any options.
     ///
     /// # Errors
-    /// When the file is not a model that can run, or the engine lacks something that it needs.
+    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
@@ -66,7 +66,7 @@ impl Session {
     /// Loads a graph that was read already into the embedded engine.
     ///
     /// # Errors
-    /// When the engine lacks something that it needs.
+    /// Returns an error if the engine lacks something that it needs.
     pub fn with_graph(graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, SessionError> {
         Ok(Self::with_engine(Arc::new(TractEngine), graph, options)?)
     }
@@ -74,7 +74,7 @@ impl Session {
     /// Loads a graph into an engine.
     ///
     /// # Errors
-    /// When the engine lacks something that it needs.
+    /// Returns an error if the engine lacks something that it needs.
     pub fn with_engine(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
         let start = Ticks::now();
         let model = engine.load(graph, options)?;
@@ -86,7 +86,7 @@ impl Session {
     /// The same model with the same engine, loaded with other options.
     ///
     /// # Errors
-    /// When the engine cannot load it with these options.
+    /// Returns an error if the engine cannot load it with these options.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
         let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
         Ok(Self { loading: self.loading, ..session })
@@ -95,7 +95,7 @@ impl Session {
     /// The same model with optimised plans of another form.
     ///
     /// # Errors
-    /// When the engine has no such form.
+    /// Returns an error if the engine has no such form.
     pub fn in_form(&self, form: PlanForm) -> Result<Self, EngineError> {
         let form = Some(form);
         self.with_options(&LoadOptions { form, ..self.options(Fidelity::Optimised) })
@@ -113,7 +113,8 @@ impl Session {
     /// [`Model::plan`].
     ///
     /// # Errors
-    /// When the inputs do not fit, the engine fails, an instrument stopped the run, or an output has no form as bytes.
+    /// Returns an error if the inputs do not fit, the engine fails, an instrument stopped the run, or an output has
+    /// no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
         let plan = self.model.plan(inputs)?;
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));

@@ -18,7 +18,7 @@ impl ValueSteps {
     /// Steps for Sigmoids, integers of 8 bits, and values that are dequantised by a scale of the file.
     ///
     /// # Errors
-    /// When the file's initializers cannot be read.
+    /// Returns an error if the file's initializers cannot be read.
     pub fn of(graph: &Graph) -> Result<Self, OnnxError> {
         let scales = scales(graph)?;
         let steps = |value: ValueId| {

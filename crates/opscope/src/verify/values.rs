@@ -43,7 +43,7 @@ pub struct FoundValue {
 /// in order of execution.
 ///
 /// # Errors
-/// When one of the two cannot run.
+/// Returns an error if one of the two cannot run.
 pub fn find_values(
     optimised: &Session,
     exact: &Session,

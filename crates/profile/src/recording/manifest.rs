@@ -162,7 +162,7 @@ impl Manifest {
         serde_json::from_value(value).map_err(damaged)
     }
 
-    /// Writes the manifest in one step: whoever reads sees the old one or the new one.
+    /// Writes the manifest in one step: a reader sees the old one or the new one.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), ProfileError> {
         let path = directory.join(MANIFEST);
         let mut text = serde_json::to_string_pretty(self).expect("a manifest has only string keys");

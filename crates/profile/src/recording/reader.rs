@@ -25,7 +25,7 @@ pub struct Recording {
     progress: Option<Progress>,
 }
 
-/// Is told how many bytes of the file of records were read, and how many there are.
+/// Gets the number of bytes of the file of records that were read, and the number that there are.
 type Progress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// Goes through what a recording holds, in the order in which it was written: each thread's records in their order, those

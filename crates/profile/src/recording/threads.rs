@@ -5,7 +5,7 @@ use std::fs;
 use opscope_trace::{ThreadId, current_thread};
 
 /// Returns the name of the calling thread: the one that it was started with, `main` for a process's first thread, or
-/// what the system calls it. `None` where nobody named it.
+/// what the system calls it. `None` if it has no name.
 pub(crate) fn name_of_this_thread() -> Option<String> {
     match std::thread::current().name() {
         Some(name) => Some(name.to_owned()),
@@ -19,7 +19,7 @@ pub(crate) fn name_of_thread(thread: ThreadId) -> Option<String> {
         return Some("main".to_owned());
     }
     let name = fs::read_to_string(format!("/proc/self/task/{}/comm", thread.0)).ok()?;
-    // A thread that nobody named has the name of the process.
+    // A thread without a name of its own has that of the process.
     let of_process = fs::read_to_string("/proc/self/comm").unwrap_or_default();
     (name != of_process).then(|| name.trim_end().to_owned())
 }
@@ -33,7 +33,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (hold, held) = std::sync::mpsc::channel::<()>();
         let worker = std::thread::Builder::new().name("a worker with a long name".to_owned()).spawn(move || {
-            sender.send((current_thread(), name_of_this_thread())).expect("somebody listens");
+            sender.send((current_thread(), name_of_this_thread())).expect("the test receives it");
             // Ends when the other side is dropped.
             let _ = held.recv();
         });

@@ -62,14 +62,14 @@ impl Drop for Sampler {
         *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A sampler that panicked has no samples to give; the recording goes on without.
+            // A sampler that panicked gives no samples. The recording continues without them.
             let _ = thread.join();
         }
     }
 }
 
 impl Stop {
-    /// Waits that long; says whether to go on.
+    /// Waits that long. Returns whether to continue.
     fn wait(&self, interval: Duration) -> bool {
         let deadline = Instant::now() + interval;
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,7 @@ fn emit(counters: &mut Counters, named: &[Named], buffer: &Buffer) {
         if let Some(value) = counters.value(*reading) {
             let record =
                 CounterRecord { time, value, name: *name, thread: current_thread(), ..CounterRecord::default() };
-            // A buffer that is gone has nobody who waits for samples.
+            // A buffer that is destroyed needs no samples.
             let _ = buffer.emit(&record);
         }
     }

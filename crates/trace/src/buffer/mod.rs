@@ -75,7 +75,7 @@ impl Buffer {
     /// and counted, and called again for the next batch.
     ///
     /// # Errors
-    /// When the options contradict each other, or the system refuses memory, a thread or the file.
+    /// Returns an error if the options contradict each other, or the system refuses memory, a thread or the file.
     pub fn create(
         options: BufferOptions,
         callback: impl FnMut(&Batch<'_>) + Send + 'static,
@@ -103,7 +103,8 @@ impl Buffer {
     /// Emits a record into this buffer, whether or not a context traces its kind.
     ///
     /// # Errors
-    /// When the record can never fit, the buffer is destroyed, or it is full and only this thread could free room.
+    /// Returns an error if the record can never fit, the buffer is destroyed, or it is full and only this thread
+    /// could free room.
     #[inline]
     pub fn emit<R: Record>(&self, record: &R) -> Result<(), TraceError> {
         self.emit_bytes(Category::TRACING, R::KIND.as_raw(), record.as_bytes())
@@ -125,7 +126,7 @@ impl Buffer {
     /// Begins a record of this length.
     ///
     /// # Errors
-    /// When a record of this length can never fit, or the buffer is destroyed.
+    /// Returns an error if a record of this length can never fit, or the buffer is destroyed.
     #[cfg(not(loom))]
     pub fn reserve(&self, category: Category, kind: u16, length: usize) -> Result<Reservation<'_>, TraceError> {
         self.shared.begin_reservation(category, kind, length)
@@ -160,7 +161,7 @@ impl Buffer {
     /// Moves the buffer to another callback thread, from the next batch on.
     ///
     /// # Errors
-    /// When that thread cannot be started, or the buffer is destroyed.
+    /// Returns an error if that thread cannot be started, or the buffer is destroyed.
     pub fn assign(&self, thread: &CallbackThread) -> Result<(), TraceError> {
         self.shared.assign(thread)
     }
@@ -169,7 +170,7 @@ impl Buffer {
     /// from, it returns at once, and the rest is delivered after that callback.
     ///
     /// # Errors
-    /// When it is destroyed already.
+    /// Returns an error if it is destroyed already.
     pub fn destroy(&self) -> Result<(), TraceError> {
         self.shared.destroy()
     }

@@ -51,8 +51,8 @@ impl Context {
     /// context, the first that it is configured for.
     ///
     /// # Errors
-    /// When the context already has this kind, the kind does not have an operation, or the buffer is destroyed or serves
-    /// another context. The context is unchanged then.
+    /// Returns an error if the context already has this kind, the kind does not have an operation, or the buffer is
+    /// destroyed or serves another context. The context is unchanged then.
     pub fn configure(&self, kind: Kind, operations: Operations<'_>, buffer: &Buffer) -> Result<(), TraceError> {
         process_events::register()?;
         let operations = operation_bits(kind, operations)?;
@@ -78,7 +78,7 @@ impl Context {
     /// Starts tracing. It does nothing if the context is started.
     ///
     /// # Errors
-    /// When the context is destroyed.
+    /// Returns an error if the context is destroyed.
     pub fn start(&self) -> Result<(), TraceError> {
         let mut registry = registry::lock();
         registry.context(self.id)?.active.store(true, Ordering::SeqCst);
@@ -89,7 +89,7 @@ impl Context {
     /// Stops tracing. When it returns, every emitted record is in its buffer, and none will follow.
     ///
     /// # Errors
-    /// When the context is not started, or is destroyed.
+    /// Returns an error if the context is not started, or is destroyed.
     pub fn stop(&self) -> Result<(), TraceError> {
         if registry::stop(self.id)? { Ok(()) } else { Err(TraceError::ContextNotStarted(self.id)) }
     }
@@ -107,7 +107,7 @@ impl Context {
     /// Stops it and removes its services. Their buffers stay.
     ///
     /// # Errors
-    /// When it is destroyed already.
+    /// Returns an error if it is destroyed already.
     pub fn destroy(&self) -> Result<(), TraceError> {
         registry::stop(self.id)?;
         registry::remove(self.id);

@@ -90,8 +90,8 @@ struct Part {
 /// Reads the file of a buffer whose process has ended in any way. The file is not changed.
 ///
 /// # Errors
-/// When the file cannot be read or is not the file of a buffer. From a damaged file the whole records are returned, and
-/// [`Recovery::damage`] says what is lost.
+/// Returns an error if the file cannot be read or is not the file of a buffer. From a damaged file the whole records
+/// are returned, and [`Recovery::damage`] says what is lost.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered, RecoverError> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| RecoverError::Read { path: path.to_owned(), source })?;

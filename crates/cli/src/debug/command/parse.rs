@@ -15,7 +15,7 @@ pub struct Usage(String);
 /// Parses a command.
 ///
 /// # Errors
-/// When there is no such command, or its arguments are wrong. The message says what would be right.
+/// Returns an error if there is no such command, or its arguments are wrong. The message says what would be right.
 pub fn parse(line: &str) -> Result<Command> {
     let (word, rest) = read::first(line);
     let row = table::find(word)?;

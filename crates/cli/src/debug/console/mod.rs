@@ -124,7 +124,7 @@ impl Console {
     /// its line begins with `-`.
     ///
     /// # Errors
-    /// When the file cannot be read, or a command failed; its error was reported already.
+    /// Returns an error if the file cannot be read, or a command failed; its error was reported already.
     pub fn source(&mut self, path: &Path) -> Result<()> {
         if self.depth == DEEPEST {
             bail!("{} is the {DEEPEST}th file within files; does one run itself?", path.display());

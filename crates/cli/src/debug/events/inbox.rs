@@ -9,7 +9,7 @@ use opscope::model::RunId;
 
 use super::console_event::{ConsoleEvent, DroppedCounts};
 
-/// How many console events are kept, not counting stops and others that must not be lost: runs may go on for days while
+/// How many console events are kept, not counting stops and others that must not be lost: runs may continue for days while
 /// the prompt waits for a line.
 const KEPT: usize = 1024;
 

@@ -51,7 +51,7 @@ impl FeedArguments {
     /// The inputs of the model. Several files make a batch, unless each has its own shape.
     ///
     /// # Errors
-    /// When `--input` is not a list of files.
+    /// Returns an error if `--input` is not a list of files.
     pub fn inputs(&self) -> Result<InputSpec, Refusal> {
         /// As in the original.
         const MOST: usize = 1024;
@@ -77,7 +77,7 @@ impl FeedArguments {
     /// The shapes of its dynamic inputs: one choice, or several for a table.
     ///
     /// # Errors
-    /// When two options set shapes, or one cannot be read.
+    /// Returns an error if two options set shapes, or one cannot be read.
     pub fn shapes(&self) -> Result<Vec<ShapeSpec>, Refusal> {
         let batch = self.dym_batch.filter(|batch| *batch > 0);
         let given: Vec<&'static str> = [

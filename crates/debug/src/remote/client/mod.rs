@@ -43,8 +43,8 @@ impl Client {
     /// Connects to the socket at a path.
     ///
     /// # Errors
-    /// When no program listens there, it accepts no connection for a second, belongs to another user, is stopped, or speaks
-    /// another version of the protocol.
+    /// Returns an error if no program listens there, it accepts no connection for a second, belongs to another user,
+    /// is stopped, or speaks another version of the protocol.
     pub fn connect(path: impl AsRef<Path>) -> Result<Self, DebugError> {
         let path = path.as_ref();
         let stream = connect(path).map_err(|error| match error.kind() {
@@ -61,7 +61,7 @@ impl Client {
     /// Connects to the program with this process number.
     ///
     /// # Errors
-    /// When the process does not exist, has no debug server, or [`connect`](Self::connect) fails.
+    /// Returns an error if the process does not exist, has no debug server, or [`connect`](Self::connect) fails.
     pub fn connect_pid(pid: u32) -> Result<Self, DebugError> {
         Self::connect(find::socket_of(pid)?)
     }
@@ -69,7 +69,8 @@ impl Client {
     /// Makes a client of a stream that is connected already.
     ///
     /// # Errors
-    /// When the program does not answer within five seconds, or speaks another version of the protocol.
+    /// Returns an error if the program does not answer within five seconds, or speaks another version of the
+    /// protocol.
     pub fn over(stream: UnixStream) -> Result<Self, DebugError> {
         let link = Link::open(stream)?;
         let name = concat!("opscope ", env!("CARGO_PKG_VERSION"));

@@ -77,7 +77,7 @@ impl FrameLimits {
 /// Returns the head of a frame with parts of these lengths.
 ///
 /// # Errors
-/// When a part is longer than a frame can say.
+/// Returns an error if a part is longer than a frame can say.
 pub(crate) fn frame_head(json: usize, attachment: usize) -> io::Result<[u8; HEAD]> {
     let length = |length: usize| {
         u32::try_from(length).map_err(|_| io::Error::other("a message is longer than a frame can be: 4 GiB"))
@@ -102,7 +102,7 @@ impl FrameReader {
     /// Checks that the frame that has begun is within the limits.
     ///
     /// # Errors
-    /// When it is too long.
+    /// Returns an error if it is too long.
     pub fn check(&self) -> Result<(), FrameError> {
         if self.filled == HEAD { self.lengths().map(drop) } else { Ok(()) }
     }
@@ -116,7 +116,8 @@ impl FrameReader {
     /// more bytes yet, and after some MiB of a long frame, so that the caller can attend to others.
     ///
     /// # Errors
-    /// When the stream ends or fails, or a frame is too long. The stream cannot be read any more after an error.
+    /// Returns an error if the stream ends or fails, or a frame is too long. The stream cannot be read any more after
+    /// an error.
     pub fn read(&mut self, from: &mut impl Read) -> Result<Option<Frame>, FrameError> {
         while self.filled < HEAD {
             match take(from, &mut self.head[self.filled..])? {

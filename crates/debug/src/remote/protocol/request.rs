@@ -281,7 +281,7 @@ impl Continuation {
     /// Returns the [`Resume`] that it stands for.
     ///
     /// # Errors
-    /// When the attached bytes do not fit the tensors.
+    /// Returns an error if the attached bytes do not fit the tensors.
     pub fn into_resume(self, attachment: &[u8]) -> Result<Resume, DebugError> {
         let resume = match self {
             Continuation::Continue => Resume::Continue,
@@ -315,7 +315,7 @@ impl TensorForm {
     /// Makes a tensor of these bytes.
     ///
     /// # Errors
-    /// When the type does not exist, or needs another number of bytes.
+    /// Returns an error if the type does not exist, or needs another number of bytes.
     pub fn tensor(&self, bytes: Vec<u8>) -> Result<Tensor, DebugError> {
         Ok(Tensor::new(self.element_type()?, self.shape.clone(), bytes)?)
     }

@@ -114,7 +114,7 @@ impl Connection {
     /// Returns a frame if a whole one has come.
     ///
     /// # Errors
-    /// When the connection is closed or broken.
+    /// Returns an error if the connection is closed or broken.
     pub fn receive(&mut self) -> Result<Option<Frame>, FrameError> {
         if self.is_sending() || self.closing.is_some() {
             return Ok(None);

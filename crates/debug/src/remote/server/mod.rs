@@ -62,7 +62,7 @@ impl Debugger {
     /// Starts a server, through which debuggers attach until it is dropped.
     ///
     /// # Errors
-    /// When the socket cannot be made, or its directory is not safe.
+    /// Returns an error if the socket cannot be made, or its directory is not safe.
     pub fn serve(&self, options: ServerOptions) -> Result<Server, ServeError> {
         let socket = match options.listen {
             Listen::ByProcess => Some(Socket::by_process()?),
@@ -94,7 +94,7 @@ impl Server {
     /// Connects from within this process, for a [`Client`](crate::client::Client).
     ///
     /// # Errors
-    /// When the system has no file descriptors left.
+    /// Returns an error if the system has no file descriptors left.
     pub fn connect(&self) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         self.control.connect(theirs);

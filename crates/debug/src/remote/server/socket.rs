@@ -142,7 +142,7 @@ fn clear_stale(directory: &Path) {
 /// Returns whether this is a socket at which no process listens any more.
 ///
 /// # Errors
-/// When the path does not exist.
+/// Returns an error if the path does not exist.
 fn is_stale(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     let refused = || is_listened_at(path).is_ok_and(|is_listened_at| !is_listened_at);

@@ -75,7 +75,7 @@ impl ChunkTarget for DirectoryTarget {
     fn broken(&mut self, _path: &Path) {
         if let Some((_, on_disk, _)) = self.open.take() {
             let partial = format!("{}.partial", on_disk.display());
-            // What cannot be renamed is told from a whole file by its length.
+            // A file that cannot be renamed differs from a whole one by its length.
             let _ = fs::rename(on_disk, partial);
         }
     }

@@ -22,7 +22,7 @@ use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 pub struct AscendSink<T> {
     target: T,
     waiting: HashMap<Key, Group>,
-    /// A tensor that is alone in its file, and goes on at once.
+    /// A tensor that is alone in its file and is written at once.
     alone: Option<Alone>,
     chunk: usize,
     clock: Clock,

@@ -101,8 +101,8 @@ impl OutputPath {
     /// directory wait until [`begun`](Self::begun).
     ///
     /// # Errors
-    /// When something of that name exists, when a directory below `root` is a link, or when the directory above cannot be
-    /// made or written.
+    /// Returns an error if something of that name exists, if a directory below `root` is a link, or if the
+    /// directory above cannot be made or written.
     pub fn reserve(root: &Path, target: PathBuf) -> Result<Self, OutputPathError> {
         let mut partial = OsString::from(target.as_os_str());
         partial.push(".partial");
@@ -156,7 +156,7 @@ impl OutputPath {
     /// Renames it to its final name, which is returned.
     ///
     /// # Errors
-    /// When something of that name has come to exist, or the file system refuses.
+    /// Returns an error if something of that name has come to exist, or the file system refuses.
     pub fn commit(mut self) -> Result<PathBuf, OutputPathError> {
         // What is whole is kept even if it cannot be renamed.
         self.keep();

@@ -17,7 +17,7 @@ use crate::machine::{self, Machine};
 /// Closes what was captured, gives all files their names, and writes the summary.
 ///
 /// # Errors
-/// When no run was measured, or a run failed. What was captured until then is kept.
+/// Returns an error if no run was measured, or a run failed. What was captured until then is kept.
 pub(super) fn close(
     job: &Job,
     session: &Session,

@@ -10,7 +10,7 @@ impl Job {
     /// Returns the size of the dump of each set of shapes, without running the model; nothing if the job dumps nothing.
     ///
     /// # Errors
-    /// When the model, its inputs or the selection cannot be used.
+    /// Returns an error if the model, its inputs or the selection cannot be used.
     pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
         let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(Vec::new()) };
         let session = Session::open(&self.model, &self.load_options())?;
