@@ -18,7 +18,8 @@ pub struct ExportArguments {
     /// The directory that a profiled run left
     recording: PathBuf,
     /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; or the tables
-    /// op_summary.csv, op_statistic.csv, api_statistic.csv. All of them if not given
+    /// op_summary.csv, op_statistic.csv, api_statistic.csv, and msprof_tx.csv if the user's code marked something. All of
+    /// them if not given
     #[arg(long, value_parser = one_of(Format::ALL, |format| format.name()))]
     format: Option<Format>,
     /// Where to; into the recording's own directory if not given

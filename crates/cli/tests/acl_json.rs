@@ -179,6 +179,7 @@ fn every_profiler_key_of_the_manual_is_applied_or_named_as_without_effect() {
         "output",
         "task_time",
         "runtime_api",
+        "task_memory",
         "sys_hardware_mem_freq",
         "sys_cpu_freq",
         "host_sys_usage",
@@ -188,7 +189,7 @@ fn every_profiler_key_of_the_manual_is_applied_or_named_as_without_effect() {
     let manifest = place.json(&format!("{}/manifest.json", place.only("result/profiler")));
     let switches = json!({"model-execution": true, "runtime-api": false, "sys-cpu-profiling": true,
         "sys-hardware-mem": true, "sys-pid-profiling": true, "sys-profiling": true,
-        "task-memory": false, "task-time": false});
+        "task-memory": true, "task-time": false});
     assert_eq!(manifest["switches"], switches);
     assert_eq!(manifest["sample_interval_ns"], 20_000_000, "the highest of the frequencies, 50 a second");
 }

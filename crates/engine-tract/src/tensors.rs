@@ -96,7 +96,7 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
     Ok(imported.into_tvalue())
 }
 
-/// Returns a copy for tract in the place of a tensor of its own. `what` it is, is for the message.
+/// Returns a copy for tract with the type of `fact`. `what` names the tensor in errors.
 pub(crate) fn import_as(tensor: &Tensor, fact: &TypedFact, what: &str) -> TractResult<TValue> {
     let imported = import(tensor)?;
     if imported.datum_type() == fact.datum_type && fact.exotic_fact.is_none() {

@@ -56,7 +56,7 @@ pub trait RunObserver: Sync {
     }
 
     /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
-    /// contain nothing that an observer did.
+    /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none.
     fn timed(&self, _kernel: KernelId, _start: Ticks, _end: Ticks) {}
 
     /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
@@ -67,7 +67,8 @@ pub trait RunObserver: Sync {
     /// the outputs; the engine holds them, like the inputs, until the run is over.
     fn freed(&self, _memory: TensorMemory, _at: Ticks) {}
 
-    /// Called when the engine has finished, with its start and end, or with the error that ended it.
+    /// Called when the engine has finished, with its start and end, or with the error that ended the run, also when its inputs
+    /// could not be copied.
     fn finished(&self, _outcome: Result<(Ticks, Ticks), &crate::EngineError>) {}
 
     /// Called before the engine runs, with the start and end of the copy of the inputs into its memory.

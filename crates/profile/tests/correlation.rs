@@ -2,7 +2,7 @@
 
 mod support;
 
-use opscope_profile::{Fact, Format, ProfilerOptions, Recording};
+use opscope_profile::{Call, Fact, Format, ProfilerOptions, Recording};
 use opscope_trace::{AllocationOperation, ExternalId, pop_external, push_external};
 use support::{Paper, open};
 
@@ -68,6 +68,25 @@ fn a_run_has_the_times_of_its_copies() {
             assert!(upload.start <= upload.end && download.start <= download.end, "{run:?}");
         }
     }
+}
+
+#[test]
+fn a_run_that_fails_begins_after_its_upload_and_so_does_the_engines_call() {
+    let (root, paper) = (tempfile::tempdir().expect("a directory"), Paper::new());
+    let directory = root.path().join("recording");
+    let profiler = paper.profiler(&directory, &ProfilerOptions::default());
+    paper.fail(&profiler, 0);
+    profiler.finish().expect("a manifest");
+    let facts = facts(&open(&directory));
+    let run = facts.iter().find_map(|fact| if let Fact::Run(run) = fact { Some(*run) } else { None });
+    let run = run.expect("the run that failed");
+    assert!(run.failed && run.upload.expect("its upload").end <= run.span.start, "{run:?}");
+    let call = facts.iter().find_map(|fact| match fact {
+        Fact::Call(call) if call.call == Call::Run => Some(*call),
+        _ => None,
+    });
+    let call = call.expect("the call");
+    assert_eq!((call.failed, call.span), (true, run.span));
 }
 
 #[test]

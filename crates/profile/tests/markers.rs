@@ -2,8 +2,10 @@
 
 mod support;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use opscope_profile::{Fact, Format, ProfilerOptions, Recording};
@@ -148,6 +150,43 @@ fn ranges_that_are_open_when_a_profile_ends_are_recorded_as_open() {
     assert_eq!(found, expected.map(|(name, operation)| (name.to_owned(), operation)));
     let [timeline] = &export(&recording, Format::Chrome, &directory)[..] else { panic!("one file") };
     assert_eq!(timeline.matches("open_at_the_end").count(), 3);
+}
+
+#[test]
+fn ranges_that_end_while_a_profile_ends_are_recorded_once_and_inside_of_the_open_one() {
+    let (_turn, root) = (turn(), tempfile::tempdir().expect("a directory"));
+    let (paper, directory) = (Paper::new(), root.path().join("recording"));
+    let profiler = paper.profiler(&directory, &ProfilerOptions::default());
+    let (begun, has_begun) = mpsc::channel();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _serve = range("serve");
+            for request in 0.. {
+                drop(range("request"));
+                if request == 100 {
+                    begun.send(()).expect("the test waits");
+                }
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        has_begun.recv().expect("the thread serves");
+        profiler.finish().expect("a manifest");
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let recording = open(&directory);
+    let mut seen = HashSet::new();
+    for fact in recording.facts().expect("records") {
+        if let Fact::Marker(marker) = fact.expect("a record") {
+            assert!(seen.insert((marker.name, marker.thread, marker.span.start)), "it is recorded twice: {marker:?}");
+        }
+    }
+    let open_ones = markers(&recording).iter().filter(|(_, operation)| *operation == OpenRange).count();
+    assert!((1..=2).contains(&open_ones), "serve, and a request if it was open: {open_ones}");
+    let [timeline] = &export(&recording, Format::Chrome, &directory)[..] else { panic!("one file") };
+    assert!(!timeline.contains("\"ph\":\"b\""), "no range crosses another");
 }
 
 #[test]

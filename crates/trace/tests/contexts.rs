@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::{Ticks, Timestamp};
 use opscope_trace::{
-    Buffer, BufferOptions, Bytes, Category, Context, CounterRecord, DispatchRecord, EngineCallRecord, ExternalId,
-    KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, TraceError, correlate, counter,
+    Buffer, BufferOptions, Bytes, Category, Context, CorrelationId, CounterRecord, DispatchRecord, EngineCallRecord,
+    ExternalId, KernelIndex, Kind, MarkerRecord, Operation, Operations, Record, TraceError, correlate, counter,
     current_correlation, current_thread, emit, intern, mark, name_text, pop_external, push_external, range, wanted,
 };
 use opscope_trace::{EngineCallOperation, MarkerOperation};
@@ -263,6 +263,12 @@ fn correlation_ids_of_a_thread_nest_and_end() {
         let elsewhere = std::thread::spawn(current_correlation).join().expect("it looks");
         assert_eq!(elsewhere.external, ExternalId(0), "the stack is this thread's");
     }
+    let (first, second) = (correlate(), correlate());
+    let inner = current_correlation().internal;
+    drop(first);
+    assert_eq!(current_correlation().internal, inner, "the guard that is left has its id");
+    drop(second);
+    assert_eq!(current_correlation().internal, CorrelationId(0), "no retired id is left");
     assert_eq!(pop_external(), Some(ExternalId(6)));
     assert_eq!(pop_external(), Some(ExternalId(5)));
     assert_eq!(current_correlation().external, ExternalId(0));

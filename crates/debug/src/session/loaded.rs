@@ -6,8 +6,8 @@ use opscope_onnx::Graph;
 use super::shared::Shared;
 use crate::event::{EventKind, ModelId};
 
-/// A model that was announced to the debugger's client. Dropping the last handle to a model unloads it, which the client
-/// is reported by an event.
+/// A model that was announced to the debugger's client. Dropping the last handle to a model unloads it; the
+/// client gets an event.
 #[must_use = "dropping the handle unloads the model"]
 pub struct LoadedModelHandle {
     shared: Arc<Shared>,

@@ -34,9 +34,9 @@ pub struct Origin {
 /// Whether an operator takes a tensor or gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Io {
-    /// It takes it.
+    /// An input of the operator.
     Input,
-    /// It gives it.
+    /// An output of the operator.
     Output,
 }
 

@@ -14,11 +14,11 @@ pub struct Ending {
     pub runs: Vec<RunOutcome>,
     /// What was selected and not delivered.
     pub losses: Losses,
-    /// Why the sink was given nothing more, where that came to pass.
+    /// Why the sink stopped early, if it did.
     pub stopped: Option<String>,
     /// What was delivered to the last piece.
     pub delivered: Delivered,
-    /// What the runs fell short of: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
+    /// Reasons why the dump is incomplete that no single tensor shows: see [`Dumper::set_incomplete`](crate::Dumper::set_incomplete).
     pub shortfalls: Vec<String>,
 }
 

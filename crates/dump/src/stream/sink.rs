@@ -62,7 +62,7 @@ pub enum Answer {
     Continue,
     /// Send no more of this stream. It does not count as missing.
     Skip,
-    /// Send no more of any stream, for this reason.
+    /// Send no more of any stream, for this reason. The tensor of the stream counts as missing, also at its last piece.
     Stop(String),
     /// Send the same again, at once. After [`MOST_ATTEMPTS`] times this counts as a stop.
     Again,

@@ -26,7 +26,7 @@ enum Rule {
     Axes(Numbers),
     /// This number is an axis of the first input, or the place behind the last.
     AxisOrEnd(Numbers),
-    /// These numbers are axes of the first input with so many axes more, each of them once.
+    /// These numbers are axes of the output, which has one axis more than the first input for each of them. Each occurs once.
     NewAxes(Numbers),
     /// This number is an axis of the first input with one axis more.
     NewAxis(Numbers),

@@ -316,8 +316,8 @@ fn extracts_a_loop(node: &TypedNode, patch: &TypedModelPatch) -> bool {
     node.op_is::<Scan>() && patch.model.nodes().iter().filter(|node| node.op_is::<Scan>()).count() > 1
 }
 
-/// Returns whether a patch draws into a convolution that something is subtracted from it, or divided by it, where it is the
-/// other way round. tract changes the bias then, but not the kernel as it should.
+/// Returns whether a patch folds `c - conv(x)` or `c / conv(x)` into the convolution as if it were `conv(x) - c` or
+/// `conv(x) / c`. tract then changes the bias, but not the kernel as it should.
 fn negates_too_little(model: &TypedModel, node: &TypedNode, patch: &TypedModelPatch) -> bool {
     let &[next] = &node.outputs[0].successors[..] else { return false };
     let is_asymmetric =

@@ -36,7 +36,7 @@ use prepare::{Baked, Prepared};
 pub(crate) struct TractPlan {
     graph: Arc<Graph>,
     plan: Arc<TypedSimplePlan>,
-    /// What the plan's threads are.
+    /// Runs the work of operators on the plan's threads. `None` for one thread.
     executor: Option<Executor>,
     flushed: Vec<TVec<usize>>,
     memory: RunMemory,
@@ -272,7 +272,9 @@ impl Plan for TractPlan {
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError> {
         let Some(TractTensors(inputs)) = inputs.as_any().downcast_ref() else {
-            return Err(EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() });
+            let error = EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() };
+            observer.finished(Err(&error));
+            return Err(error);
         };
         let interest = observer.interest();
         let last = Cell::new(usize::MAX);

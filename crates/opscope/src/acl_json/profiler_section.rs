@@ -13,6 +13,8 @@ pub struct ProfilerSection {
     pub output: PathBuf,
     /// Records of dispatches: `task_time`.
     pub task_time: TaskTime,
+    /// Records of the memory that the engine holds for tensors: `task_memory`.
+    pub task_memory: bool,
     /// Records of engine calls: `runtime_api`.
     pub runtime_api: bool,
     /// Samples of the memory in use: `sys_hardware_mem_freq`.
@@ -57,6 +59,7 @@ const KEYS: &[&str] = &[
     "storage_limit",
     "task_time",
     "runtime_api",
+    "task_memory",
     "sys_hardware_mem_freq",
     "sys_cpu_freq",
     "host_sys_usage",
@@ -87,7 +90,6 @@ const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("l2", ON_OFF, NO_DEVICE),
     NoEffect::new("hccl", ON_OFF, "there is one device, which talks to no other"),
     NoEffect::new("msproftx", ON_OFF, "the vendor's marker library is not loaded"),
-    NoEffect::new("task_memory", ON_OFF, "the engine does not report the memory of a task"),
     NoEffect::new("task_tsfw", ON_OFF, NO_DEVICE),
     NoEffect::new("instr_profiling", ON_OFF, NO_DEVICE),
     NoEffect::new("instr_profiling_freq", Rule::Integer(300, 30000), NO_DEVICE),
@@ -118,6 +120,7 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     }
     let task_time = object.get("task_time").map_or(Some(TaskTime::default()), |field| task_time(&field, report));
     let runtime_api = object.get("runtime_api").map_or(Some(true), |field| field.on_off(report));
+    let task_memory = object.get("task_memory").map_or(Some(false), |field| field.on_off(report));
     let hardware_memory = rate(&object, "sys_hardware_mem_freq", 10_000, report);
     let cpu = rate(&object, "sys_cpu_freq", 50, report);
     let host_usage = host_usage(&object, report);
@@ -137,6 +140,7 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
     Some(ProfilerSection {
         output: output?,
         task_time: task_time?,
+        task_memory: task_memory?,
         runtime_api: runtime_api?,
         hardware_memory,
         cpu,

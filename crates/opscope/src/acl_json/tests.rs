@@ -55,6 +55,7 @@ fn every_applied_key_becomes_a_value() {
     let expected = ProfilerSection {
         output: "/nowhere/out".into(),
         task_time: TaskTime::Off,
+        task_memory: false,
         runtime_api: false,
         hardware_memory: Some(SampleRate(100)),
         cpu: Some(SampleRate(5)),

@@ -92,6 +92,7 @@ fn options(profiler: &ProfilerSection, defaults: &ProfilerOptions) -> ProfilerOp
     let rates = [profiler.hardware_memory, profiler.cpu, profiler.host_usage.map(|usage| usage.rate)];
     options.switches.dispatches = profiler.task_time != TaskTime::Off;
     options.switches.calls = profiler.runtime_api;
+    options.switches.tensor_memory = profiler.task_memory;
     options.switches.machine_memory = profiler.hardware_memory.is_some();
     options.switches.processors = profiler.cpu.is_some();
     options.switches.machine = profiler.host_usage.is_some_and(|usage| usage.cpu);

@@ -28,7 +28,7 @@ impl Inference {
         let _correlated = correlate();
         let observer = observe();
         let (resident, upload) = timed(|| plan.upload(inputs));
-        let resident = resident?;
+        let resident = resident.inspect_err(|error| observer.finished(Err(error)))?;
         observer.uploaded(&*resident, upload.0, upload.1);
         let (outputs, compute) = timed(|| plan.run(run, &*resident, &*observer));
         let outputs = outputs?;

@@ -49,13 +49,13 @@ pub struct Account {
 /// How many runs there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct RunCounts {
-    /// That count.
+    /// Measured runs, which count.
     pub measured: u64,
-    /// That warmed up.
+    /// Warm-up runs.
     pub warm_up: u64,
-    /// That broke off.
+    /// Failed runs.
     pub failed: u64,
-    /// Of which dispatches, or the run's own record, are missing.
+    /// Runs of which dispatches, or the run's own record, are missing.
     pub partial: u64,
 }
 

@@ -45,7 +45,11 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             }
             Item::Other(Fact::Call(call)) => {
                 let row = events.side(CALLS, "engine calls", call.thread);
-                events.slice(row, "engine_call", call.call.name(), call.span, &json!({"run": call.run}).to_string())?;
+                let mut args = json!({"run": call.run});
+                if call.failed {
+                    args["failed"] = true.into();
+                }
+                events.slice(row, "engine_call", call.call.name(), call.span, &args.to_string())?;
             }
             Item::Other(Fact::Copy(copy)) => {
                 let row = events.side(COPIES, "copies", copy.thread);

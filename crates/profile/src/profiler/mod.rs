@@ -9,15 +9,16 @@ use opscope_clock::Ticks;
 use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, EngineCallRecord, Kind, MemoryId, Operations, PlanId,
-    Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
+    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, EngineCallRecord, Kind, MarkerRecord,
+    MemoryId, Operations, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
+    open_ranges,
 };
 use opscope_trace::{CopyOperation, EngineCallOperation};
 
 use self::run::ProfiledRun;
 use crate::recording::{
-    Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RecordingWriter,
-    Records, SCHEMA, name_of_this_thread, remove,
+    Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
+    RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
 };
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
@@ -91,7 +92,7 @@ pub struct Profiler {
     sampler: Option<Sampler>,
 }
 
-/// The graphs, plans and threads whose names are written. Holding them keeps their addresses theirs.
+/// The graphs, plans and threads whose names are written. They are kept so that no other one gets the same address.
 #[derive(Default)]
 struct Known {
     graphs: Vec<Arc<Graph>>,
@@ -157,10 +158,17 @@ impl Profiler {
 
     /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
     pub fn called(&self, call: Call, start: Ticks, end: Ticks) {
-        self.call(call, None, start, end, false);
+        self.call(call, None, current_correlation(), (start, end), false);
     }
 
-    fn call(&self, call: Call, run: Option<RunId>, start: Ticks, end: Ticks, failed: bool) {
+    fn call(
+        &self,
+        call: Call,
+        run: Option<RunId>,
+        correlation: Correlation,
+        (start, end): (Ticks, Ticks),
+        failed: bool,
+    ) {
         if !self.switches.calls {
             return;
         }
@@ -175,7 +183,7 @@ impl Profiler {
             run: run.map_or(0, |run| run.0),
             start,
             end,
-            correlation: current_correlation(),
+            correlation,
             operation: operation as u32,
             thread: current_thread(),
             failed: u32::from(failed),
@@ -191,33 +199,49 @@ impl Profiler {
     /// names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
-        self.record_open_ranges();
-        // It is stopped already where all tracing was shut down.
-        let _ = self.user.stop();
-        let flushed = self.buffer.flush();
+        let flushed = self.stop_recording();
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
-        let end = self.records.lock().unwrap_or_else(PoisonError::into_inner).end();
+        let end = self.records().end();
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
     }
 
-    /// Records the ranges that the user's code has begun and not ended, up to now.
-    fn record_open_ranges(&self) {
+    /// Stops recording what the user's code marks, and writes everything: last the ranges that are open. A range that ends
+    /// meanwhile is recorded once, as one that has ended.
+    fn stop_recording(&self) -> Result<(), TraceError> {
+        self.records().collect_ended_ranges();
         let open = open_ranges();
-        open.records.iter().for_each(|range| self.emit(range));
+        // It is stopped already where all tracing was shut down.
+        let _ = self.user.stop();
+        self.buffer.flush()?;
+        let ended = self.records().take_ended_ranges();
+        let is_open = |range: &&MarkerRecord| !ended.contains(&RangeKey::of(range));
+        open.records.iter().filter(is_open).for_each(|range| self.emit(range));
         if open.omitted > 0 {
             self.set_incomplete(format!("{} ranges that were open at the end were not recorded", open.omitted));
         }
+        self.buffer.flush()
+    }
+
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records that the inputs or outputs of a run were copied: the copy, and the engine's call.
-    fn copied(&self, run: RunId, direction: Direction, tensors: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+    fn copied(
+        &self,
+        run: RunId,
+        correlation: Correlation,
+        direction: Direction,
+        tensors: &dyn DeviceTensors,
+        (start, end): (Ticks, Ticks),
+    ) {
         if !self.switches.calls {
             return;
         }
-        // The engine's memory counts as a device's, also where it is the host's: that is what tells in from out.
+        // The engine's memory counts as a device's, also where it is the host's: so that the direction can be seen.
         let (host, engine) = (MemoryId(0), MemoryId(1));
         let (operation, source, destination) = match direction {
             Direction::In => (CopyOperation::HostToDevice, host, engine),
@@ -230,7 +254,7 @@ impl Profiler {
             end,
             bytes: bytes.sum(),
             tensors: tensors.len() as u32,
-            correlation: current_correlation(),
+            correlation,
             operation: operation as u32,
             thread: current_thread(),
             source,
@@ -241,7 +265,7 @@ impl Profiler {
             Direction::In => Call::Upload,
             Direction::Out => Call::Download,
         };
-        self.call(call, Some(run), start, end, false);
+        self.call(call, Some(run), correlation, (start, end), false);
     }
 
     #[inline]
@@ -295,7 +319,7 @@ impl Known {
         PlanId(number as u64)
     }
 
-    /// Writes the name of the calling thread when it is met first: it knows more of its name than others do.
+    /// Writes the name of the calling thread when it is met first: only the thread itself knows its whole name; the system keeps 15 bytes.
     fn thread(&mut self, writer: &RecordingWriter) {
         let thread = current_thread();
         if self.threads.insert(thread) {

@@ -18,7 +18,8 @@ pub(super) struct ProfiledRun<'a> {
     plan: PlanId,
     operation: Operation,
     correlation: Correlation,
-    /// The start of a run that fails, because the engine has no times of such a run.
+    /// When the observer was made: the start of a run that failed before its inputs were copied. The engine gives no times of
+    /// a run that fails.
     observed: Ticks,
     times: Mutex<Times>,
     /// The memory that the engine holds for tensors of the run, by address.
@@ -103,16 +104,17 @@ impl RunObserver for ProfiledRun<'_> {
     }
 
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
-        let (start, end) = outcome.unwrap_or_else(|_| (self.observed, Ticks::now()));
-        self.profiler.call(Call::Run, Some(self.run), start, end, outcome.is_err());
         let mut times = self.times();
+        let begun = if times.upload.1.as_raw() == 0 { self.observed } else { times.upload.1 };
+        let (start, end) = outcome.unwrap_or_else(|_| (begun, Ticks::now()));
+        self.profiler.call(Call::Run, Some(self.run), self.correlation, (start, end), outcome.is_err());
         times.engine = Some((start, end));
         times.failed = outcome.is_err();
     }
 
     fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         self.times().upload = (start, end);
-        self.profiler.copied(self.run, Direction::In, inputs, start, end);
+        self.profiler.copied(self.run, self.correlation, Direction::In, inputs, (start, end));
         if self.profiler.switches.tensor_memory {
             for input in (0..inputs.len()).map(|index| inputs.view(index)) {
                 let bytes = input.bytes().filter(|bytes| !bytes.is_empty());
@@ -125,7 +127,7 @@ impl RunObserver for ProfiledRun<'_> {
 
     fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         self.times().download = (start, end);
-        self.profiler.copied(self.run, Direction::Out, outputs, start, end);
+        self.profiler.copied(self.run, self.correlation, Direction::Out, outputs, (start, end));
     }
 }
 

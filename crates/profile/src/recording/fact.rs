@@ -106,6 +106,8 @@ pub struct CallFact {
     pub run: Option<u64>,
     /// What was called.
     pub call: Call,
+    /// Whether the run failed, if it was a call to run.
+    pub failed: bool,
     /// The system's number of the thread.
     pub thread: u32,
     /// When.

@@ -14,7 +14,7 @@ pub(crate) struct RunGroup {
     pub dispatches: Vec<DispatchFact>,
 }
 
-/// What a recording holds, with dispatches put to their runs.
+/// What a recording holds, with dispatches grouped by run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
     Run(RunGroup),

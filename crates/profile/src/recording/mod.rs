@@ -27,4 +27,4 @@ pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
 pub(crate) use threads::name_of_this_thread;
-pub(crate) use writer::{RecordingWriter, Records, remove};
+pub(crate) use writer::{RangeKey, RecordingWriter, Records, remove};

@@ -111,6 +111,7 @@ impl Fact {
                 Some(Fact::Call(CallFact {
                     run: call.belongs_to_run().then_some(record.run),
                     call,
+                    failed: record.failed != 0,
                     thread: record.thread.0,
                     span: Span { start: record.start, end: record.end },
                     correlation: record.correlation,

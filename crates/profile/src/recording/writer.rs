@@ -1,10 +1,11 @@
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use opscope_clock::ClockPair;
-use opscope_trace::{Batch, KindStatistics, Statistics};
+use opscope_clock::{ClockPair, Ticks};
+use opscope_trace::{Batch, KindStatistics, MarkerRecord, NameId, Statistics, ThreadId};
 
 use super::frame::{FRAME_MAX, FrameWriter};
 use super::manifest::Manifest;
@@ -36,6 +37,8 @@ pub(crate) struct Records {
     mentions: Mentions,
     delivered: u64,
     failure: Option<String>,
+    /// The ranges that were written, while they are collected.
+    ended_ranges: Option<HashSet<RangeKey>>,
 }
 
 /// What the file of records came to.
@@ -70,7 +73,7 @@ impl RecordingWriter {
         let records_path = directory.join(RECORDS);
         let frames = FrameWriter::new(new_file(&records_path)?).map_err(ProfileError::io("write", &records_path))?;
         let (payload, mentions) = (Vec::with_capacity(FRAME_MAX), Mentions::new(Arc::clone(&names)));
-        let records = Records { frames, payload, mentions, delivered: 0, failure: None };
+        let records = Records { frames, payload, mentions, delivered: 0, failure: None, ended_ranges: None };
         Ok((Self { directory: directory.to_owned(), manifest, names }, records))
     }
 
@@ -119,7 +122,27 @@ impl RecordingWriter {
     }
 }
 
+/// A range of the user's code: its thread, its name, and when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RangeKey(ThreadId, NameId, Ticks);
+
+impl RangeKey {
+    pub(crate) fn of(range: &MarkerRecord) -> Self {
+        Self(range.thread, range.name, range.start)
+    }
+}
+
 impl Records {
+    /// Collects the ranges that are written from now on.
+    pub(crate) fn collect_ended_ranges(&mut self) {
+        self.ended_ranges = Some(HashSet::new());
+    }
+
+    /// Returns the ranges that were written since [`collect_ended_ranges`](Self::collect_ended_ranges).
+    pub(crate) fn take_ended_ranges(&mut self) -> HashSet<RangeKey> {
+        self.ended_ranges.take().unwrap_or_default()
+    }
+
     /// Writes a batch, in as few frames as it takes.
     pub(crate) fn write(&mut self, batch: &Batch<'_>) {
         let mut pending = 0;
@@ -129,6 +152,9 @@ impl Records {
                 pending = 0;
             }
             self.mentions.record(&record);
+            if let Some(ended) = &mut self.ended_ranges {
+                ended.extend(record.get::<MarkerRecord>().map(|range| RangeKey::of(&range)));
+            }
             store(record.header(), record.payload(), &mut self.payload);
             pending += 1;
         }

@@ -5,29 +5,30 @@ use std::marker::PhantomData;
 use opscope_clock::Ticks;
 
 use super::{emit, wanted};
-use crate::record::thread::{new_correlation, replace_correlation};
+use crate::record::thread::{new_correlation, push_correlation, remove_correlation};
 use crate::record::{CorrelationId, Kind, RetirementRecord};
 
 /// Gives the calling thread a new correlation id until the guard is dropped. The records that the thread emits until then
 /// belong together. When the guard is dropped, the id is retired: a [`RetirementRecord`] follows the last record that has it.
 pub fn correlate() -> CorrelationGuard {
     let id = new_correlation();
-    CorrelationGuard { id, before: replace_correlation(id), _thread: PhantomData }
+    push_correlation(id);
+    CorrelationGuard { id, _thread: PhantomData }
 }
 
-/// Retires the correlation id that [`correlate`] assigned, and restores the one before, when it is dropped.
+/// Retires the correlation id that [`correlate`] assigned when it is dropped. The thread then has the id of the innermost
+/// guard that is left. Guards may be dropped in any order.
 #[derive(Debug)]
 #[must_use = "the correlation id is retired where this is dropped"]
 pub struct CorrelationGuard {
     id: CorrelationId,
-    before: CorrelationId,
     /// It must be dropped on the thread that made it.
     _thread: PhantomData<*const ()>,
 }
 
 impl Drop for CorrelationGuard {
     fn drop(&mut self) {
-        replace_correlation(self.before);
+        remove_correlation(self.id);
         if wanted(Kind::CorrelationRetirement) {
             // The buffer counts a record that it could not take.
             let _ = emit(&RetirementRecord { time: Ticks::now(), correlation: self.id });

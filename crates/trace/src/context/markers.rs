@@ -6,7 +6,8 @@ use opscope_clock::Ticks;
 
 use super::{emit, open_ranges, wanted};
 use crate::record::{
-    CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread, intern,
+    Correlation, CounterRecord, Kind, MarkerOperation, MarkerRecord, NameId, current_correlation, current_thread,
+    intern,
 };
 
 /// A range of the thread that began it. It ends when it is dropped.
@@ -23,6 +24,7 @@ struct Open {
     name: NameId,
     start: Ticks,
     depth: u32,
+    correlation: Correlation,
 }
 
 /// Begins a named range of the calling thread. It looks the name up under a lock; [`range_named`] does not.
@@ -35,8 +37,8 @@ pub fn range(name: &str) -> Range {
 #[inline]
 pub fn range_named(name: NameId) -> Range {
     let open = wanted(Kind::Marker).then(|| {
-        let start = Ticks::now();
-        Open { name, depth: open_ranges::open(name, start), start }
+        let (correlation, start) = (current_correlation(), Ticks::now());
+        Open { name, depth: open_ranges::open(name, start, correlation), start, correlation }
     });
     Range { open, _thread: PhantomData }
 }
@@ -85,10 +87,18 @@ fn emit_marker(record: MarkerRecord) {
 impl Drop for Range {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Open { name, start, depth }) = self.open {
+        if let Some(Open { name, start, depth, correlation }) = self.open {
             open_ranges::close(name, start);
             let operation = MarkerOperation::Range as u32;
-            emit_marker(MarkerRecord { start, end: Ticks::now(), name, operation, depth, ..here() });
+            emit_marker(MarkerRecord {
+                start,
+                end: Ticks::now(),
+                correlation,
+                name,
+                operation,
+                thread: current_thread(),
+                depth,
+            });
         }
     }
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 
-use crate::record::{Correlation, CorrelationId, ExternalId, MarkerOperation, MarkerRecord, NameId, ThreadId};
-use crate::record::{current_correlation, current_thread};
+use crate::record::{
+    Correlation, CorrelationId, ExternalId, MarkerOperation, MarkerRecord, NameId, ThreadId, current_thread,
+};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence, yield_now};
 
 /// The depth to which open ranges are published. Programs rarely nest more than ten.
@@ -70,8 +71,8 @@ pub(super) fn threads() -> Lock {
 }
 
 /// Publishes a range of the calling thread and returns the number of open ranges around it.
-pub(super) fn open(name: NameId, start: Ticks) -> u32 {
-    OWN.try_with(|own| own.0.open(name, start)).unwrap_or(0)
+pub(super) fn open(name: NameId, start: Ticks, correlation: Correlation) -> u32 {
+    OWN.try_with(|own| own.0.open(name, start, correlation)).unwrap_or(0)
 }
 
 /// Withdraws a range of the calling thread.
@@ -85,14 +86,18 @@ pub(super) fn depth() -> u32 {
     OWN.try_with(|own| own.0.count.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Keeps the ranges of the thread that forked: in the child it is the only thread, and has another number.
+/// Called in the child of a fork: removes the ranges of all other threads, and stores the new number of the one that is left.
 pub(super) fn reset_after_fork(threads: Lock) {
     // Released first: a thread that never opened a range is registered below, under the same lock.
     drop(threads);
-    let _ = OWN.try_with(|own| {
+    let kept = OWN.try_with(|own| {
         self::threads().retain(|thread| Arc::ptr_eq(thread, &own.0));
         own.0.thread.store(current_thread().0, Ordering::Relaxed);
     });
+    // A thread that forks while it ends has no open ranges.
+    if kept.is_err() {
+        self::threads().clear();
+    }
 }
 
 impl Own {
@@ -119,11 +124,11 @@ impl ThreadRanges {
         }
     }
 
-    fn open(&self, name: NameId, start: Ticks) -> u32 {
+    fn open(&self, name: NameId, start: Ticks, correlation: Correlation) -> u32 {
         let count = self.count.load(Ordering::Relaxed);
         self.change(|| {
             if let Some(range) = self.ranges.get(count as usize) {
-                range.set(name, start, current_correlation());
+                range.set(name, start, correlation);
             }
             self.count.store(count + 1, Ordering::Relaxed);
         });
@@ -157,7 +162,7 @@ impl ThreadRanges {
 
     /// Adds the ranges that are open.
     fn read(&self, now: Ticks, found: &mut OpenRanges) {
-        /// Then a thread changes its ranges without end, or was interrupted for good while it did.
+        /// After so many attempts the thread is taken as stopped in the middle of a change, and its ranges count as omitted.
         const MOST_ATTEMPTS: usize = 100_000;
         let before = found.records.len();
         for _ in 0..MOST_ATTEMPTS {
@@ -212,7 +217,15 @@ impl Published {
         let name = self.name();
         let start = Ticks::from_raw(self.start.load(Ordering::Relaxed));
         let (operation, correlation) = (MarkerOperation::OpenRange as u32, self.correlation());
-        (name.0 != 0).then_some(MarkerRecord { start, end: now, correlation, name, operation, thread, depth })
+        (name.0 != 0).then_some(MarkerRecord {
+            start,
+            end: now.max(start),
+            correlation,
+            name,
+            operation,
+            thread,
+            depth,
+        })
     }
 }
 
@@ -256,7 +269,7 @@ mod tests {
     }
 
     fn open(ranges: &ThreadRanges, name: u32) {
-        ranges.open(NameId(name), Ticks::from_raw(u64::from(name)));
+        ranges.open(NameId(name), Ticks::from_raw(u64::from(name)), Correlation::default());
     }
 
     fn close(ranges: &ThreadRanges, name: u32) {

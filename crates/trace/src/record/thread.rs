@@ -8,6 +8,8 @@ use super::{Correlation, CorrelationId, ExternalId, ThreadId};
 thread_local! {
     static THREAD: Cell<ThreadId> = const { Cell::new(ThreadId(0)) };
     static INTERNAL: Cell<CorrelationId> = const { Cell::new(CorrelationId(0)) };
+    /// The correlation ids below the topmost one.
+    static INTERNAL_BELOW: RefCell<Vec<CorrelationId>> = const { RefCell::new(Vec::new()) };
     static EXTERNAL: Cell<ExternalId> = const { Cell::new(ExternalId(0)) };
     /// The external ids below the topmost one.
     static BELOW: RefCell<Vec<ExternalId>> = const { RefCell::new(Vec::new()) };
@@ -26,9 +28,26 @@ pub fn current_correlation() -> Correlation {
     Correlation { internal: INTERNAL.get(), external: EXTERNAL.get() }
 }
 
-/// Gives the calling thread another correlation id, and returns the one that it had.
-pub(crate) fn replace_correlation(id: CorrelationId) -> CorrelationId {
-    INTERNAL.replace(id)
+/// Pushes a correlation id onto the calling thread's stack. Records carry the topmost one.
+pub(crate) fn push_correlation(id: CorrelationId) {
+    let below = INTERNAL.replace(id);
+    // The stack is gone only while the thread ends.
+    let _ = INTERNAL_BELOW.try_with(|ids| ids.borrow_mut().push(below));
+}
+
+/// Takes a correlation id off the calling thread's stack, wherever it is.
+pub(crate) fn remove_correlation(id: CorrelationId) {
+    let removed = INTERNAL_BELOW.try_with(|ids| {
+        let mut ids = ids.borrow_mut();
+        if INTERNAL.get() == id {
+            INTERNAL.set(ids.pop().unwrap_or_default());
+        } else if let Some(index) = ids.iter().rposition(|other| *other == id) {
+            ids.remove(index);
+        }
+    });
+    if removed.is_err() {
+        INTERNAL.set(CorrelationId(0));
+    }
 }
 
 /// Returns a correlation id that was not used in this process before.

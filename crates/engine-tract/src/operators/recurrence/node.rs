@@ -18,7 +18,7 @@ pub(super) struct Recurrence {
     /// One or two.
     pub directions: Vec<Direction>,
     pub clip: Option<f32>,
-    /// Whether what is forgotten is what is not let in.
+    /// Whether the forget gate is one minus the input gate (`input_forget`).
     pub is_coupled: bool,
     pub linear_before_reset: bool,
     pub is_batch_first: bool,

@@ -90,7 +90,7 @@ fn of_one(
     give_quantized(spelling, &value, 3)
 }
 
-/// Over one axis since version 13 of the operator, which its attribute `opset` tells; over all from there on before.
+/// Since version 13 over one axis; before, over `axis` and all axes behind it. The attribute `opset` is the version.
 pub(super) fn softmax(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let axis = spelling.int("axis", -1);
     if spelling.int("opset", 13) < 13 && axis != -1 {
@@ -104,7 +104,7 @@ pub(super) fn softmax(spelling: &mut Spelling<'_>) -> TractResult<()> {
     give_quantized(spelling, &value, 3)
 }
 
-/// Quantizes `a` by what it holds, and multiplies.
+/// Quantizes `a` by its own range, then multiplies.
 pub(super) fn dynamic_matmul(spelling: &mut Spelling<'_>) -> TractResult<()> {
     let a = spelling.add_all("quantized", "DynamicQuantizeLinear", &[spelling.input(0)?], vec![], 3);
     let (b, zero) = (spelling.input(1)?, spelling.given(3).unwrap_or_default());

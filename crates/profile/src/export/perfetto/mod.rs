@@ -185,6 +185,10 @@ impl<'a> Trace<'a> {
         if let Some(run) = call.run {
             event.debug_annotations.push(self.uint_note("run", run)?);
         }
+        if call.failed {
+            let note = DebugAnnotation { bool_value: Some(true), ..self.note("failed")? };
+            event.debug_annotations.push(note);
+        }
         self.slice(track, call.span, event).map(drop)
     }
 
