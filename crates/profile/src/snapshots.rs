@@ -5,11 +5,11 @@ use std::path::Path;
 
 use opscope_model::testing::assert_snapshot;
 
-use crate::recording::sample;
+use crate::recording::test_recording;
 use crate::{Format, Recording};
 
 fn recording(directory: &Path) -> Recording {
-    sample::write(directory);
+    test_recording::write(directory);
     Recording::open(directory).expect("a recording")
 }
 

@@ -3,5 +3,5 @@
 pub mod ascend;
 pub(crate) mod directory;
 pub(crate) mod format;
-pub(crate) mod fresh;
 pub(crate) mod manifest_file;
+pub(crate) mod whole_file;

@@ -3,17 +3,17 @@
 //! Three frameworks build on each other: tract's own; *corrected*, where what tract computes wrongly is replaced; and the
 //! one that parses files, where every operator that computes with numbers is also [`widened`].
 
-mod adapted;
-mod directions;
-mod folded;
-mod halves;
+mod attributes;
+mod bit_shift;
+mod constants;
+mod decomposed;
+mod fp16;
+mod fp16_as_fp32;
+mod non_finite;
 mod recurrence;
-mod respelled;
-mod rewired;
+mod rnn_directions;
 mod sequence;
-mod shifted;
-mod special;
-mod widened;
+mod translation;
 
 use std::sync::OnceLock;
 
@@ -24,8 +24,8 @@ use tract_onnx::pb::NodeProto;
 use tract_onnx::tract_core::internal::{TractResult, format_err};
 use tract_onnx::tract_hir::internal::InferenceOp;
 
-pub(crate) use special::with_special_values;
-pub(crate) use widened::{widened, without_casts};
+pub(crate) use fp16_as_fp32::{widened, without_casts};
+pub(crate) use non_finite::with_special_values;
 
 /// What a builder returns: the operator, and the values that its bodies take from outside.
 type Built = (Box<dyn InferenceOp>, Vec<String>);
@@ -33,7 +33,7 @@ type Built = (Box<dyn InferenceOp>, Vec<String>);
 /// Returns the framework that parses a file for the given fidelity.
 pub(crate) fn framework(fidelity: Fidelity) -> Onnx {
     let mut framework = corrected(fidelity).clone();
-    widened::register(&mut framework, fidelity);
+    fp16_as_fp32::register(&mut framework, fidelity);
     framework
 }
 
@@ -53,12 +53,12 @@ fn corrected(fidelity: Fidelity) -> &'static Onnx {
     };
     place.get_or_init(|| {
         let mut framework = tracts().clone();
-        directions::register(&mut framework);
+        rnn_directions::register(&mut framework);
         recurrence::register(&mut framework, fidelity);
-        respelled::register(&mut framework);
-        shifted::register(&mut framework);
+        decomposed::register(&mut framework);
+        bit_shift::register(&mut framework);
         sequence::register(&mut framework);
-        adapted::register(&mut framework);
+        attributes::register(&mut framework);
         framework
     })
 }

@@ -1,7 +1,7 @@
 //! The directory that a profiled run leaves.
 
 #[cfg(test)]
-mod damage;
+mod damage_tests;
 mod fact;
 mod frame;
 mod groups;
@@ -11,7 +11,7 @@ mod names_file;
 mod reader;
 mod record;
 #[cfg(test)]
-pub(crate) mod sample;
+pub(crate) mod test_recording;
 mod threads;
 mod writer;
 

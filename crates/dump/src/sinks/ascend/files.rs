@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::read::MAPPING;
 use super::{ChunkTarget, FileName};
 use crate::manifest::DumpInfo;
-use crate::sinks::fresh;
 use crate::sinks::manifest_file::ManifestFile;
+use crate::sinks::whole_file;
 use crate::stream::outcome::Ending;
 use crate::{Closed, DumpError};
 
@@ -47,18 +47,18 @@ impl DirectoryTarget {
     /// Returns a new file, under the name in the table where its own is too long.
     fn create_file(&mut self, path: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
         let below = path.parent().unwrap_or(Path::new(""));
-        fresh::directory(&self.root, below)?;
+        whole_file::directory(&self.root, below)?;
         let directory = self.root.join(below);
         let full = path.file_name().unwrap_or_default().to_string_lossy();
         let name = FileName::parse(&full).map_or_else(|| full.to_string(), |name| name.on_disk());
         if name != full {
             let table = directory.join(MAPPING);
             let is_new = self.tables.insert(table.clone());
-            let table = if is_new { fresh::file(&table)? } else { fresh::longer(&table)? };
+            let table = if is_new { whole_file::file(&table)? } else { whole_file::longer(&table)? };
             csv::Writer::from_writer(table).write_record([name.as_str(), &full])?;
         }
         let on_disk = directory.join(name);
-        let file = fresh::file(&on_disk)?;
+        let file = whole_file::file(&on_disk)?;
         Ok((path.to_path_buf(), on_disk, file))
     }
 }

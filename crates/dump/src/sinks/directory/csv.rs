@@ -6,7 +6,7 @@ use csv::Writer;
 use opscope_tensor::{DType, Statistics};
 use serde::Serialize;
 
-use crate::sinks::fresh;
+use crate::sinks::whole_file;
 use crate::table::csv::foreign;
 use crate::{Io, Stream};
 
@@ -62,7 +62,7 @@ struct Row<'a> {
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        Ok(Self(Writer::from_writer(fresh::file(&root.join("statistics.csv"))?)))
+        Ok(Self(Writer::from_writer(whole_file::file(&root.join("statistics.csv"))?)))
     }
 
     /// Adds a tensor; behind the names of the columns where it is the first. As on the device, an infinite element makes maximum or

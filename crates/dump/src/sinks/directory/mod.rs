@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
-use super::fresh;
+use super::whole_file;
 use crate::index::{INDEX, IndexLine, State};
 use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
@@ -73,7 +73,7 @@ impl DirectorySink {
         };
         let manifest = ManifestFile::create(root, info, name)?;
         let index = root.join(INDEX);
-        let index = fresh::file(&index).map_err(|error| DumpError::File {
+        let index = whole_file::file(&index).map_err(|error| DumpError::File {
             path: index,
             reason: format!("the index could not be made: {error}"),
         })?;
@@ -106,13 +106,13 @@ impl DirectorySink {
         }
         let directory = file_name::directory(&stream.origin);
         if directory != self.made {
-            fresh::directory(&self.root, Path::new(&directory))?;
+            whole_file::directory(&self.root, Path::new(&directory))?;
             self.made.clone_from(&directory);
         }
         let header = npy::header(stream.dtype, &stream.shape);
         let (raw, extension) = if header.is_ok() { (false, "npy") } else { (true, "bin") };
         let path = format!("{directory}/{}.{extension}", file_name::stem(&stream.origin));
-        let file = fresh::file(&self.root.join(&path))?;
+        let file = whole_file::file(&self.root.join(&path))?;
         Ok(Some(Open { file, path, header: header.unwrap_or_default(), raw }))
     }
 

@@ -23,8 +23,8 @@ use tract_onnx::tract_core::{as_op, op_as_typed_op};
 use tract_onnx::tract_hir::infer::{Solver, TensorProxy};
 use tract_onnx::tract_hir::internal::{Expansion, expand};
 
-use super::rewired::Rewired;
-use super::{Built, build, directions, tracts};
+use super::translation::Rewired;
+use super::{Built, build, rnn_directions, tracts};
 use cell::Cell;
 use kind::Kind;
 use node::{Recurrence, Slot};
@@ -48,7 +48,7 @@ fn exact(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
 /// At optimised fidelity tract's own operator, where it is right. Its activations are approximations, whose errors add up
 /// over the steps, so that exact plans take ours.
 fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> TractResult<Built> {
-    let is_default = directions::refuse_what_is_not_read(node).is_ok();
+    let is_default = rnn_directions::refuse_what_is_not_read(node).is_ok();
     let lengths = optional_inputs(node).nth(4).flatten();
     let recurrence = Recurrence::of(node)?;
     let (inferred, closures) = build(tracts(), context, node)?;
@@ -66,7 +66,7 @@ fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> Tr
     });
     let inner = match (is_default, node.op_type.as_str()) {
         (true, "LSTM") => with_states(context, node)?.0,
-        (true, _) => directions::built(context, node)?.0,
+        (true, _) => rnn_directions::built(context, node)?.0,
         (false, _) => return Ok((Box::new(wired), closures)),
     };
     Ok((Box::new(wired.on(inner)), closures))
@@ -76,13 +76,13 @@ fn general(context: &ParsingContext, node: &NodeProto, fidelity: Fidelity) -> Tr
 /// makes one value of them, and then gets their axes wrong.
 fn with_states(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
     const STATES: std::ops::Range<usize> = 5..7;
-    let (op, closures) = directions::built(context, node)?;
+    let (op, closures) = rnn_directions::built(context, node)?;
     let mut complete = node.clone();
     complete.input.resize(node.input.len().max(STATES.end), String::new());
     for slot in STATES.filter(|slot| complete.input[*slot].is_empty()).collect::<Vec<_>>() {
         complete.input[slot] = format!("state{slot}");
     }
-    let (inner, _) = directions::built(context, &complete)?;
+    let (inner, _) = rnn_directions::built(context, &complete)?;
     let slots: Vec<Slot> = optional_inputs(node).take(complete.input.len()).collect();
     let is_batch_first = node.get_attr_opt::<i64>("layout")?.unwrap_or(0) == 1;
     let wired = Rewired::new(op.clone(), move |name, target, inputs, inner| {

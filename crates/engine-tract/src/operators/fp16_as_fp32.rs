@@ -25,8 +25,8 @@ use tract_onnx::tract_core::{as_op, not_a_typed_op};
 use tract_onnx::tract_hir::infer::{Factoid, GenericFactoid};
 use tract_onnx::tract_hir::internal::{InferenceModelPatch, InferenceNode, InferenceOp};
 
-use super::halves::{self, Halves};
-use super::{Built, build, corrected, folded};
+use super::fp16::{self, Halves};
+use super::{Built, build, constants, corrected};
 use crate::{budget, names};
 
 /// Operators that only move values or make them, those with graphs inside, and `Softmax`, which has a kernel for fp16.
@@ -139,7 +139,7 @@ impl Op for Widened {
 impl EvalOp for Widened {
     fn eval_out_of_plan(&self, inputs: TVec<TValue>) -> TractResult<Option<TVec<TValue>>> {
         let folded = self.folded(inputs.clone())?;
-        Ok(folded.map(|folded| folded::of_special_values(self, &inputs).unwrap_or(folded)))
+        Ok(folded.map(|folded| constants::of_special_values(self, &inputs).unwrap_or(folded)))
     }
 }
 
@@ -155,7 +155,7 @@ impl Widened {
         let (_, expected, _) =
             self.op.clone().infer_facts(facts.iter().collect(), unknown.iter().collect(), tvec!())?;
         let wide = inputs.into_iter().map(|input| match input.datum_type() {
-            DatumType::F16 => Ok(halves::widened(&input)?.into_tvalue()),
+            DatumType::F16 => Ok(fp16::widened(&input)?.into_tvalue()),
             _ => Ok(input),
         });
         let Some(computed) = self.op.as_op().eval_out_of_plan(wide.collect::<TractResult<_>>()?)? else {
@@ -240,7 +240,7 @@ impl Widened {
     fn widen(&self, target: &mut TypedModel, input: OutletId, name: &str) -> TractResult<OutletId> {
         match &target.outlet_fact(input)?.konst {
             Some(constant) if self.constants_at_load => {
-                let wide = halves::widened(constant)?.into_arc_tensor();
+                let wide = fp16::widened(constant)?.into_arc_tensor();
                 target.add_const(name, wide)
             }
             _ => Ok(target.wire_node(name, Halves::Widen, &[input])?[0]),

@@ -9,7 +9,7 @@ use tract_onnx::tract_core::ops::cast::cast;
 use tract_onnx::tract_core::ops::math::{abs, add, div, exp, ln, max, min, mul, neg, sub};
 use tract_onnx::tract_core::ops::nn::sigmoid;
 
-use super::rewired::{Rewired, translated};
+use super::translation::{Rewired, translated};
 use super::{Built, build, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {

@@ -5,7 +5,7 @@ use tract_onnx::prelude::{InferenceFact, InferenceModel, InferenceModelExt, Spec
 use tract_onnx::tract_core::internal::{IntoArcTensor, IntoTensor, TractResult, TypedSimplePlan};
 use tract_onnx::tract_hir::internal::InferenceOp;
 
-use super::special::{is_special, with_special_values};
+use super::non_finite::{is_special, with_special_values};
 
 /// Returns what an operator gives for constants of which some have NaN or infinities: as in a run at exact fidelity.
 /// tract's own kernels, which compute constants otherwise, drop them. `None` where no constant has any, or where the

@@ -10,7 +10,7 @@ use tract_onnx::tract_core::internal::{
 };
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-use super::rewired::Rewired;
+use super::translation::Rewired;
 use super::{Built, build, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {

@@ -13,8 +13,8 @@ use tract_onnx::tract_core::ops::logic::{Iff, comp_eq, comp_lt};
 use tract_onnx::tract_core::ops::math::{abs, add, div, max, min, mul, pow, round_half_to_even, sub};
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 
-use super::rewired::Rewired;
-use super::{Built, build, respelled, tracts};
+use super::translation::Rewired;
+use super::{Built, build, decomposed, tracts};
 
 pub(super) fn register(framework: &mut Onnx) {
     framework.op_register.insert("ConvTranspose", conv_transpose);
@@ -59,7 +59,7 @@ fn conv_transpose(context: &ParsingContext, node: &NodeProto) -> TractResult<Bui
 
 /// tract transforms all elements, whatever length is asked for.
 fn dft(context: &ParsingContext, node: &NodeProto) -> TractResult<Built> {
-    let (op, closures) = respelled::dft(context, node)?;
+    let (op, closures) = decomposed::dft(context, node)?;
     let Some(slot) = optional_inputs(node).nth(1).flatten() else { return Ok((op, closures)) };
     let axis = match context.onnx_operator_set_version {
         ..20 => node.get_attr_opt::<i64>("axis")?.unwrap_or(1),

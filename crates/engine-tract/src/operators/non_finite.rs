@@ -22,7 +22,7 @@ use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, Softmax, SoftmaxKind};
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-use super::halves::{self, rounded};
+use super::fp16::{self, rounded};
 
 /// Puts right what comes of NaN and infinities, also in bodies.
 pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
@@ -332,7 +332,7 @@ fn extreme(values: impl Iterator<Item = f64>, is_max: bool) -> f64 {
 /// each of them rounded to fp16.
 fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
     let exp = Func::Exp.ew_f32()?;
-    let mut values = halves::widened(input)?.into_plain_array::<f32>()?;
+    let mut values = fp16::widened(input)?.into_plain_array::<f32>()?;
     let mut row = Vec::new();
     let mut failed = Ok(());
     each_region(input.shape(), axes, |start| {
@@ -344,7 +344,7 @@ fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
         failed = std::mem::replace(&mut failed, Ok(())).and(outcome);
     });
     failed?;
-    Ok(halves::narrowed(&values.into_tensor())?.into_tvalue())
+    Ok(fp16::narrowed(&values.into_tensor())?.into_tvalue())
 }
 
 fn softmax_of_row(row: &mut [f32], exp: &dyn ElementWise<f32>) -> TractResult<()> {

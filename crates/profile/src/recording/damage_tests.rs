@@ -10,7 +10,7 @@ use super::Recording;
 use super::fact::Fact;
 use super::frame::{FILE_MAGIC_1, FrameReader, FrameWriter};
 use super::writer::RECORDS;
-use super::{names, sample};
+use super::{names, test_recording};
 
 fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
     // Payloads that contain what frames begin with, and the size of small and of larger batches.
@@ -87,8 +87,8 @@ proptest! {
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)
     ) {
         let directory = tempfile::tempdir().expect("a directory");
-        sample::write(directory.path());
-        let mut frames = sample::frames();
+        test_recording::write(directory.path());
+        let mut frames = test_recording::frames();
         let names_path = directory.path().join(names::NAMES);
         let mut lines = std::fs::read(&names_path).expect("names");
         for (place, change) in &flips {
@@ -149,7 +149,7 @@ fn a_file_is_read_a_few_times_over_whatever_its_damage_is() {
 #[test]
 fn a_recording_whose_clocks_show_anything_is_read_and_exported() {
     let directory = tempfile::tempdir().expect("a directory");
-    sample::write(directory.path());
+    test_recording::write(directory.path());
     let path = directory.path().join("manifest.json");
     let whole: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("JSON");
     let fields = ["/start_unix_ns", "/start/ticks", "/start/boottime_ns", "/end/ticks", "/end/boottime_ns"];
@@ -170,7 +170,7 @@ fn a_recording_whose_clocks_show_anything_is_read_and_exported() {
 #[test]
 fn a_recording_with_frames_cut_off_says_so() {
     let directory = tempfile::tempdir().expect("a directory");
-    sample::write(directory.path());
+    test_recording::write(directory.path());
     let path = directory.path().join(RECORDS);
     let length = std::fs::metadata(&path).expect("a file").len();
     File::options().write(true).open(&path).and_then(|file| file.set_len(length - 1)).expect("a file");
