@@ -1,4 +1,7 @@
 //! The `opscope` command: parse, resolve, call the library, print.
+//!
+//! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
+//! a job), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 

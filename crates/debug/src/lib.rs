@@ -86,6 +86,22 @@
 //! client.detach()?; // the program is as fast as before
 //! # Ok::<(), Box<dyn Error>>(())
 //! ```
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `remote` | the debug protocol, its server and client |
+//! | `session` | the debugger, a client's attachment, notifications |
+//! | `run` | the observer of one run, and what a stopped run shows |
+//! | `queues` | the events that wait, sync and async |
+//! | `error` | what can be wrong |
+//! | `breakpoint` | breakpoints, and whether they hold |
+//! | `expression` | conditions and references to tensors |
+//! | `event` | events and their kinds |
+//! | `sync` | locks, real or loom's |
 
 #![forbid(unsafe_code)]
 

@@ -49,7 +49,7 @@ pub enum DumpError {
     #[error("'{0}' is no place of an operator; right is, for example, input0 or output1")]
     Position(String),
     /// Histograms for a format that cannot hold them.
-    #[error("a dump in the format {0} has no histograms; right are npy and statistics")]
+    #[error("a dump in the format {0} has no histograms; leave them out, or choose another format")]
     NoHistograms(&'static str),
     /// A table of comma-separated values is not valid.
     #[error("row {row} of the table is wrong: {reason}")]

@@ -30,6 +30,22 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `compare` | two dumps, or a run and a dump |
+//! | `capture` | the dumper: selection, routes from kernels to tensors, queue, delivery |
+//! | `stored` | reading dumps back, and inspecting them |
+//! | `sinks` | a file or folder for each format on disk |
+//! | `table` | tables as CSV, and numbers as text |
+//! | `manifest` | `manifest.json` |
+//! | `index` | `index.jsonl` |
+//! | `stream` | a tensor on its way: stream, piece, sink, flow control |
+//! | `error` | what can be wrong |
 
 #![forbid(unsafe_code)]
 

@@ -12,6 +12,22 @@
 //! * `Scan` and `If` are one dispatch each; a `Loop` is written out, iteration after iteration.
 //! * A run that is watched goes node by node, so that between two of them everything that the plan holds can be seen. Only
 //!   where shapes depend on what a run computes does tract keep that to itself.
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `engine` | the engine and its models |
+//! | `plan` | kernels, their attribution to operators, runs |
+//! | `checks` | what is refused before tract sees it |
+//! | `operators` | operators of ours in place of tract's |
+//! | `optimise` | which rewrites of tract's are applied |
+//! | `rewrite` | how a file is rewritten before tract reads it |
+//! | `budget` | time and memory for loading; panics as errors |
+//! | `tensors` | tensors on both sides of the border |
+//! | `names` | names that lead back to the file |
 
 #![forbid(unsafe_code)]
 

@@ -30,6 +30,22 @@
 //! A [job](benchmark::Job) takes the debugger in its field `debugger`, beside a profiler or a dumper.
 //!
 //! A program marks its own code with [`range`]; the profile shows the marks beside the model's operators.
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `benchmark` | a job from its inputs to its report |
+//! | `compare` | two ways to run a model |
+//! | `verify` | the fastest plan that is right |
+//! | `acl_json` | AscendCL's configuration file |
+//! | `inputs` | what a model is given: files, shapes, generated data |
+//! | `session` | a model that is loaded, its runs, several observers of one run |
+//! | `machine` | the processor and the system |
+//! | `local_time` | names of runs by date and time |
+//! | `spelling` | the most similar name |
 
 #![forbid(unsafe_code)]
 

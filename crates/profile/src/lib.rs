@@ -6,6 +6,21 @@
 //!
 //! *Afterwards*, [`Recording::open`] reads it, also where the process was killed: [`Recording::export`] writes timelines
 //! and tables, [`Recording::account`] says where the time of a run goes.
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `profiler` | the instrument, and the observer of one run |
+//! | `export` | a file for each format: timelines and tables |
+//! | `account` | where the time of a run goes, and what it holds in memory |
+//! | `sampler` | the counters of the machine and the process |
+//! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
+//! | `options` | the switches, and the memory for records |
+//! | `error` | what can be wrong |
+//! | `whole_file` | writing a file in one step |
 
 #![forbid(unsafe_code)]
 

@@ -354,7 +354,7 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("m.onnx --verify maybe", "[possible values: auto, on, off]"),
         ("m.onnx -o o --dump --dump-range a..", "'a..' is not a range; write two names"),
         ("m.onnx -o o --dump --dump-run x", "--dump-run: "),
-        ("m.onnx -o o --dump --dump-format ascend --dump-histograms", "--dump-format ascend exclude each other"),
+        ("m.onnx -o o --dump --dump-format ascend --dump-histograms", "--dump-format exclude each other"),
         ("m.onnx -o o --dump --dump-cap 63K", "--dump-cap: 64512 bytes are too few; write 64K or more"),
         ("m.onnx --dump=maybe -o o", "write one of 1, true"),
         ("m.onnx --outfmt CSV -o o", "[possible values: NPY, BIN, TXT]"),

@@ -92,8 +92,8 @@ impl DumpArguments {
         let format = self.dump_format.unwrap_or(DumpFormat::ALL[0]);
         let histograms = self.dump_histograms.unwrap_or(false);
         if histograms && !format.has_histograms {
-            let reason = "a dump of AscendCL's files has no histograms";
-            return Err(Refusal::Excludes { first: "--dump-histograms", second: "--dump-format ascend", reason });
+            let reason = "a dump in this format has no histograms";
+            return Err(Refusal::Excludes { first: "--dump-histograms", second: "--dump-format", reason });
         }
         Ok(CaptureSpec::Dump { directory, request: Box::new(self.request()?), format, histograms })
     }
