@@ -75,20 +75,26 @@ impl Observed<'_> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             let id = self.plan.kernel_of(node.id);
             self.last.set(node.id);
-            if id == NO_KERNEL || !self.interest.times {
-                return self.held(node.id, eval(context, op_state, node, inputs)?);
-            }
-            let start = Ticks::now();
-            let outputs = eval(context, op_state, node, inputs);
-            self.observer.timed(id, start, Ticks::now());
-            self.held(node.id, outputs?)
+            let is_timed = id != NO_KERNEL && self.interest.times;
+            let outputs = if is_timed {
+                let start = Ticks::now();
+                let outputs = eval(context, op_state, node, inputs);
+                self.observer.timed(id, start, Ticks::now());
+                outputs
+            } else {
+                eval(context, op_state, node, inputs)
+            };
+            self.report(node.id, &outputs);
+            outputs
         })
     }
 
-    /// Reports the memory of a node's outputs, and returns them.
-    fn held(&self, node: usize, outputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
-        self.report_memory(node, &outputs);
-        Ok(outputs)
+    /// Reports the memory of a node's outputs. By reference, because moving outputs costs as much as a record.
+    #[inline]
+    fn report(&self, node: usize, outputs: &TractResult<TVec<TValue>>) {
+        if let (Some(_), Ok(outputs)) = (self.memory, outputs) {
+            self.report_memory(node, outputs);
+        }
     }
 
     fn report_memory(&self, node: usize, outputs: &[TValue]) {
@@ -104,13 +110,17 @@ impl Observed<'_> {
         let outcome = state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             self.last.set(node.id);
             let Some(kernel) = self.plan.kernel_at(node.id) else {
-                return self.held(node.id, eval(context, op_state, node, inputs)?);
+                let outputs = eval(context, op_state, node, inputs);
+                self.report(node.id, &outputs);
+                return outputs;
             };
             if self.interest.before.contains(kernel.id) || self.interest.after.contains(kernel.id) {
                 taken.set(Some(inputs));
                 return Err(LeftTract.into());
             }
-            self.held(node.id, self.timed(kernel, || eval(context, op_state, node, inputs))?)
+            let outputs = self.timed(kernel, || eval(context, op_state, node, inputs));
+            self.report(node.id, &outputs);
+            outputs
         });
         let Some(inputs) = taken.into_inner() else { return outcome };
         self.plan.with_threads(|| self.step_through(state, inputs))?;
@@ -176,7 +186,9 @@ impl Observed<'_> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| -> TractResult<TVec<TValue>> {
             self.last.set(node.id);
             let Some(kernel) = self.plan.kernel_at(node.id) else {
-                return self.held(node.id, eval(context, op_state, node, inputs)?);
+                let outputs = eval(context, op_state, node, inputs);
+                self.report(node.id, &outputs);
+                return outputs;
             };
             let course = self.before(kernel, node.id, inputs, &[])?;
             let kept = self.keep(kernel, &course);
@@ -185,10 +197,13 @@ impl Observed<'_> {
                 Course::Execute { inputs, .. } => self.timed(kernel, || eval(context, op_state, node, inputs))?,
             };
             if !self.interest.after.contains(kernel.id) {
-                return self.held(node.id, outputs);
+                self.report_memory(node.id, &outputs);
+                return Ok(outputs);
             }
             let replaced = self.after(kernel, node.id, &kept, &outputs, &[])?;
-            self.held(node.id, replaced.unwrap_or(outputs))
+            let outputs = replaced.unwrap_or(outputs);
+            self.report_memory(node.id, &outputs);
+            Ok(outputs)
         })
     }
 

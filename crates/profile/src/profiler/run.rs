@@ -57,6 +57,17 @@ impl<'a> ProfiledRun<'a> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Records that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
+    fn free_all(&self) {
+        if !self.profiler.switches.tensor_memory {
+            return;
+        }
+        let mut held: Vec<_> = self.held().drain().map(|(_, memory)| memory).collect();
+        held.sort_by_key(|memory| memory.address);
+        let now = Ticks::now();
+        held.into_iter().for_each(|memory| self.emit_allocation(AllocationOperation::Free, memory, now));
+    }
+
     fn emit_allocation(&self, operation: AllocationOperation, memory: TensorMemory, at: Ticks) {
         self.profiler.emit(&AllocationRecord {
             start: at,
@@ -133,11 +144,7 @@ impl RunObserver for ProfiledRun<'_> {
 
 impl Drop for ProfiledRun<'_> {
     fn drop(&mut self) {
-        // The inputs and the outputs, and everything of a run that failed.
-        let mut held: Vec<_> = self.held().drain().map(|(_, memory)| memory).collect();
-        held.sort_by_key(|memory| memory.address);
-        let now = Ticks::now();
-        held.into_iter().for_each(|memory| self.emit_allocation(AllocationOperation::Free, memory, now));
+        self.free_all();
         let times = self.times();
         let Some((start, end)) = times.engine.filter(|_| self.profiler.switches.runs) else { return };
         self.profiler.emit(&RunRecord {
