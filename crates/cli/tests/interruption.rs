@@ -186,8 +186,7 @@ fn a_full_disk_of_any_size_costs_no_result_and_the_recording_says_what_is_missin
             let manifest = place.json("disk/out/profiler/run/manifest.json");
             let records = &manifest["records"];
             assert!(records.is_object(), "{kibibytes} KiB: the recording is closed: {manifest}");
-            let is_whole =
-                records["delivered"] == records["emitted"] && !reasons(&manifest).contains("be written");
+            let is_whole = records["delivered"] == records["emitted"] && !reasons(&manifest).contains("be written");
             assert_eq!(manifest["complete"], is_whole, "{kibibytes} KiB: {manifest}");
             assert!(!place.tree("disk").iter().any(|path| path.ends_with(".part") || path.ends_with(".reserve")));
             ended_full += u32::from(!is_whole);

@@ -153,7 +153,7 @@ impl Records {
             }
             self.mentions.record(&record);
             if let Some(ended) = &mut self.ended_ranges {
-                ended.extend(record.get::<MarkerRecord>().map(|range| RangeKey::of(&range)));
+                ended.extend(record.get::<MarkerRecord>().map(RangeKey::of));
             }
             store(record.header(), record.payload(), &mut self.payload);
             pending += 1;
