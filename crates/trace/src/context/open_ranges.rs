@@ -238,8 +238,8 @@ mod loom_tests {
     fn a_reader_sees_the_ranges_of_one_moment() {
         check(|| {
             let ranges = Arc::new(ThreadRanges::new());
-            ranges.open(NameId(1), Ticks::from_raw(1));
-            ranges.open(NameId(2), Ticks::from_raw(2));
+            ranges.open(NameId(1), Ticks::from_raw(1), Correlation::default());
+            ranges.open(NameId(2), Ticks::from_raw(2), Correlation::default());
             // The reader is the new thread: a switch to it is tried before each store of this one.
             let reader = {
                 let ranges = Arc::clone(&ranges);
