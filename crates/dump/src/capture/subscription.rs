@@ -48,7 +48,7 @@ pub(crate) struct Subscription {
     pub inputs_in_flight: bool,
     stops_run: bool,
     piece_size: usize,
-    way: Way,
+    route: Route,
     ending: Arc<Mutex<Ending>>,
     /// What was chosen so far. Locked while one stream is delivered, so that streams of concurrent runs do not mix.
     chosen: Mutex<Chosen>,
@@ -56,7 +56,7 @@ pub(crate) struct Subscription {
     inside: Mutex<Option<ThreadId>>,
 }
 
-enum Way {
+enum Route {
     Direct(Mutex<Driver>),
     Queued(Worker),
 }
@@ -75,16 +75,16 @@ impl Subscription {
         let ending = Arc::new(Mutex::new(Ending::default()));
         let delivery = request.delivery.unwrap_or_else(|| sink.delivery());
         let driver = Driver::new(sink, Arc::clone(&ending));
-        let way = match &delivery {
-            Delivery::Direct => Way::Direct(Mutex::new(driver)),
-            Delivery::Queued(flow) => Way::Queued(Worker::start(driver, flow)?),
+        let route = match &delivery {
+            Delivery::Direct => Route::Direct(Mutex::new(driver)),
+            Delivery::Queued(flow) => Route::Queued(Worker::start(driver, flow)?),
         };
         Ok(Self {
             selection: request.selection,
             inputs_in_flight: request.inputs_in_flight,
             stops_run: request.stops_run,
             piece_size: (request.piece_size & !63).max(64),
-            way,
+            route,
             ending,
             chosen: Mutex::default(),
             inside: Mutex::default(),
@@ -119,13 +119,13 @@ impl Subscription {
         }
         let (dtype, shape, bytes) = (tensor.dtype(), tensor.shape().to_vec(), bytes as u64);
         let stream = Stream { origin, dtype, shape, bytes, siblings };
-        match &self.way {
-            Way::Direct(driver) => {
+        match &self.route {
+            Route::Direct(driver) => {
                 *lock(&self.inside) = Some(thread::current().id());
                 direct(&mut lock(driver), &stream, tensor, self.piece_size);
                 *lock(&self.inside) = None;
             }
-            Way::Queued(worker) => chosen.given_up = self.queue(worker, stream, tensor),
+            Route::Queued(worker) => chosen.given_up = self.queue(worker, stream, tensor),
         }
         let stopped = chosen.given_up.clone().or_else(|| self.stopped());
         stopped.filter(|_| self.stops_run)
@@ -148,9 +148,9 @@ impl Subscription {
         }
         let chosen = lock(&self.chosen);
         if !chosen.closed {
-            match &self.way {
-                Way::Direct(driver) => lock(driver).run_ended(run),
-                Way::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
+            match &self.route {
+                Route::Direct(driver) => lock(driver).run_ended(run),
+                Route::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
             }
         }
     }
@@ -167,9 +167,9 @@ impl Subscription {
         let mut ending = lock(&self.ending);
         ending.stopped = chosen.given_up.take();
         drop(ending);
-        let closed = match &self.way {
-            Way::Direct(driver) => lock(driver).close(),
-            Way::Queued(worker) => worker.close().unwrap_or_else(|| {
+        let closed = match &self.route {
+            Route::Direct(driver) => lock(driver).close(),
+            Route::Queued(worker) => worker.close().unwrap_or_else(|| {
                 let error = "the sink took nothing for too long and was given up; what waited for it is lost".into();
                 Closed { directory: None, errors: vec![error] }
             }),
@@ -191,16 +191,16 @@ impl Subscription {
     /// Returns whether the calling thread is, or may be, inside the sink.
     fn is_inside(&self) -> bool {
         let current = thread::current().id();
-        match &self.way {
-            Way::Direct(_) => *lock(&self.inside) == Some(current),
-            Way::Queued(worker) => worker.thread() == current,
+        match &self.route {
+            Route::Direct(_) => *lock(&self.inside) == Some(current),
+            Route::Queued(worker) => worker.thread() == current,
         }
     }
 
     fn stopped(&self) -> Option<String> {
-        match &self.way {
-            Way::Direct(driver) => lock(driver).stopped().map(str::to_owned),
-            Way::Queued(worker) => worker.stopped(),
+        match &self.route {
+            Route::Direct(driver) => lock(driver).stopped().map(str::to_owned),
+            Route::Queued(worker) => worker.stopped(),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{Closed, DumpError, Flow, Piece, Policy, Stream};
 /// The thread that delivers the messages of a queue to a sink.
 pub(crate) struct Worker {
     pub queue: Arc<Queue>,
-    told: Arc<Told>,
+    progress: Arc<Progress>,
     patience: Duration,
     thread: JoinHandle<()>,
     closed: Mutex<Receiver<Closed>>,
@@ -19,20 +19,20 @@ pub(crate) struct Worker {
 
 /// The state that the thread publishes while it works.
 #[derive(Default)]
-struct Told {
+struct Progress {
     stopped: Mutex<Option<String>>,
-    progress: AtomicU64,
+    messages: AtomicU64,
 }
 
 impl Worker {
     pub fn start(driver: Driver, flow: &Flow) -> Result<Self, DumpError> {
         let queue = Arc::new(Queue::new(flow));
-        let told = Arc::new(Told::default());
+        let progress = Arc::new(Progress::default());
         let (sender, receiver) = sync_channel(1);
-        let (its_queue, its_told) = (Arc::clone(&queue), Arc::clone(&told));
+        let (its_queue, its_progress) = (Arc::clone(&queue), Arc::clone(&progress));
         let work = move || {
             let mut driver = driver;
-            bring(&its_queue, &mut driver, &its_told);
+            deliver_all(&its_queue, &mut driver, &its_progress);
             // The receiver is gone if the sink took longer than the patience.
             let _ = sender.send(driver.close());
         };
@@ -41,12 +41,12 @@ impl Worker {
             Policy::Block { patience } => patience,
             Policy::Drop | Policy::Spill { .. } => Flow::DEFAULT_PATIENCE,
         };
-        Ok(Self { queue, told, patience, thread, closed: Mutex::new(receiver) })
+        Ok(Self { queue, progress, patience, thread, closed: Mutex::new(receiver) })
     }
 
     /// Returns why the sink gets nothing more, or `None` if it still does.
     pub fn stopped(&self) -> Option<String> {
-        self.told.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.progress.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn thread(&self) -> ThreadId {
@@ -59,10 +59,10 @@ impl Worker {
         self.queue.close();
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let before = self.told.progress.load(Ordering::Relaxed);
+            let before = self.progress.messages.load(Ordering::Relaxed);
             match closed.recv_timeout(self.patience) {
                 Ok(closed) => return Some(closed),
-                Err(RecvTimeoutError::Timeout) if self.told.progress.load(Ordering::Relaxed) != before => {}
+                Err(RecvTimeoutError::Timeout) if self.progress.messages.load(Ordering::Relaxed) != before => {}
                 Err(_) => {
                     self.queue.leave();
                     return None;
@@ -72,7 +72,7 @@ impl Worker {
     }
 }
 
-fn bring(queue: &Queue, driver: &mut Driver, told: &Told) {
+fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     let mut current: Option<Arc<Stream>> = None;
     while let Some(message) = queue.take() {
         match (&message, &current) {
@@ -95,10 +95,10 @@ fn bring(queue: &Queue, driver: &mut Driver, told: &Told) {
             (Message::Piece { .. } | Message::Broken(_), None) => unreachable!("a stream begins before its pieces"),
         }
         if let Some(reason) = driver.stopped() {
-            let mut stopped = told.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stopped = progress.stopped.lock().unwrap_or_else(PoisonError::into_inner);
             stopped.get_or_insert_with(|| reason.to_owned());
         }
-        told.progress.fetch_add(1, Ordering::Relaxed);
+        progress.messages.fetch_add(1, Ordering::Relaxed);
         queue.done(message);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Observed<'a> {
 }
 
 /// How a run continues at a node after `before` was called.
-enum Course {
+enum NodeExecution {
     /// The node is executed with these inputs. `replaced` is whether the observer replaced them.
     Execute { inputs: TVec<TValue>, replaced: bool },
     /// The node is not executed. These are its inputs and the outputs that the observer gave.
@@ -161,12 +161,12 @@ impl Observed<'_> {
         flushed: &[usize],
         inputs: TVec<TValue>,
     ) -> TractResult<()> {
-        let course = self.before(kernel, node, inputs, &state.turn_state.values)?;
+        let execution = self.before(kernel, node, inputs, &state.turn_state.values)?;
         forget(state, flushed);
-        let kept = self.keep(kernel, &course);
-        match course {
-            Course::Skip { outputs, .. } => state.set_values(node, outputs)?,
-            Course::Execute { inputs, .. } => {
+        let kept = self.keep(kernel, &execution);
+        match execution {
+            NodeExecution::Skip { outputs, .. } => state.set_values(node, outputs)?,
+            NodeExecution::Execute { inputs, .. } => {
                 self.timed(kernel, || state.compute_one_with_inputs(node, inputs))?;
             }
         }
@@ -190,11 +190,13 @@ impl Observed<'_> {
                 self.report(node.id, &outputs);
                 return outputs;
             };
-            let course = self.before(kernel, node.id, inputs, &[])?;
-            let kept = self.keep(kernel, &course);
-            let outputs = match course {
-                Course::Skip { outputs, .. } => outputs,
-                Course::Execute { inputs, .. } => self.timed(kernel, || eval(context, op_state, node, inputs))?,
+            let execution = self.before(kernel, node.id, inputs, &[])?;
+            let kept = self.keep(kernel, &execution);
+            let outputs = match execution {
+                NodeExecution::Skip { outputs, .. } => outputs,
+                NodeExecution::Execute { inputs, .. } => {
+                    self.timed(kernel, || eval(context, op_state, node, inputs))?
+                }
             };
             if !self.interest.after.contains(kernel.id) {
                 self.report_memory(node.id, &outputs);
@@ -217,9 +219,9 @@ impl Observed<'_> {
         outcome
     }
 
-    fn before(&self, kernel: &Kernel, node: usize, inputs: TVec<TValue>, held: &Held) -> TractResult<Course> {
+    fn before(&self, kernel: &Kernel, node: usize, inputs: TVec<TValue>, held: &Held) -> TractResult<NodeExecution> {
         if !self.interest.before.contains(kernel.id) {
-            return Ok(Course::Execute { inputs, replaced: false });
+            return Ok(NodeExecution::Execute { inputs, replaced: false });
         }
         let action = {
             let views: Vec<TensorView<'_>> = inputs.iter().map(|input| view(input)).collect();
@@ -232,18 +234,18 @@ impl Observed<'_> {
                 let model = self.plan.model();
                 let facts = self.plan.sources(node).iter().map(|outlet| model.outlet_fact(*outlet));
                 let inputs = replacements(&tensors, &facts.collect::<TractResult<TVec<_>>>()?, "input")?;
-                Ok(Course::Execute { inputs, replaced: true })
+                Ok(NodeExecution::Execute { inputs, replaced: true })
             }
-            Action::Skip(tensors) => Ok(Course::Skip { inputs, outputs: self.outputs_of(node, &tensors)? }),
-            _ => Ok(Course::Execute { inputs, replaced: false }),
+            Action::Skip(tensors) => Ok(NodeExecution::Skip { inputs, outputs: self.outputs_of(node, &tensors)? }),
+            _ => Ok(NodeExecution::Execute { inputs, replaced: false }),
         }
     }
 
     /// Returns the inputs that `after` gets. While they are kept, the node cannot compute in place.
-    fn keep(&self, kernel: &Kernel, course: &Course) -> Kept {
-        let (inputs, replaced) = match course {
-            Course::Execute { inputs, replaced } => (inputs, *replaced),
-            Course::Skip { inputs, .. } => (inputs, false),
+    fn keep(&self, kernel: &Kernel, execution: &NodeExecution) -> Kept {
+        let (inputs, replaced) = match execution {
+            NodeExecution::Execute { inputs, replaced } => (inputs, *replaced),
+            NodeExecution::Skip { inputs, .. } => (inputs, false),
         };
         let wanted = self.interest.keep_inputs.contains(kernel.id);
         Kept { inputs: if wanted { inputs.clone() } else { tvec!() }, replaced }
