@@ -189,3 +189,18 @@ fn tensors_whose_sizes_the_run_decides_are_reported() {
     // Three of the four numbers are not zero.
     assert_eq!((seen.peak, seen.allocations), (3 * 8 + 6 * 8, 2));
 }
+
+#[test]
+fn a_kernel_that_computes_in_place_allocates_nothing() {
+    let builder = Builder::default()
+        .input("x", Float, &[D::N(4)])
+        .node("first", "Neg", &["x"], &["a"])
+        .node("second", "Neg", &["a"], &["b"])
+        .node("third", "Neg", &["b"], &["y"])
+        .output("y");
+    let model = load(&builder.graph(), Fidelity::Exact).unwrap();
+    let inputs = [Tensor::from_f32(vec![4], FOUR).unwrap()];
+    let seen = reported(&*model.plan(&inputs).unwrap(), &inputs, Interest::default());
+    // The first one may not write into the model's input.
+    assert_eq!((seen.peak, seen.allocations), (16, 1));
+}

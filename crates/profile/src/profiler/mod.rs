@@ -10,8 +10,8 @@ use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, R
 use opscope_onnx::Graph;
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, EngineCallRecord, Kind, MarkerRecord,
-    MemoryId, Operations, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
-    open_ranges,
+    MemoryId, OpenRanges, Operations, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation,
+    current_thread, open_ranges,
 };
 use opscope_trace::{CopyOperation, EngineCallOperation};
 
@@ -199,7 +199,8 @@ impl Profiler {
     /// names them.
     pub fn finish(mut self) -> Result<Manifest, ProfileError> {
         self.sampler = None;
-        let flushed = self.stop_recording();
+        let open = self.watch_open_ranges();
+        let flushed = self.stop_recording(&open);
         let statistics = self.buffer.statistics();
         flushed.and_then(|()| self.buffer.destroy()).map_err(|error| ProfileError::Trace(error.to_string()))?;
         let end = self.records().end();
@@ -208,11 +209,15 @@ impl Profiler {
         self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
     }
 
-    /// Stops recording what the user's code marks, and writes everything: last the ranges that are open. A range that ends
-    /// meanwhile is recorded once, as one that has ended.
-    fn stop_recording(&self) -> Result<(), TraceError> {
+    /// Returns the ranges that are open, and collects from now on which ranges end.
+    fn watch_open_ranges(&self) -> OpenRanges {
         self.records().collect_ended_ranges();
-        let open = open_ranges();
+        open_ranges()
+    }
+
+    /// Stops recording what the user's code marks, and writes everything: last the ranges that were open and have not ended
+    /// since. So each range is recorded once.
+    fn stop_recording(&self, open: &OpenRanges) -> Result<(), TraceError> {
         // It is stopped already where all tracing was shut down.
         let _ = self.user.stop();
         self.buffer.flush()?;
@@ -384,5 +389,45 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
         switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),
         sample_interval_ns: options.sample_interval.as_nanos() as u64,
         records: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::MarkerOperation;
+
+    use super::*;
+    use crate::Recording;
+    use crate::recording::{Fact, test_recording};
+
+    #[test]
+    fn a_range_that_ends_while_the_profiler_stops_is_recorded_once() {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path().join("recording");
+        let info = RecordingInfo {
+            graph: test_recording::graph(),
+            engine: "paper".to_owned(),
+            engine_version: "1".to_owned(),
+            fidelity: Fidelity::Optimised,
+            engine_threads: 1,
+            concurrent_runs: 1,
+        };
+        let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default()).expect("a new directory");
+        let (ends, stays) = (opscope_trace::range("ends meanwhile"), opscope_trace::range("stays open"));
+        let open = profiler.watch_open_ranges();
+        drop(ends);
+        profiler.stop_recording(&open).expect("the buffer is not destroyed");
+        let recording = Recording::open(&directory).expect("a recording");
+        let operations = |name: &str| -> Vec<MarkerOperation> {
+            let facts = recording.facts().expect("records").map(|fact| fact.expect("a record"));
+            let named = |fact| match fact {
+                Fact::Marker(marker) if recording.marker(marker.name) == Some(name) => Some(marker.operation),
+                _ => None,
+            };
+            facts.filter_map(named).collect()
+        };
+        assert_eq!(operations("ends meanwhile"), [MarkerOperation::Range]);
+        assert_eq!(operations("stays open"), [MarkerOperation::OpenRange]);
+        drop(stays);
     }
 }
