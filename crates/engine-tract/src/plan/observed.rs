@@ -89,7 +89,7 @@ impl Observed<'_> {
         })
     }
 
-    /// Reports the memory of a node's outputs. By reference, because moving outputs costs as much as a record.
+    /// Reports the memory of a node's outputs. By reference, so that outputs are not moved.
     #[inline]
     fn report(&self, node: usize, outputs: &TractResult<TVec<TValue>>) {
         if let (Some(_), Ok(outputs)) = (self.memory, outputs) {

@@ -33,7 +33,7 @@ pub fn range(name: &str) -> Range {
     if wanted(Kind::Marker) { range_named(intern(name)) } else { Range { open: None, _thread: PhantomData } }
 }
 
-/// As [`range`], by a name that [`intern`] returned. It costs as much as the record of an operator.
+/// As [`range`], by a name that [`intern`] returned. It costs two readings of the clock and a record.
 #[inline]
 pub fn range_named(name: NameId) -> Range {
     let open = wanted(Kind::Marker).then(|| {
