@@ -101,6 +101,11 @@ impl DType {
         TABLE.iter().find(|row| row.onnx == code).map(|row| row.dtype)
     }
 
+    /// Returns the code of this type in ONNX's `TensorProto.DataType`.
+    pub fn onnx_code(self) -> i32 {
+        self.row().onnx
+    }
+
     /// Returns the name, such as `float32`, `int64` or `bool`.
     pub fn name(self) -> &'static str {
         self.row().name
@@ -165,7 +170,7 @@ mod tests {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.dtype as usize, index);
             assert_eq!(row.name.parse(), Ok(row.dtype));
-            assert_eq!(DType::from_onnx(row.onnx), Some(row.dtype));
+            assert_eq!(DType::from_onnx(row.dtype.onnx_code()), Some(row.dtype));
         }
     }
 

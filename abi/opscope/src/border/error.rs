@@ -1,0 +1,159 @@
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+
+use opscope::debug::DebugError;
+use opscope::debug::server::ServeError;
+use opscope::dump::DumpError;
+use opscope::model::EngineError;
+use opscope::profile::ProfileError;
+use opscope::tensor::TensorError;
+use opscope::trace::TraceError;
+use opscope::{SessionError, debug::ErrorCode};
+
+use super::opscope_status_t::{self, *};
+
+/// Why a call failed: the status that it returns, and the text for people.
+#[derive(Debug)]
+pub struct Failure {
+    /// The status.
+    pub status: opscope_status_t,
+    /// What was wrong, and what would be right.
+    pub text: String,
+}
+
+thread_local! {
+    static TEXT: RefCell<CString> = RefCell::default();
+}
+
+/// Returns what was wrong with the last call of this thread that failed, and what would be right; an empty text before the
+/// first failure. The text is valid until the next call of this thread that fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_error_text() -> *const c_char {
+    TEXT.try_with(|text| text.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+impl Failure {
+    pub fn new(status: opscope_status_t, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    pub fn argument(text: impl Into<String>) -> Self {
+        Self::new(OPSCOPE_INVALID_ARGUMENT, text)
+    }
+
+    /// Keeps the text for `opscope_error_text`, and returns the status.
+    pub fn report(self) -> opscope_status_t {
+        let text = CString::new(self.text.replace('\0', "\u{fffd}")).unwrap_or_default();
+        // A thread that is being torn down has no place for the text any more.
+        let _ = TEXT.try_with(|place| place.replace(text));
+        self.status
+    }
+}
+
+fn of(status: opscope_status_t, error: &dyn std::error::Error) -> Failure {
+    Failure::new(status, error.to_string())
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Engine(error) => error.into(),
+            error => of(OPSCOPE_MODEL, &error),
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let status = match &error {
+            EngineError::UnsupportedOperator { .. } | EngineError::Load { .. } | EngineError::OverBudget { .. } => {
+                OPSCOPE_MODEL
+            }
+            EngineError::InputCount { .. } | EngineError::InputType { .. } | EngineError::InputShape { .. } => {
+                OPSCOPE_INPUT
+            }
+            EngineError::Stopped(_) => OPSCOPE_STOPPED,
+            _ => OPSCOPE_RUN_FAILED,
+        };
+        of(status, &error)
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        let status = match &error {
+            TraceError::Busy(_) => OPSCOPE_BUSY,
+            TraceError::FullInCallback(_) => OPSCOPE_FULL,
+            TraceError::TimedOut(_) => OPSCOPE_TIMED_OUT,
+            TraceError::BufferDestroyed(_) | TraceError::ContextDestroyed(_) => OPSCOPE_INVALID_HANDLE,
+            TraceError::KindConfigured { .. }
+            | TraceError::BufferOfAnotherContext { .. }
+            | TraceError::ContextNotStarted(_) => OPSCOPE_INVALID_STATE,
+            TraceError::System { .. } | TraceError::File { .. } => OPSCOPE_SYSTEM,
+            _ => OPSCOPE_INVALID_ARGUMENT,
+        };
+        of(status, &error)
+    }
+}
+
+impl From<DumpError> for Failure {
+    fn from(error: DumpError) -> Self {
+        let status = match &error {
+            DumpError::FromWithin => OPSCOPE_BUSY,
+            DumpError::NoSuchOperator { .. } | DumpError::NothingSelected { .. } | DumpError::NoSuchRun { .. } => {
+                OPSCOPE_NOT_FOUND
+            }
+            DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => OPSCOPE_SYSTEM,
+            DumpError::Weight(_) => OPSCOPE_MODEL,
+            _ => OPSCOPE_INVALID_ARGUMENT,
+        };
+        of(status, &error)
+    }
+}
+
+impl From<DebugError> for Failure {
+    fn from(error: DebugError) -> Self {
+        let status = match error.code() {
+            ErrorCode::RecursiveCall => OPSCOPE_BUSY,
+            ErrorCode::AlreadyAttached
+            | ErrorCode::NotAttached
+            | ErrorCode::NotStopped
+            | ErrorCode::AlreadyContinued
+            | ErrorCode::NotRead
+            | ErrorCode::TooManyBreakpoints
+            | ErrorCode::Resume => OPSCOPE_INVALID_STATE,
+            ErrorCode::NoSuchBreakpoint
+            | ErrorCode::NoSuchOperator
+            | ErrorCode::NoSuchModel
+            | ErrorCode::NoSuchTensor => OPSCOPE_NOT_FOUND,
+            ErrorCode::System | ErrorCode::Connection => OPSCOPE_SYSTEM,
+            ErrorCode::Internal => OPSCOPE_INTERNAL,
+            _ => OPSCOPE_INVALID_ARGUMENT,
+        };
+        of(status, &error)
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        of(OPSCOPE_SYSTEM, &error)
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        let status = match &error {
+            ProfileError::SwitchSyntax(_) | ProfileError::UnknownSwitch { .. } | ProfileError::SwitchValue { .. } => {
+                OPSCOPE_INVALID_ARGUMENT
+            }
+            _ => OPSCOPE_SYSTEM,
+        };
+        of(status, &error)
+    }
+}
+
+impl From<TensorError> for Failure {
+    fn from(error: TensorError) -> Self {
+        of(OPSCOPE_INVALID_ARGUMENT, &error)
+    }
+}

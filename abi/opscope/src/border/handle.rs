@@ -1,0 +1,127 @@
+//! Handles: numbers that stand for objects. A handle that was freed is recognised, because no number is used twice.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use super::Failure;
+use super::opscope_status_t::OPSCOPE_INVALID_HANDLE;
+
+/// A handle of C, which stands for an object.
+pub trait Handle: Copy {
+    /// What it stands for.
+    type Object: Any + Send + Sync;
+    /// What it is called in messages.
+    const NAME: &'static str;
+
+    /// Returns its number.
+    fn id(self) -> u64;
+
+    /// Returns the handle with this number.
+    fn with_id(id: u64) -> Self;
+}
+
+/// Makes a struct with the field `id` the handle of a type of objects.
+macro_rules! handle {
+    ($handle:ident => $object:ty, $name:literal) => {
+        impl $crate::border::Handle for $handle {
+            type Object = $object;
+            const NAME: &'static str = $name;
+
+            fn id(self) -> u64 {
+                self.id
+            }
+
+            fn with_id(id: u64) -> Self {
+                Self { id }
+            }
+        }
+    };
+}
+pub(crate) use handle;
+
+#[derive(Default)]
+struct Objects {
+    objects: HashMap<u64, Arc<dyn Any + Send + Sync>>,
+    /// How many handles were made.
+    made: u64,
+}
+
+static OBJECTS: Mutex<Option<Objects>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<Objects>> {
+    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps an object, and returns a new handle for it.
+pub fn insert<H: Handle>(object: H::Object) -> H {
+    insert_shared(Arc::new(object))
+}
+
+fn insert_shared<H: Handle>(object: Arc<H::Object>) -> H {
+    fork_safe();
+    let mut locked = lock();
+    let objects = locked.get_or_insert_default();
+    objects.made += 1;
+    let id = objects.made;
+    objects.objects.insert(id, object);
+    H::with_id(id)
+}
+
+/// Returns the object of a handle.
+pub fn get<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
+    let mut locked = lock();
+    let objects = locked.get_or_insert_default();
+    let found = objects.objects.get(&handle.id()).cloned();
+    let made = objects.made;
+    drop(locked);
+    found.and_then(|object| object.downcast().ok()).ok_or_else(|| invalid(handle, made))
+}
+
+/// Removes the object of a handle, which is invalid from now on.
+pub fn remove<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
+    let object = get(handle)?;
+    let mut locked = lock();
+    let objects = locked.get_or_insert_default();
+    let (removed, made) = (objects.objects.remove(&handle.id()), objects.made);
+    drop(locked);
+    // Another thread may have removed it meanwhile.
+    removed.map(|_| object).ok_or_else(|| invalid(handle, made))
+}
+
+#[cold]
+fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
+    let (name, id) = (H::NAME, handle.id());
+    let text = match id {
+        0 => format!("the {name} is 0: its handle was never set; create it first"),
+        id if id <= made => format!("handle {id} is no {name}: it was freed, or is the handle of something else"),
+        id => format!("handle {id} is no {name}: no such handle was ever returned"),
+    };
+    Failure::new(OPSCOPE_INVALID_HANDLE, text)
+}
+
+thread_local! {
+    /// The lock that this thread holds while it forks.
+    static HELD: RefCell<Option<MutexGuard<'static, Option<Objects>>>> = const { RefCell::new(None) };
+}
+
+/// Makes forks safe: a thread that forks holds the lock meanwhile, so that the child never finds it locked by a thread that it
+/// does not have.
+pub fn fork_safe() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: the functions take no arguments, never unwind, and exist as long as the library, which is never unloaded.
+        // A failure means that there is no memory for the registration; then only forks during a call are unsafe.
+        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+    });
+}
+
+extern "C" fn before_fork() {
+    let guard = lock();
+    let _ = HELD.try_with(|held| held.replace(Some(guard)));
+}
+
+extern "C" fn after_fork() {
+    let _ = HELD.try_with(|held| held.take());
+}

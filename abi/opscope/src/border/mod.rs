@@ -1,0 +1,18 @@
+//! The border between C and Rust: statuses, error texts, handles, and what C passes by pointer.
+
+mod call;
+mod error;
+mod handle;
+mod pointer;
+mod sized;
+mod status;
+mod text;
+
+pub(crate) use call::{call, callback};
+pub(crate) use error::Failure;
+pub use error::opscope_error_text;
+pub(crate) use handle::{Handle, get, handle, insert, remove};
+pub(crate) use pointer::{UserData, constant, out, slice, write_out};
+pub(crate) use sized::{SizedStruct, read, read_array, read_or_default, sized, write};
+pub use status::{opscope_status_t, opscope_status_text};
+pub(crate) use text::{Text, read_optional_path, read_optional_text, read_path, read_text};

@@ -1,0 +1,68 @@
+use std::ffi::{CStr, c_char};
+
+/// What a call returns. A call that fails changes nothing, unless its description says so.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum opscope_status_t {
+    /// Done.
+    OPSCOPE_OK = 0,
+    /// There is nothing to return: no event waits. This is no error.
+    OPSCOPE_EMPTY = 1,
+    /// A pointer is NULL, a text is not UTF-8, or a number is none of the constants.
+    OPSCOPE_INVALID_ARGUMENT = 2,
+    /// The `size` of a struct is smaller than that of its first version, or fields that this library does not know are
+    /// not zero.
+    OPSCOPE_INVALID_SIZE = 3,
+    /// The handle was freed, or was never returned by this library.
+    OPSCOPE_INVALID_HANDLE = 4,
+    /// The call cannot be made from inside of a callback, because it would wait for that callback.
+    OPSCOPE_BUSY = 5,
+    /// The call does not fit the state of the object: a context that is not started, an event that was not read.
+    OPSCOPE_INVALID_STATE = 6,
+    /// What was named does not exist: an operator, a tensor, a breakpoint.
+    OPSCOPE_NOT_FOUND = 7,
+    /// The model cannot be loaded: the file is missing or damaged, or the engine cannot run it.
+    OPSCOPE_MODEL = 8,
+    /// The inputs do not fit the model.
+    OPSCOPE_INPUT = 9,
+    /// The engine failed in a run.
+    OPSCOPE_RUN_FAILED = 10,
+    /// An instrument ended the run.
+    OPSCOPE_STOPPED = 11,
+    /// The time of a wait is over.
+    OPSCOPE_TIMED_OUT = 12,
+    /// There is no room, and only the callback that makes this call could free some.
+    OPSCOPE_FULL = 13,
+    /// The call was completed, but data that was asked for is missing. The report says which.
+    OPSCOPE_INCOMPLETE = 14,
+    /// The operating system refused memory, a thread, a file or a socket.
+    OPSCOPE_SYSTEM = 15,
+    /// opscope itself failed. This is a defect of opscope.
+    OPSCOPE_INTERNAL = 16,
+}
+
+/// Returns the meaning of a status in a few words; of a number that is no status, "unknown status". The text is static.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_status_text(status: i32) -> *const c_char {
+    const TEXTS: [&CStr; 17] = [
+        c"done",
+        c"there is nothing to return",
+        c"invalid argument",
+        c"invalid size of a struct",
+        c"invalid handle",
+        c"not allowed inside of a callback",
+        c"invalid state",
+        c"not found",
+        c"the model cannot be loaded",
+        c"the inputs do not fit the model",
+        c"the run failed",
+        c"an instrument ended the run",
+        c"timed out",
+        c"full",
+        c"done, but data is missing",
+        c"the operating system refused a resource",
+        c"opscope failed",
+    ];
+    let text = usize::try_from(status).ok().and_then(|status| TEXTS.get(status).copied());
+    text.unwrap_or(c"unknown status").as_ptr()
+}

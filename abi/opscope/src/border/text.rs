@@ -1,0 +1,62 @@
+use std::ffi::{CStr, CString, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::Failure;
+
+/// A text that C reads, kept by the object that it belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct Text(CString);
+
+impl Text {
+    /// Keeps a text. A NUL inside of it would end it, and is replaced.
+    pub fn new(text: &str) -> Self {
+        Self(CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
+    }
+
+    /// Returns the pointer for C, which is valid as long as this is not dropped.
+    pub fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr()
+    }
+}
+
+/// Reads a text that the caller passes.
+///
+/// # Safety
+/// `from` is NULL, or points to a text that ends with NUL.
+pub unsafe fn read_text(from: *const c_char, name: &str) -> Result<String, Failure> {
+    // SAFETY: as the caller promises.
+    unsafe { read_optional_text(from, name)? }.ok_or_else(|| Failure::argument(format!("{name} is NULL")))
+}
+
+/// Reads a text that the caller may leave out by passing NULL.
+///
+/// # Safety
+/// As [`read_text`].
+pub unsafe fn read_optional_text(from: *const c_char, name: &str) -> Result<Option<String>, Failure> {
+    if from.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: it is not NULL, and the caller promises that it ends with NUL.
+    let bytes = unsafe { CStr::from_ptr(from) };
+    let text = bytes.to_str().map_err(|_| Failure::argument(format!("{name} is not UTF-8: {bytes:?}")))?;
+    Ok(Some(text.to_owned()))
+}
+
+/// Reads a path that the caller passes. Paths need not be UTF-8.
+///
+/// # Safety
+/// As [`read_text`].
+pub unsafe fn read_path(from: *const c_char, name: &str) -> Result<PathBuf, Failure> {
+    // SAFETY: as the caller promises.
+    unsafe { read_optional_path(from) }.ok_or_else(|| Failure::argument(format!("{name} is NULL")))
+}
+
+/// Reads a path that the caller may leave out by passing NULL.
+///
+/// # Safety
+/// As [`read_text`].
+pub unsafe fn read_optional_path(from: *const c_char) -> Option<PathBuf> {
+    // SAFETY: it is not NULL, and the caller promises that it ends with NUL.
+    (!from.is_null()).then(|| PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(from) }.to_bytes())))
+}

@@ -1,0 +1,39 @@
+//! libopscope: opscope's own C interface, one-to-one with the crate `opscope`.
+//!
+//! The header `include/opscope.h` is made from this crate by cbindgen. A test checks that it is current, and writes it where
+//! `UPDATE_HEADERS` is set. `docs/c-api.md` is a tour in C.
+//!
+//! # What callers promise
+//!
+//! What is said here holds for all functions of the library, and is not repeated. A pointer is NULL, or valid for what the
+//! function's description says: a text ends with NUL, an array has as many elements as the count beside it, a struct has the
+//! size that its first field says, and the place for a result is writable. NULL where a value is needed is answered with
+//! `OPSCOPE_INVALID_ARGUMENT`.
+//!
+//! # Rooms
+//!
+//! Each folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `debug` | the debugger, its server, attachments, events and breakpoints |
+//! | `dump` | dumpers, and sinks that call back |
+//! | `profile` | the profiler |
+//! | `records` | buffers, contexts, batches of records; ranges, marks and counters |
+//! | `session` | models: load, describe, run |
+//! | `tensor` | tensors as C passes and gets them |
+//! | `version` | the version of the library |
+//! | `border` | statuses, error texts, handles, structs that begin with their size |
+
+// The types have their names in C, and `unsafe` means in all functions what is said above.
+#![allow(non_camel_case_types, clippy::missing_safety_doc)]
+
+mod border;
+mod session;
+mod tensor;
+mod version;
+
+pub use border::{opscope_error_text, opscope_status_t, opscope_status_text};
+pub use session::*;
+pub use tensor::*;
+pub use version::*;

@@ -1,0 +1,293 @@
+use std::ffi::c_char;
+use std::ptr;
+
+use opscope::Session;
+use opscope::model::Fidelity;
+use opscope::onnx::{Dim, Graph, ValueId};
+
+use super::load::{LoadedSession, opscope_fidelity_t, opscope_session_t};
+use crate::border::opscope_status_t::{self, OPSCOPE_NOT_FOUND};
+use crate::border::{Failure, Text, call, get, sized, write};
+use crate::tensor::dtype_code;
+
+/// A model and its engine. All texts are valid until the session is freed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_session_info_t {
+    /// `sizeof(opscope_session_info_t)`.
+    pub size: usize,
+    /// The graph's own name in the file.
+    pub name: *const c_char,
+    /// The file, as it was passed; "(memory)" for a model from memory.
+    pub path: *const c_char,
+    /// The program that wrote the file, with its version; empty if the file does not say.
+    pub producer: *const c_char,
+    /// XXH3 (64 bit) of the file's bytes.
+    pub xxh3: u64,
+    /// The engine's name.
+    pub engine: *const c_char,
+    /// The engine's version.
+    pub engine_version: *const c_char,
+    /// An `opscope_fidelity_t`.
+    pub fidelity: u32,
+    /// Threads within one operator.
+    pub threads: u32,
+    /// The number of operators.
+    pub operators: usize,
+    /// The number of inputs of a run.
+    pub inputs: usize,
+    /// The number of outputs of a run.
+    pub outputs: usize,
+}
+sized!(opscope_session_info_t, 88);
+
+/// An input or output of a model, as the file declares it. It is valid until the session is freed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_value_t {
+    /// `sizeof(opscope_value_t)`.
+    pub size: usize,
+    /// Its name.
+    pub name: *const c_char,
+    /// The sizes of its dimensions; -1 for a dimension that the file leaves open. NULL if `rank` is 0 or -1.
+    pub dims: *const i64,
+    /// For each dimension the name that the file gives it; NULL for a fixed size or an open one without a name.
+    pub dim_names: *const *const c_char,
+    /// The number of its dimensions; -1 if the file does not give a shape.
+    pub rank: i32,
+    /// The type of its elements, an `opscope_dtype_t`; 0 if the file does not give it.
+    pub dtype: u32,
+}
+sized!(opscope_value_t, 40);
+
+/// An operator of a model. It is valid until the session is freed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_operator_t {
+    /// `sizeof(opscope_operator_t)`.
+    pub size: usize,
+    /// Its name in the file, made unique; `OpType_index` where the file has none.
+    pub name: *const c_char,
+    /// Its type, such as "Conv".
+    pub op_type: *const c_char,
+    /// The domain of its operator set; empty for ONNX's own.
+    pub domain: *const c_char,
+    /// The names of its inputs by slot; NULL for an input that is left out.
+    pub inputs: *const *const c_char,
+    /// The names of its outputs by slot; NULL for an output that is left out.
+    pub outputs: *const *const c_char,
+    /// The number of inputs.
+    pub input_count: u32,
+    /// The number of outputs.
+    pub output_count: u32,
+    /// Its id: its position in the order of execution, from 0.
+    pub id: u32,
+    /// 0.
+    pub reserved: u32,
+}
+sized!(opscope_operator_t, 64);
+
+/// What C reads about a session, made when it first asks.
+pub(super) struct Description {
+    info: [Text; 5],
+    inputs: Vec<Value>,
+    outputs: Vec<Value>,
+    operators: Vec<Operator>,
+}
+
+struct Value {
+    name: Text,
+    dims: Option<Vec<i64>>,
+    /// Keeps the names that `dim_name_pointers` points to.
+    _dim_names: Vec<Option<Text>>,
+    dim_name_pointers: Vec<*const c_char>,
+    dtype: u32,
+}
+
+struct Operator {
+    name: Text,
+    op_type: Text,
+    domain: Text,
+    /// Keeps the names that the pointers point to.
+    _names: Vec<Text>,
+    inputs: Vec<*const c_char>,
+    outputs: Vec<*const c_char>,
+}
+
+// SAFETY: the pointers point to texts beside them, which never change.
+unsafe impl Send for Value {}
+// SAFETY: as above.
+unsafe impl Sync for Value {}
+// SAFETY: as above.
+unsafe impl Send for Operator {}
+// SAFETY: as above.
+unsafe impl Sync for Operator {}
+
+/// Writes what is known about a model and its engine to `info`, whose `size` must be set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_info(
+    session: opscope_session_t,
+    info: *mut opscope_session_info_t,
+) -> opscope_status_t {
+    call(|| {
+        let loaded = get(session)?;
+        let (session, texts) = (&loaded.session, &loaded.description().info);
+        let [name, path, producer, engine, engine_version] = texts.each_ref().map(Text::as_ptr);
+        let graph = session.graph();
+        let value = opscope_session_info_t {
+            size: size_of::<opscope_session_info_t>(),
+            name,
+            path,
+            producer,
+            xxh3: graph.source.xxh3,
+            engine,
+            engine_version,
+            fidelity: match session.model().fidelity() {
+                Fidelity::Optimised => opscope_fidelity_t::OPSCOPE_OPTIMISED as u32,
+                Fidelity::Exact => opscope_fidelity_t::OPSCOPE_EXACT as u32,
+            },
+            threads: session.threads().get() as u32,
+            operators: graph.operators.len(),
+            inputs: graph.inputs.len(),
+            outputs: graph.outputs.len(),
+        };
+        // SAFETY: as the caller promises.
+        unsafe { write(info, &value) }
+    })
+}
+
+/// Writes what the file declares about an input to `value`, whose `size` must be set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_input(
+    session: opscope_session_t,
+    index: usize,
+    value: *mut opscope_value_t,
+) -> opscope_status_t {
+    // SAFETY: as the caller promises.
+    call(|| unsafe { write(value, &found(&get(session)?.description().inputs, index, "input")?.for_c()) })
+}
+
+/// Writes what the file declares about an output to `value`, whose `size` must be set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_output(
+    session: opscope_session_t,
+    index: usize,
+    value: *mut opscope_value_t,
+) -> opscope_status_t {
+    // SAFETY: as the caller promises.
+    call(|| unsafe { write(value, &found(&get(session)?.description().outputs, index, "output")?.for_c()) })
+}
+
+/// Writes an operator of the model to `value`, whose `size` must be set. Operators come in the order of execution.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_operator(
+    session: opscope_session_t,
+    index: usize,
+    value: *mut opscope_operator_t,
+) -> opscope_status_t {
+    call(|| {
+        let loaded = get(session)?;
+        let operator = found(&loaded.description().operators, index, "operator")?;
+        let described = opscope_operator_t {
+            size: size_of::<opscope_operator_t>(),
+            name: operator.name.as_ptr(),
+            op_type: operator.op_type.as_ptr(),
+            domain: operator.domain.as_ptr(),
+            inputs: operator.inputs.as_ptr(),
+            outputs: operator.outputs.as_ptr(),
+            input_count: operator.inputs.len() as u32,
+            output_count: operator.outputs.len() as u32,
+            id: index as u32,
+            reserved: 0,
+        };
+        // SAFETY: as the caller promises.
+        unsafe { write(value, &described) }
+    })
+}
+
+fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failure> {
+    list.get(index).ok_or_else(|| {
+        Failure::new(OPSCOPE_NOT_FOUND, format!("there is no {name} {index}; the model has {}", list.len()))
+    })
+}
+
+impl LoadedSession {
+    fn description(&self) -> &Description {
+        self.description.get_or_init(|| Description::of(&self.session))
+    }
+}
+
+impl Description {
+    fn of(session: &Session) -> Self {
+        let (graph, engine) = (session.graph(), session.engine());
+        let path = graph.source.path.display().to_string();
+        let info = [&graph.name, &path, &graph.source.producer, engine.name(), engine.version()].map(Text::new);
+        Self {
+            info,
+            inputs: graph.inputs.iter().map(|&id| Value::new(graph, id)).collect(),
+            outputs: graph.outputs.iter().map(|&id| Value::new(graph, id)).collect(),
+            operators: graph.operators.iter().map(|operator| Operator::new(graph, operator)).collect(),
+        }
+    }
+}
+
+impl Value {
+    fn new(graph: &Graph, id: ValueId) -> Self {
+        let value = graph.value(id);
+        let shape = value.shape.as_deref();
+        let dim_names: Vec<Option<Text>> = shape.unwrap_or_default().iter().map(dim_name).collect();
+        Self {
+            name: Text::new(&value.name),
+            dims: shape.map(|shape| shape.iter().map(dim_size).collect()),
+            dim_name_pointers: dim_names.iter().map(pointer).collect(),
+            _dim_names: dim_names,
+            dtype: value.dtype.map_or(0, dtype_code),
+        }
+    }
+
+    fn for_c(&self) -> opscope_value_t {
+        let pointers = self.dims.as_ref().filter(|dims| !dims.is_empty());
+        opscope_value_t {
+            size: size_of::<opscope_value_t>(),
+            name: self.name.as_ptr(),
+            dims: pointers.map_or(ptr::null(), |dims| dims.as_ptr()),
+            dim_names: pointers.map_or(ptr::null(), |_| self.dim_name_pointers.as_ptr()),
+            rank: self.dims.as_ref().map_or(-1, |dims| dims.len() as i32),
+            dtype: self.dtype,
+        }
+    }
+}
+
+impl Operator {
+    fn new(graph: &Graph, operator: &opscope::onnx::Operator) -> Self {
+        let name = |id: &Option<ValueId>| id.map(|id| Text::new(&graph.value(id).name));
+        let inputs: Vec<Option<Text>> = operator.inputs.iter().map(name).collect();
+        let outputs: Vec<Option<Text>> = operator.outputs.iter().map(name).collect();
+        Self {
+            name: Text::new(&operator.name),
+            op_type: Text::new(&operator.op_type),
+            domain: Text::new(&operator.domain),
+            inputs: inputs.iter().map(pointer).collect(),
+            outputs: outputs.iter().map(pointer).collect(),
+            _names: inputs.into_iter().chain(outputs).flatten().collect(),
+        }
+    }
+}
+
+fn dim_size(dim: &Dim) -> i64 {
+    match dim {
+        Dim::Fixed(size) => i64::try_from(*size).unwrap_or(i64::MAX),
+        Dim::Symbol(_) => -1,
+    }
+}
+
+fn dim_name(dim: &Dim) -> Option<Text> {
+    match dim {
+        Dim::Symbol(name) if !name.is_empty() => Some(Text::new(name)),
+        _ => None,
+    }
+}
+
+fn pointer(text: &Option<Text>) -> *const c_char {
+    text.as_ref().map_or(ptr::null(), Text::as_ptr)
+}

@@ -1,0 +1,124 @@
+use std::ffi::{c_char, c_void};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use opscope::Session;
+use opscope::model::{Fidelity, LoadBudget, LoadOptions};
+use opscope::onnx::Graph;
+
+use super::describe::Description;
+use crate::border::opscope_status_t::{self, OPSCOPE_MODEL};
+use crate::border::{Failure, call, constant, handle, insert, out, read_or_default, read_path, remove, sized, slice};
+
+/// A model that is loaded and can run. Free it with `opscope_session_free`.
+///
+/// A session may be used from several threads at once, also to run.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_session_t {
+    /// 0 is no session.
+    pub id: u64,
+}
+handle!(opscope_session_t => LoadedSession, "session");
+
+/// How faithfully the engine follows the file.
+#[repr(C)]
+pub enum opscope_fidelity_t {
+    /// Operators are fused and rewritten: fast, and what is timed.
+    OPSCOPE_OPTIMISED = 0,
+    /// Every operator is executed as the file has it: what is dumped, compared and debugged. Several times slower.
+    OPSCOPE_EXACT = 1,
+}
+
+/// How to load a model. All zero is the default, and so is NULL in its place.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_session_options_t {
+    /// `sizeof(opscope_session_options_t)`.
+    pub size: usize,
+    /// An `opscope_fidelity_t`.
+    pub fidelity: u32,
+    /// Threads within one operator. 0 stands for 1.
+    pub threads: u32,
+    /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for 1.
+    pub load_budget: u32,
+    /// 0.
+    pub reserved: u32,
+}
+sized!(opscope_session_options_t, 24);
+
+/// A session with its description for C.
+pub struct LoadedSession {
+    pub(crate) session: Session,
+    pub(super) description: OnceLock<Description>,
+}
+
+/// Reads an `.onnx` file and loads it into the embedded engine.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_load(
+    path: *const c_char,
+    options: *const opscope_session_options_t,
+    session: *mut opscope_session_t,
+) -> opscope_status_t {
+    call(|| {
+        let session = out(session, "session")?;
+        // SAFETY: as the caller promises.
+        let (path, options) = unsafe { (read_path(path, "path")?, load_options(options)?) };
+        let loaded = Session::open(&path, &options)?;
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { session.write(LoadedSession::insert(loaded)) };
+        Ok(())
+    })
+}
+
+/// Loads a model from memory, which is copied. Data outside of the model is not found, since there is no file beside which it
+/// could lie.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_session_load_memory(
+    bytes: *const c_void,
+    length: usize,
+    options: *const opscope_session_options_t,
+    session: *mut opscope_session_t,
+) -> opscope_status_t {
+    call(|| {
+        let session = out(session, "session")?;
+        // SAFETY: as the caller promises.
+        let (bytes, options) = unsafe { (slice(bytes.cast::<u8>(), length, "bytes")?, load_options(options)?) };
+        let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
+        let graph = graph.map_err(|error| Failure::new(OPSCOPE_MODEL, error.to_string()))?;
+        let loaded = Session::with_graph(Arc::new(graph), &options)?;
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { session.write(LoadedSession::insert(loaded)) };
+        Ok(())
+    })
+}
+
+/// Frees a session. What is running continues, and the memory is released after it.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_session_free(session: opscope_session_t) -> opscope_status_t {
+    call(|| remove(session).map(drop))
+}
+
+impl LoadedSession {
+    fn insert(session: Session) -> opscope_session_t {
+        insert(Self { session, description: OnceLock::new() })
+    }
+}
+
+/// # Safety
+/// `options` is NULL or a struct of its size.
+unsafe fn load_options(options: *const opscope_session_options_t) -> Result<LoadOptions, Failure> {
+    // SAFETY: as the caller promises.
+    let options = unsafe { read_or_default(options)? };
+    let fidelity = fidelity(options.fidelity)?;
+    let threads = NonZeroUsize::new(options.threads as usize).unwrap_or(NonZeroUsize::MIN);
+    let budget = LoadBudget::times(NonZeroU32::new(options.load_budget).unwrap_or(NonZeroU32::MIN));
+    Ok(LoadOptions { budget, ..LoadOptions::new(fidelity, threads) })
+}
+
+pub(crate) fn fidelity(number: u32) -> Result<Fidelity, Failure> {
+    constant(number, "opscope_fidelity_t", &[Fidelity::Optimised, Fidelity::Exact])
+}
+
+const _: () = assert!(opscope_fidelity_t::OPSCOPE_EXACT as u32 == 1);

@@ -1,0 +1,9 @@
+//! Models: load, describe, run.
+
+mod describe;
+mod load;
+mod run;
+
+pub use describe::*;
+pub use load::*;
+pub use run::*;

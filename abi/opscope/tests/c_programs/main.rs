@@ -1,0 +1,5 @@
+//! Programs in C and C++, compiled against the header, linked with the library, and run.
+
+mod support;
+
+mod session;
