@@ -8,7 +8,7 @@
 //! What is said here holds for all functions of the library, and is not repeated. A pointer is NULL, or valid for what the
 //! function's description says: a text ends with NUL, an array has as many elements as the count beside it, a struct has the
 //! size that its first field says, and the place for a result is writable. NULL where a value is needed is answered with
-//! `OPSCOPE_INVALID_ARGUMENT`.
+//! `OPSCOPE_ERROR_INVALID_ARGUMENT`.
 //!
 //! # Rooms
 //!
@@ -16,11 +16,12 @@
 //!
 //! | room | what |
 //! |---|---|
+//! | `run` | a run with its instruments |
 //! | `debug` | the debugger, its server, attachments, events and breakpoints |
 //! | `dump` | dumpers, and sinks that call back |
 //! | `profile` | the profiler |
 //! | `records` | buffers, contexts, batches of records; ranges, marks and counters |
-//! | `session` | models: load, describe, run |
+//! | `session` | models: load, describe |
 //! | `tensor` | tensors as C passes and gets them |
 //! | `version` | the version of the library |
 //! | `border` | statuses, error texts, handles, structs that begin with their size |
@@ -29,11 +30,21 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
 
 mod border;
+mod debug;
+mod dump;
+mod profile;
+mod records;
+mod run;
 mod session;
 mod tensor;
 mod version;
 
 pub use border::{opscope_error_text, opscope_status_t, opscope_status_text};
+pub use debug::*;
+pub use dump::*;
+pub use profile::*;
+pub use records::*;
+pub use run::*;
 pub use session::*;
 pub use tensor::*;
 pub use version::*;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use opscope::tensor::{DType, Tensor};
 
-use crate::border::opscope_status_t::{self, OPSCOPE_NOT_FOUND};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
 use crate::border::{Failure, Text, call, get, handle, remove, sized, slice, write};
 
 /// The type of an element: the codes of ONNX's `TensorProto.DataType`.
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn opscope_tensors_get(
     call(|| {
         let list = get(tensors)?;
         let (name, found) = list.0.get(index).ok_or_else(|| {
-            Failure::new(OPSCOPE_NOT_FOUND, format!("there is no tensor {index}; the list has {}", list.0.len()))
+            Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no tensor {index}; the list has {}", list.0.len()))
         })?;
         // SAFETY: as the caller promises.
         unsafe { write(tensor, &for_c(found.dtype(), found.shape(), found.bytes(), name.as_ptr())) }

@@ -3,8 +3,37 @@
 use std::path::Path;
 
 /// The files of the crate in the order in which a reader of the header should meet them.
-const FILES: &[&str] =
-    &["version", "border/status", "border/error", "tensor", "session/load", "session/describe", "session/run"];
+const FILES: &[&str] = &[
+    "version",
+    "border/status",
+    "border/error",
+    "tensor",
+    "session/load",
+    "session/describe",
+    "run",
+    "records/kinds",
+    "records/layout",
+    "records/callback_thread",
+    "records/buffer_handle",
+    "records/buffer",
+    "records/batch",
+    "records/statistics",
+    "records/context",
+    "records/markers",
+    "dump/stream",
+    "dump/sink",
+    "dump/request",
+    "dump/report",
+    "dump/dumper",
+    "profile",
+    "debug/debugger",
+    "debug/options",
+    "debug/event",
+    "debug/attachment",
+    "debug/resume",
+    "debug/breakpoint",
+    "debug/stopped",
+];
 
 #[test]
 fn the_header_is_current() {

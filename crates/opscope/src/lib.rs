@@ -59,6 +59,7 @@ mod session;
 pub mod spelling;
 pub mod verify;
 
+pub use opscope_clock as clock;
 pub use opscope_debug as debug;
 pub use opscope_dump as dump;
 pub use opscope_model as model;

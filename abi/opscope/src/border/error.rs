@@ -38,7 +38,7 @@ impl Failure {
     }
 
     pub fn argument(text: impl Into<String>) -> Self {
-        Self::new(OPSCOPE_INVALID_ARGUMENT, text)
+        Self::new(OPSCOPE_ERROR_INVALID_ARGUMENT, text)
     }
 
     /// Keeps the text for `opscope_error_text`, and returns the status.
@@ -58,7 +58,7 @@ impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Engine(error) => error.into(),
-            error => of(OPSCOPE_MODEL, &error),
+            error => of(OPSCOPE_ERROR_MODEL, &error),
         }
     }
 }
@@ -67,13 +67,13 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         let status = match &error {
             EngineError::UnsupportedOperator { .. } | EngineError::Load { .. } | EngineError::OverBudget { .. } => {
-                OPSCOPE_MODEL
+                OPSCOPE_ERROR_MODEL
             }
             EngineError::InputCount { .. } | EngineError::InputType { .. } | EngineError::InputShape { .. } => {
-                OPSCOPE_INPUT
+                OPSCOPE_ERROR_INPUT
             }
-            EngineError::Stopped(_) => OPSCOPE_STOPPED,
-            _ => OPSCOPE_RUN_FAILED,
+            EngineError::Stopped(_) => OPSCOPE_ERROR_STOPPED,
+            _ => OPSCOPE_ERROR_RUN_FAILED,
         };
         of(status, &error)
     }
@@ -82,15 +82,15 @@ impl From<EngineError> for Failure {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         let status = match &error {
-            TraceError::Busy(_) => OPSCOPE_BUSY,
-            TraceError::FullInCallback(_) => OPSCOPE_FULL,
-            TraceError::TimedOut(_) => OPSCOPE_TIMED_OUT,
-            TraceError::BufferDestroyed(_) | TraceError::ContextDestroyed(_) => OPSCOPE_INVALID_HANDLE,
+            TraceError::Busy(_) => OPSCOPE_ERROR_BUSY,
+            TraceError::FullInCallback(_) => OPSCOPE_ERROR_FULL,
+            TraceError::TimedOut(_) => OPSCOPE_ERROR_TIMED_OUT,
+            TraceError::BufferDestroyed(_) | TraceError::ContextDestroyed(_) => OPSCOPE_ERROR_INVALID_HANDLE,
             TraceError::KindConfigured { .. }
             | TraceError::BufferOfAnotherContext { .. }
-            | TraceError::ContextNotStarted(_) => OPSCOPE_INVALID_STATE,
-            TraceError::System { .. } | TraceError::File { .. } => OPSCOPE_SYSTEM,
-            _ => OPSCOPE_INVALID_ARGUMENT,
+            | TraceError::ContextNotStarted(_) => OPSCOPE_ERROR_INVALID_STATE,
+            TraceError::System { .. } | TraceError::File { .. } => OPSCOPE_ERROR_SYSTEM,
+            _ => OPSCOPE_ERROR_INVALID_ARGUMENT,
         };
         of(status, &error)
     }
@@ -99,13 +99,13 @@ impl From<TraceError> for Failure {
 impl From<DumpError> for Failure {
     fn from(error: DumpError) -> Self {
         let status = match &error {
-            DumpError::FromWithin => OPSCOPE_BUSY,
+            DumpError::FromWithin => OPSCOPE_ERROR_BUSY,
             DumpError::NoSuchOperator { .. } | DumpError::NothingSelected { .. } | DumpError::NoSuchRun { .. } => {
-                OPSCOPE_NOT_FOUND
+                OPSCOPE_ERROR_NOT_FOUND
             }
-            DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => OPSCOPE_SYSTEM,
-            DumpError::Weight(_) => OPSCOPE_MODEL,
-            _ => OPSCOPE_INVALID_ARGUMENT,
+            DumpError::File { .. } | DumpError::Thread(_) | DumpError::Constants(_) => OPSCOPE_ERROR_SYSTEM,
+            DumpError::Weight(_) => OPSCOPE_ERROR_MODEL,
+            _ => OPSCOPE_ERROR_INVALID_ARGUMENT,
         };
         of(status, &error)
     }
@@ -114,21 +114,21 @@ impl From<DumpError> for Failure {
 impl From<DebugError> for Failure {
     fn from(error: DebugError) -> Self {
         let status = match error.code() {
-            ErrorCode::RecursiveCall => OPSCOPE_BUSY,
+            ErrorCode::RecursiveCall => OPSCOPE_ERROR_BUSY,
             ErrorCode::AlreadyAttached
             | ErrorCode::NotAttached
             | ErrorCode::NotStopped
             | ErrorCode::AlreadyContinued
             | ErrorCode::NotRead
             | ErrorCode::TooManyBreakpoints
-            | ErrorCode::Resume => OPSCOPE_INVALID_STATE,
+            | ErrorCode::Resume => OPSCOPE_ERROR_INVALID_STATE,
             ErrorCode::NoSuchBreakpoint
             | ErrorCode::NoSuchOperator
             | ErrorCode::NoSuchModel
-            | ErrorCode::NoSuchTensor => OPSCOPE_NOT_FOUND,
-            ErrorCode::System | ErrorCode::Connection => OPSCOPE_SYSTEM,
-            ErrorCode::Internal => OPSCOPE_INTERNAL,
-            _ => OPSCOPE_INVALID_ARGUMENT,
+            | ErrorCode::NoSuchTensor => OPSCOPE_ERROR_NOT_FOUND,
+            ErrorCode::System | ErrorCode::Connection => OPSCOPE_ERROR_SYSTEM,
+            ErrorCode::Internal => OPSCOPE_ERROR_INTERNAL,
+            _ => OPSCOPE_ERROR_INVALID_ARGUMENT,
         };
         of(status, &error)
     }
@@ -136,7 +136,7 @@ impl From<DebugError> for Failure {
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        of(OPSCOPE_SYSTEM, &error)
+        of(OPSCOPE_ERROR_SYSTEM, &error)
     }
 }
 
@@ -144,9 +144,9 @@ impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
         let status = match &error {
             ProfileError::SwitchSyntax(_) | ProfileError::UnknownSwitch { .. } | ProfileError::SwitchValue { .. } => {
-                OPSCOPE_INVALID_ARGUMENT
+                OPSCOPE_ERROR_INVALID_ARGUMENT
             }
-            _ => OPSCOPE_SYSTEM,
+            _ => OPSCOPE_ERROR_SYSTEM,
         };
         of(status, &error)
     }
@@ -154,6 +154,6 @@ impl From<ProfileError> for Failure {
 
 impl From<TensorError> for Failure {
     fn from(error: TensorError) -> Self {
-        of(OPSCOPE_INVALID_ARGUMENT, &error)
+        of(OPSCOPE_ERROR_INVALID_ARGUMENT, &error)
     }
 }

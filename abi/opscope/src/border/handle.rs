@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::Failure;
-use super::opscope_status_t::OPSCOPE_INVALID_HANDLE;
+use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
 
 /// A handle of C, which stands for an object.
 pub trait Handle: Copy {
@@ -90,6 +90,22 @@ pub fn remove<H: Handle>(handle: H) -> Result<Arc<H::Object>, Failure> {
     removed.map(|_| object).ok_or_else(|| invalid(handle, made))
 }
 
+/// Removes the object of a handle and returns it. It fails while another call uses the object.
+pub fn take<H: Handle>(handle: H) -> Result<H::Object, Failure> {
+    let object = get(handle)?;
+    let mut locked = lock();
+    let objects = locked.get_or_insert_default();
+    // This call and the table hold it. Others get it from the table only, which is locked.
+    if objects.objects.contains_key(&handle.id()) && Arc::strong_count(&object) > 2 {
+        let text = format!("the {} is in use by another call; wait until that has returned", H::NAME);
+        return Err(Failure::new(OPSCOPE_ERROR_BUSY, text));
+    }
+    let (removed, made) = (objects.objects.remove(&handle.id()), objects.made);
+    drop(locked);
+    drop(removed);
+    Arc::into_inner(object).ok_or_else(|| invalid(handle, made))
+}
+
 #[cold]
 fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
     let (name, id) = (H::NAME, handle.id());
@@ -98,7 +114,7 @@ fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
         id if id <= made => format!("handle {id} is no {name}: it was freed, or is the handle of something else"),
         id => format!("handle {id} is no {name}: no such handle was ever returned"),
     };
-    Failure::new(OPSCOPE_INVALID_HANDLE, text)
+    Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text)
 }
 
 thread_local! {

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::Failure;
-use super::opscope_status_t::OPSCOPE_INVALID_SIZE;
+use super::opscope_status_t::OPSCOPE_ERROR_INVALID_SIZE;
 
 /// A `repr(C)` struct whose first field is `size: usize`.
 ///
@@ -49,7 +49,7 @@ pub unsafe fn read<T: SizedStruct>(from: *const T) -> Result<T, Failure> {
             T::NAME,
             env!("CARGO_PKG_VERSION")
         );
-        return Err(Failure::new(OPSCOPE_INVALID_SIZE, text));
+        return Err(Failure::new(OPSCOPE_ERROR_INVALID_SIZE, text));
     }
     Ok(value)
 }
@@ -81,7 +81,7 @@ pub unsafe fn read_array<T: SizedStruct>(from: *const T, count: usize) -> Result
         let own_size = unsafe { at.cast::<usize>().read_unaligned() };
         if own_size != size {
             let text = format!("{} [{index}] has size {own_size}, and the first of the array has {size}", T::NAME);
-            return Err(Failure::new(OPSCOPE_INVALID_SIZE, text));
+            return Err(Failure::new(OPSCOPE_ERROR_INVALID_SIZE, text));
         }
         // SAFETY: as above.
         unsafe { read(at) }
@@ -115,7 +115,7 @@ fn check_size<T: SizedStruct>(size: usize) -> Result<usize, Failure> {
     }
     let (name, least) = (T::NAME, T::FIRST_SIZE);
     let text = format!("the size of {name} is {size}; set its field to sizeof({name}), which is at least {least}");
-    Err(Failure::new(OPSCOPE_INVALID_SIZE, text))
+    Err(Failure::new(OPSCOPE_ERROR_INVALID_SIZE, text))
 }
 
 /// Makes a `repr(C)` struct one that begins with its size.

@@ -9,36 +9,36 @@ pub enum opscope_status_t {
     /// There is nothing to return: no event waits. This is no error.
     OPSCOPE_EMPTY = 1,
     /// A pointer is NULL, a text is not UTF-8, or a number is none of the constants.
-    OPSCOPE_INVALID_ARGUMENT = 2,
+    OPSCOPE_ERROR_INVALID_ARGUMENT = 2,
     /// The `size` of a struct is smaller than that of its first version, or fields that this library does not know are
     /// not zero.
-    OPSCOPE_INVALID_SIZE = 3,
+    OPSCOPE_ERROR_INVALID_SIZE = 3,
     /// The handle was freed, or was never returned by this library.
-    OPSCOPE_INVALID_HANDLE = 4,
+    OPSCOPE_ERROR_INVALID_HANDLE = 4,
     /// The call cannot be made from inside of a callback, because it would wait for that callback.
-    OPSCOPE_BUSY = 5,
+    OPSCOPE_ERROR_BUSY = 5,
     /// The call does not fit the state of the object: a context that is not started, an event that was not read.
-    OPSCOPE_INVALID_STATE = 6,
+    OPSCOPE_ERROR_INVALID_STATE = 6,
     /// What was named does not exist: an operator, a tensor, a breakpoint.
-    OPSCOPE_NOT_FOUND = 7,
+    OPSCOPE_ERROR_NOT_FOUND = 7,
     /// The model cannot be loaded: the file is missing or damaged, or the engine cannot run it.
-    OPSCOPE_MODEL = 8,
+    OPSCOPE_ERROR_MODEL = 8,
     /// The inputs do not fit the model.
-    OPSCOPE_INPUT = 9,
+    OPSCOPE_ERROR_INPUT = 9,
     /// The engine failed in a run.
-    OPSCOPE_RUN_FAILED = 10,
+    OPSCOPE_ERROR_RUN_FAILED = 10,
     /// An instrument ended the run.
-    OPSCOPE_STOPPED = 11,
+    OPSCOPE_ERROR_STOPPED = 11,
     /// The time of a wait is over.
-    OPSCOPE_TIMED_OUT = 12,
+    OPSCOPE_ERROR_TIMED_OUT = 12,
     /// There is no room, and only the callback that makes this call could free some.
-    OPSCOPE_FULL = 13,
+    OPSCOPE_ERROR_FULL = 13,
     /// The call was completed, but data that was asked for is missing. The report says which.
-    OPSCOPE_INCOMPLETE = 14,
+    OPSCOPE_ERROR_INCOMPLETE = 14,
     /// The operating system refused memory, a thread, a file or a socket.
-    OPSCOPE_SYSTEM = 15,
+    OPSCOPE_ERROR_SYSTEM = 15,
     /// opscope itself failed. This is a defect of opscope.
-    OPSCOPE_INTERNAL = 16,
+    OPSCOPE_ERROR_INTERNAL = 16,
 }
 
 /// Returns the meaning of a status in a few words; of a number that is no status, "unknown status". The text is static.

@@ -14,6 +14,11 @@ impl Text {
         Self(CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default())
     }
 
+    /// Keeps a path, which need not be UTF-8.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(CString::new(bytes).unwrap_or_default())
+    }
+
     /// Returns the pointer for C, which is valid as long as this is not dropped.
     pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr()
@@ -23,8 +28,8 @@ impl Text {
 /// Reads a text that the caller passes.
 ///
 /// # Safety
-/// `from` is NULL, or points to a text that ends with NUL.
-pub unsafe fn read_text(from: *const c_char, name: &str) -> Result<String, Failure> {
+/// `from` is NULL, or points to a text that ends with NUL and stays as it is during `'a`.
+pub unsafe fn read_text<'a>(from: *const c_char, name: &str) -> Result<&'a str, Failure> {
     // SAFETY: as the caller promises.
     unsafe { read_optional_text(from, name)? }.ok_or_else(|| Failure::argument(format!("{name} is NULL")))
 }
@@ -33,14 +38,13 @@ pub unsafe fn read_text(from: *const c_char, name: &str) -> Result<String, Failu
 ///
 /// # Safety
 /// As [`read_text`].
-pub unsafe fn read_optional_text(from: *const c_char, name: &str) -> Result<Option<String>, Failure> {
+pub unsafe fn read_optional_text<'a>(from: *const c_char, name: &str) -> Result<Option<&'a str>, Failure> {
     if from.is_null() {
         return Ok(None);
     }
     // SAFETY: it is not NULL, and the caller promises that it ends with NUL.
     let bytes = unsafe { CStr::from_ptr(from) };
-    let text = bytes.to_str().map_err(|_| Failure::argument(format!("{name} is not UTF-8: {bytes:?}")))?;
-    Ok(Some(text.to_owned()))
+    bytes.to_str().map(Some).map_err(|_| Failure::argument(format!("{name} is not UTF-8: {bytes:?}")))
 }
 
 /// Reads a path that the caller passes. Paths need not be UTF-8.

@@ -1,14 +1,12 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use opscope::Session;
 use opscope::model::Fidelity;
-use opscope::onnx::{Dim, Graph, ValueId};
 
-use super::load::{LoadedSession, opscope_fidelity_t, opscope_session_t};
-use crate::border::opscope_status_t::{self, OPSCOPE_NOT_FOUND};
+use super::description::Value;
+use super::load::{opscope_fidelity_t, opscope_session_t};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
 use crate::border::{Failure, Text, call, get, sized, write};
-use crate::tensor::dtype_code;
 
 /// A model and its engine. All texts are valid until the session is freed.
 #[repr(C)]
@@ -87,42 +85,6 @@ pub struct opscope_operator_t {
 }
 sized!(opscope_operator_t, 64);
 
-/// What C reads about a session, made when it first asks.
-pub(super) struct Description {
-    info: [Text; 5],
-    inputs: Vec<Value>,
-    outputs: Vec<Value>,
-    operators: Vec<Operator>,
-}
-
-struct Value {
-    name: Text,
-    dims: Option<Vec<i64>>,
-    /// Keeps the names that `dim_name_pointers` points to.
-    _dim_names: Vec<Option<Text>>,
-    dim_name_pointers: Vec<*const c_char>,
-    dtype: u32,
-}
-
-struct Operator {
-    name: Text,
-    op_type: Text,
-    domain: Text,
-    /// Keeps the names that the pointers point to.
-    _names: Vec<Text>,
-    inputs: Vec<*const c_char>,
-    outputs: Vec<*const c_char>,
-}
-
-// SAFETY: the pointers point to texts beside them, which never change.
-unsafe impl Send for Value {}
-// SAFETY: as above.
-unsafe impl Sync for Value {}
-// SAFETY: as above.
-unsafe impl Send for Operator {}
-// SAFETY: as above.
-unsafe impl Sync for Operator {}
-
 /// Writes what is known about a model and its engine to `info`, whose `size` must be set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_session_info(
@@ -164,7 +126,7 @@ pub unsafe extern "C" fn opscope_session_input(
     value: *mut opscope_value_t,
 ) -> opscope_status_t {
     // SAFETY: as the caller promises.
-    call(|| unsafe { write(value, &found(&get(session)?.description().inputs, index, "input")?.for_c()) })
+    call(|| unsafe { write(value, &value_for_c(found(&get(session)?.description().inputs, index, "input")?)) })
 }
 
 /// Writes what the file declares about an output to `value`, whose `size` must be set.
@@ -175,7 +137,7 @@ pub unsafe extern "C" fn opscope_session_output(
     value: *mut opscope_value_t,
 ) -> opscope_status_t {
     // SAFETY: as the caller promises.
-    call(|| unsafe { write(value, &found(&get(session)?.description().outputs, index, "output")?.for_c()) })
+    call(|| unsafe { write(value, &value_for_c(found(&get(session)?.description().outputs, index, "output")?)) })
 }
 
 /// Writes an operator of the model to `value`, whose `size` must be set. Operators come in the order of execution.
@@ -207,87 +169,18 @@ pub unsafe extern "C" fn opscope_session_operator(
 
 fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failure> {
     list.get(index).ok_or_else(|| {
-        Failure::new(OPSCOPE_NOT_FOUND, format!("there is no {name} {index}; the model has {}", list.len()))
+        Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no {name} {index}; the model has {}", list.len()))
     })
 }
 
-impl LoadedSession {
-    fn description(&self) -> &Description {
-        self.description.get_or_init(|| Description::of(&self.session))
+fn value_for_c(value: &Value) -> opscope_value_t {
+    let dims = value.dims.as_ref().filter(|dims| !dims.is_empty());
+    opscope_value_t {
+        size: size_of::<opscope_value_t>(),
+        name: value.name.as_ptr(),
+        dims: dims.map_or(ptr::null(), |dims| dims.as_ptr()),
+        dim_names: dims.map_or(ptr::null(), |_| value.dim_name_pointers.as_ptr()),
+        rank: value.dims.as_ref().map_or(-1, |dims| dims.len() as i32),
+        dtype: value.dtype,
     }
-}
-
-impl Description {
-    fn of(session: &Session) -> Self {
-        let (graph, engine) = (session.graph(), session.engine());
-        let path = graph.source.path.display().to_string();
-        let info = [&graph.name, &path, &graph.source.producer, engine.name(), engine.version()].map(Text::new);
-        Self {
-            info,
-            inputs: graph.inputs.iter().map(|&id| Value::new(graph, id)).collect(),
-            outputs: graph.outputs.iter().map(|&id| Value::new(graph, id)).collect(),
-            operators: graph.operators.iter().map(|operator| Operator::new(graph, operator)).collect(),
-        }
-    }
-}
-
-impl Value {
-    fn new(graph: &Graph, id: ValueId) -> Self {
-        let value = graph.value(id);
-        let shape = value.shape.as_deref();
-        let dim_names: Vec<Option<Text>> = shape.unwrap_or_default().iter().map(dim_name).collect();
-        Self {
-            name: Text::new(&value.name),
-            dims: shape.map(|shape| shape.iter().map(dim_size).collect()),
-            dim_name_pointers: dim_names.iter().map(pointer).collect(),
-            _dim_names: dim_names,
-            dtype: value.dtype.map_or(0, dtype_code),
-        }
-    }
-
-    fn for_c(&self) -> opscope_value_t {
-        let pointers = self.dims.as_ref().filter(|dims| !dims.is_empty());
-        opscope_value_t {
-            size: size_of::<opscope_value_t>(),
-            name: self.name.as_ptr(),
-            dims: pointers.map_or(ptr::null(), |dims| dims.as_ptr()),
-            dim_names: pointers.map_or(ptr::null(), |_| self.dim_name_pointers.as_ptr()),
-            rank: self.dims.as_ref().map_or(-1, |dims| dims.len() as i32),
-            dtype: self.dtype,
-        }
-    }
-}
-
-impl Operator {
-    fn new(graph: &Graph, operator: &opscope::onnx::Operator) -> Self {
-        let name = |id: &Option<ValueId>| id.map(|id| Text::new(&graph.value(id).name));
-        let inputs: Vec<Option<Text>> = operator.inputs.iter().map(name).collect();
-        let outputs: Vec<Option<Text>> = operator.outputs.iter().map(name).collect();
-        Self {
-            name: Text::new(&operator.name),
-            op_type: Text::new(&operator.op_type),
-            domain: Text::new(&operator.domain),
-            inputs: inputs.iter().map(pointer).collect(),
-            outputs: outputs.iter().map(pointer).collect(),
-            _names: inputs.into_iter().chain(outputs).flatten().collect(),
-        }
-    }
-}
-
-fn dim_size(dim: &Dim) -> i64 {
-    match dim {
-        Dim::Fixed(size) => i64::try_from(*size).unwrap_or(i64::MAX),
-        Dim::Symbol(_) => -1,
-    }
-}
-
-fn dim_name(dim: &Dim) -> Option<Text> {
-    match dim {
-        Dim::Symbol(name) if !name.is_empty() => Some(Text::new(name)),
-        _ => None,
-    }
-}
-
-fn pointer(text: &Option<Text>) -> *const c_char {
-    text.as_ref().map_or(ptr::null(), Text::as_ptr)
 }

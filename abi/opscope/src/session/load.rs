@@ -7,8 +7,8 @@ use opscope::Session;
 use opscope::model::{Fidelity, LoadBudget, LoadOptions};
 use opscope::onnx::Graph;
 
-use super::describe::Description;
-use crate::border::opscope_status_t::{self, OPSCOPE_MODEL};
+use super::description::Description;
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_MODEL};
 use crate::border::{Failure, call, constant, handle, insert, out, read_or_default, read_path, remove, sized, slice};
 
 /// A model that is loaded and can run. Free it with `opscope_session_free`.
@@ -51,7 +51,7 @@ sized!(opscope_session_options_t, 24);
 /// A session with its description for C.
 pub struct LoadedSession {
     pub(crate) session: Session,
-    pub(super) description: OnceLock<Description>,
+    description: OnceLock<Description>,
 }
 
 /// Reads an `.onnx` file and loads it into the embedded engine.
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn opscope_session_load_memory(
         // SAFETY: as the caller promises.
         let (bytes, options) = unsafe { (slice(bytes.cast::<u8>(), length, "bytes")?, load_options(options)?) };
         let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
-        let graph = graph.map_err(|error| Failure::new(OPSCOPE_MODEL, error.to_string()))?;
+        let graph = graph.map_err(|error| Failure::new(OPSCOPE_ERROR_MODEL, error.to_string()))?;
         let loaded = Session::with_graph(Arc::new(graph), &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
         unsafe { session.write(LoadedSession::insert(loaded)) };
@@ -103,6 +103,11 @@ pub extern "C" fn opscope_session_free(session: opscope_session_t) -> opscope_st
 impl LoadedSession {
     fn insert(session: Session) -> opscope_session_t {
         insert(Self { session, description: OnceLock::new() })
+    }
+
+    /// Returns what C reads about the session.
+    pub(super) fn description(&self) -> &Description {
+        self.description.get_or_init(|| Description::of(&self.session))
     }
 }
 

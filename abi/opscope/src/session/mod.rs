@@ -1,9 +1,8 @@
 //! Models: load, describe, run.
 
 mod describe;
+mod description;
 mod load;
-mod run;
 
 pub use describe::*;
 pub use load::*;
-pub use run::*;

@@ -26,7 +26,7 @@ static int digit(opscope_session_t session, const float *pixels)
     input.data = pixels;
     input.bytes = 64 * sizeof(float);
     opscope_tensors_t outputs;
-    OK(opscope_session_run(session, &input, 1, &outputs));
+    OK(opscope_session_run(session, &input, 1, NULL, &outputs));
     CHECK(opscope_tensors_count(outputs) == 1);
     opscope_tensor_t output;
     output.size = sizeof output;
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     }
     opscope_operator_t none;
     none.size = sizeof none;
-    IS(opscope_session_operator(session, info.operators, &none), OPSCOPE_NOT_FOUND);
+    IS(opscope_session_operator(session, info.operators, &none), OPSCOPE_ERROR_NOT_FOUND);
 
     float *pixels = image(argv[2]);
     printf("digit %d\n", digit(session, pixels));

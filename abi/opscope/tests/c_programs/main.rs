@@ -2,4 +2,7 @@
 
 mod support;
 
+mod instruments;
+mod library;
+mod misuse;
 mod session;

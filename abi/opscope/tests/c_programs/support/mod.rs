@@ -74,15 +74,21 @@ pub fn compile(file: &str, language: Language, include: &Path) -> PathBuf {
     program
 }
 
+/// Stands for a new, empty directory among the arguments of a program.
+pub const DIRECTORY: &str = "{directory}";
+
 /// Compiles a file of `tests/c` in both languages, and runs it with these arguments. It must exit with 0. Returns what it
 /// printed, which is the same in both.
 pub fn run(file: &str, arguments: &[&str]) -> String {
     let include = root().join("include");
     let mut printed = [Language::C11, Language::Cxx17].map(|language| {
         let program = compile(file, language, &include);
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().to_str().expect("UTF-8");
+        let arguments = arguments.iter().map(|argument| argument.replace(DIRECTORY, path));
         let output = succeeds(Command::new(&program).args(arguments).current_dir(models()));
         fs::remove_file(program).expect("the program exists");
-        String::from_utf8(output.stdout).expect("UTF-8")
+        String::from_utf8(output.stdout).expect("UTF-8").replace(path, DIRECTORY)
     });
     assert_eq!(printed[0], printed[1], "C and C++ behave alike");
     std::mem::take(&mut printed[0])

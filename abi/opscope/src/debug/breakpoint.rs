@@ -1,0 +1,172 @@
+use std::ffi::c_char;
+
+use opscope::debug::{BreakpointChange, BreakpointId, BreakpointInfo, BreakpointSpec, DebugError, Moment, Target};
+
+use super::attachment::opscope_attachment_t;
+use super::event::moment;
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
+use crate::border::{Failure, call, constant, get, out, read, read_optional_text, read_text, sized, write};
+
+/// A breakpoint.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_breakpoint_t {
+    /// `sizeof(opscope_breakpoint_t)`.
+    pub size: usize,
+    /// The operators at which it stops: a name, "type:Conv", "#3" for the operator with that id, a glob such as "/layer1/*", or
+    /// "first nan", "first inf", "first nonfinite".
+    pub target: *const c_char,
+    /// The condition on the tensors there, such as "absmax(output) > 100"; `docs/debug.md` has the language. NULL: it always
+    /// stops.
+    pub condition: *const c_char,
+    /// The number of the only run in which it stops. NULL: in all.
+    pub run: *const u64,
+    /// How many more hits do not stop the run.
+    pub ignore: u64,
+    /// An `opscope_moment_t`.
+    pub moment: u32,
+    /// 1 if it does not stop anything until it is enabled.
+    pub disabled: u32,
+    /// 1 if it is removed after the first stop.
+    pub one_shot: u32,
+    /// 0.
+    pub reserved: u32,
+}
+sized!(opscope_breakpoint_t, 56);
+
+/// A change of a breakpoint. What is NULL stays as it is.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_breakpoint_change_t {
+    /// `sizeof(opscope_breakpoint_change_t)`.
+    pub size: usize,
+    /// The condition; an empty text removes it.
+    pub condition: *const c_char,
+    /// How many more hits do not stop the run.
+    pub ignore: *const u64,
+    /// 1 if it does not stop anything, 0 if it does.
+    pub disabled: *const u32,
+    /// 1 if it is removed after the next stop, 0 if it stays.
+    pub one_shot: *const u32,
+}
+sized!(opscope_breakpoint_change_t, 40);
+
+/// The state of a breakpoint.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_breakpoint_info_t {
+    /// `sizeof(opscope_breakpoint_info_t)`.
+    pub size: usize,
+    /// How often a run reached it and the condition held, ignored hits included.
+    pub hits: u64,
+    /// How many more hits do not stop the run.
+    pub ignore: u64,
+    /// The number of operators at which it stops, in the models that are loaded.
+    pub locations: usize,
+    /// `OPSCOPE_BEFORE` or `OPSCOPE_AFTER`.
+    pub moment: u32,
+    /// 1 if it stops nothing, else 0.
+    pub disabled: u32,
+    /// 1 if it is removed after the next stop, else 0.
+    pub one_shot: u32,
+    /// 1 if the condition could not be evaluated at the last attempt: it did not hold then. `opscope_attachment_status` says why.
+    pub condition_failed: u32,
+}
+sized!(opscope_breakpoint_info_t, 48);
+
+/// Sets a breakpoint, and writes its number to `number`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_attachment_add_breakpoint(
+    attachment: opscope_attachment_t,
+    breakpoint: *const opscope_breakpoint_t,
+    number: *mut u32,
+) -> opscope_status_t {
+    call(|| {
+        let (attachment, number) = (get(attachment)?, out(number, "number")?);
+        // SAFETY: as the caller promises.
+        let added = attachment.add_breakpoint(unsafe { spec(&read(breakpoint)?)? })?;
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { number.write(added.id.0) };
+        Ok(())
+    })
+}
+
+/// Changes a breakpoint.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_attachment_change_breakpoint(
+    attachment: opscope_attachment_t,
+    number: u32,
+    change: *const opscope_breakpoint_change_t,
+) -> opscope_status_t {
+    call(|| {
+        // SAFETY: as the caller promises.
+        let change = unsafe {
+            let given = read(change)?;
+            BreakpointChange {
+                enabled: given.disabled.as_ref().map(|disabled| *disabled == 0),
+                ignore: given.ignore.as_ref().copied(),
+                condition: read_optional_text(given.condition, "condition")?.map(str::to_owned),
+                one_shot: given.one_shot.as_ref().map(|one_shot| *one_shot != 0),
+            }
+        };
+        get(attachment)?.change_breakpoint(BreakpointId(number), change)?;
+        Ok(())
+    })
+}
+
+/// Removes a breakpoint.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_attachment_remove_breakpoint(
+    attachment: opscope_attachment_t,
+    number: u32,
+) -> opscope_status_t {
+    call(|| Ok(get(attachment)?.remove_breakpoint(BreakpointId(number))?))
+}
+
+/// Writes the state of a breakpoint to `info`, whose `size` must be set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_attachment_breakpoint(
+    attachment: opscope_attachment_t,
+    number: u32,
+    info: *mut opscope_breakpoint_info_t,
+) -> opscope_status_t {
+    call(|| {
+        let all = get(attachment)?.breakpoints()?;
+        let found = all.iter().find(|one| one.id.0 == number);
+        let found = found.ok_or_else(|| {
+            Failure::new(OPSCOPE_ERROR_NOT_FOUND, DebugError::NoSuchBreakpoint(BreakpointId(number)).to_string())
+        })?;
+        // SAFETY: as the caller promises.
+        unsafe { write(info, &info_for_c(found)) }
+    })
+}
+
+unsafe fn spec(given: &opscope_breakpoint_t) -> Result<BreakpointSpec, Failure> {
+    let moments = [None, Some(Moment::Before), Some(Moment::After)];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let target = read_text(given.target, "target")?.parse::<Target>().map_err(DebugError::from)?;
+        Ok(BreakpointSpec {
+            moment: constant(given.moment, "opscope_moment_t", &moments)?,
+            condition: read_optional_text(given.condition, "condition")?.map(str::to_owned),
+            run: given.run.as_ref().copied(),
+            enabled: given.disabled == 0,
+            ignore: given.ignore,
+            one_shot: given.one_shot != 0,
+            ..BreakpointSpec::at(target)
+        })
+    }
+}
+
+fn info_for_c(info: &BreakpointInfo) -> opscope_breakpoint_info_t {
+    opscope_breakpoint_info_t {
+        size: size_of::<opscope_breakpoint_info_t>(),
+        hits: info.hits,
+        ignore: info.spec.ignore,
+        locations: info.locations.len(),
+        moment: moment(info.moment) as u32,
+        disabled: u32::from(!info.spec.enabled),
+        one_shot: u32::from(info.spec.one_shot),
+        condition_failed: u32::from(info.condition_error.is_some()),
+    }
+}

@@ -1,0 +1,136 @@
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use opscope::debug::server::{Listen, Server, ServerOptions};
+use opscope::debug::{Debugger, LoadedModelHandle};
+
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_SYSTEM};
+use crate::border::{Failure, Text, call, get, handle, insert, out, read_optional_path, remove};
+use crate::session::opscope_session_t;
+
+/// The instrument that stops runs. It costs nothing while no client is attached. Free it with `opscope_debugger_free`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_debugger_t {
+    /// 0 is no debugger.
+    pub id: u64,
+}
+handle!(opscope_debugger_t => DebuggerForC, "debugger");
+
+/// A thread that serves debuggers in other processes. End it with `opscope_server_free`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_server_t {
+    /// 0 is no server.
+    pub id: u64,
+}
+handle!(opscope_server_t => ServerForC, "debug server");
+
+/// A debugger, and the models that its clients know.
+pub struct DebuggerForC {
+    debugger: Debugger,
+    /// By the number of the session.
+    loaded: Mutex<HashMap<u64, LoadedModelHandle>>,
+}
+
+/// A server, and the path at which it listens.
+pub struct ServerForC {
+    path: Option<Text>,
+    _server: Server,
+}
+
+impl Deref for DebuggerForC {
+    type Target = Debugger;
+
+    fn deref(&self) -> &Debugger {
+        &self.debugger
+    }
+}
+
+/// Creates a debugger without a client.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_debugger_create(debugger: *mut opscope_debugger_t) -> opscope_status_t {
+    call(|| {
+        let debugger = out(debugger, "debugger")?;
+        let created = Debugger::new().map_err(|error| Failure::new(OPSCOPE_ERROR_SYSTEM, error.to_string()))?;
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { debugger.write(insert(DebuggerForC { debugger: created, loaded: Mutex::default() })) };
+        Ok(())
+    })
+}
+
+/// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
+/// `opscope_debugger_unload`, or until the debugger is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> opscope_status_t {
+    call(|| {
+        let (debugger, loaded) = (get(debugger)?, get(session)?);
+        let model = loaded.session.model();
+        let shown = debugger.load(model.graph(), model.fidelity());
+        let replaced = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, shown);
+        drop(replaced);
+        Ok(())
+    })
+}
+
+/// No longer shows a model to clients.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_debugger_unload(
+    debugger: opscope_debugger_t,
+    session: opscope_session_t,
+) -> opscope_status_t {
+    call(|| {
+        let debugger = get(debugger)?;
+        let removed = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).remove(&session.id);
+        let not_shown =
+            || Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the debugger does not show this session; load it first");
+        removed.map(drop).ok_or_else(not_shown)
+    })
+}
+
+/// Starts a server, through which debuggers of the same user attach until it is freed. `socket` is the path at which it
+/// listens; with NULL that is where `opscope debug --attach PID` looks for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_debugger_serve(
+    debugger: opscope_debugger_t,
+    socket: *const c_char,
+    server: *mut opscope_server_t,
+) -> opscope_status_t {
+    call(|| {
+        let (debugger, server) = (get(debugger)?, out(server, "server")?);
+        // SAFETY: as the caller promises.
+        let listen = unsafe { read_optional_path(socket) }.map_or(Listen::ByProcess, Listen::At);
+        let started = debugger.serve(ServerOptions { listen })?;
+        let path = started.path().map(|path| Text::from_bytes(path.as_os_str().as_bytes()));
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { server.write(insert(ServerForC { path, _server: started })) };
+        Ok(())
+    })
+}
+
+/// Returns the path at which a server listens; NULL for an invalid handle. The text is valid until the server is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_server_path(server: opscope_server_t) -> *const c_char {
+    let mut path = ptr::null();
+    call(|| {
+        path = get(server)?.path.as_ref().map_or(ptr::null(), Text::as_ptr);
+        Ok(())
+    });
+    path
+}
+
+/// Ends a server: its client is detached, and the socket is removed.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_server_free(server: opscope_server_t) -> opscope_status_t {
+    call(|| remove(server).map(drop))
+}
+
+/// Frees a debugger. Clients that are attached through a server or an attachment stay attached.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_debugger_free(debugger: opscope_debugger_t) -> opscope_status_t {
+    call(|| remove(debugger).map(drop))
+}

@@ -1,0 +1,13 @@
+//! Dumps: the dumper, what it captures, and where it goes.
+
+mod dumper;
+mod report;
+mod request;
+mod sink;
+mod stream;
+
+pub use dumper::*;
+pub use report::*;
+pub use request::*;
+pub use sink::*;
+pub use stream::*;

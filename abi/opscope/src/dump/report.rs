@@ -1,0 +1,132 @@
+use std::ffi::c_char;
+use std::ptr;
+
+use opscope::dump::DumpReport;
+
+use super::stream::{OriginForC, opscope_stream_t};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
+use crate::border::{Failure, Text, call, get, handle, out, remove, sized, write};
+
+/// What a dumper leaves behind. Free it with `opscope_dump_report_free`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_dump_report_t {
+    /// 0 is no report.
+    pub id: u64,
+}
+handle!(opscope_dump_report_t => ReportForC, "dump report");
+
+/// The counts of a report.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_dump_counts_t {
+    /// `sizeof(opscope_dump_counts_t)`.
+    pub size: usize,
+    /// Tensors that sinks took.
+    pub tensors: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Tensors that were selected and not delivered.
+    pub missing: u64,
+    /// How many of them are named: the first 100,000 of each sink.
+    pub named: u64,
+    /// What went wrong besides: sinks that failed, runs that failed.
+    pub errors: u64,
+    /// 1 if everything that was selected was delivered, else 0.
+    pub complete: u32,
+    /// 0.
+    pub reserved: u32,
+}
+sized!(opscope_dump_counts_t, 56);
+
+/// A report with texts for C.
+pub struct ReportForC {
+    counts: opscope_dump_counts_t,
+    missing: Vec<(OriginForC, Text)>,
+    errors: Vec<Text>,
+}
+
+impl ReportForC {
+    pub(super) fn new(report: &DumpReport) -> Self {
+        let subscriptions = &report.subscriptions;
+        let named = subscriptions.iter().flat_map(|one| one.losses.named());
+        let missing: Vec<_> =
+            named.map(|missing| (OriginForC::new(&missing.origin), Text::new(&missing.reason))).collect();
+        let errors: Vec<_> = subscriptions.iter().flat_map(|one| &one.errors).map(|error| Text::new(error)).collect();
+        let counts = opscope_dump_counts_t {
+            size: size_of::<opscope_dump_counts_t>(),
+            tensors: subscriptions.iter().map(|one| one.delivered.tensors).sum(),
+            bytes: subscriptions.iter().map(|one| one.delivered.bytes).sum(),
+            missing: subscriptions.iter().map(|one| one.losses.count()).sum(),
+            named: missing.len() as u64,
+            errors: errors.len() as u64,
+            complete: u32::from(report.is_complete()),
+            reserved: 0,
+        };
+        Self { counts, missing, errors }
+    }
+
+    /// Returns a sentence that says what is missing.
+    pub(super) fn incomplete(&self) -> String {
+        let opscope_dump_counts_t { missing, errors, .. } = self.counts;
+        format!("{missing} tensors are missing, and {errors} errors happened; the report names them")
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.counts.complete == 1
+    }
+}
+
+/// Writes the counts of a report to `counts`, whose `size` must be set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_dump_report_counts(
+    report: opscope_dump_report_t,
+    counts: *mut opscope_dump_counts_t,
+) -> opscope_status_t {
+    // SAFETY: as the caller promises.
+    call(|| unsafe { write(counts, &get(report)?.counts) })
+}
+
+/// Writes a tensor that was not delivered to `tensor`, whose `size` must be set, and why to `reason`. Type and shape are not
+/// known. Both are valid until the report is freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_dump_report_missing(
+    report: opscope_dump_report_t,
+    index: usize,
+    tensor: *mut opscope_stream_t,
+    reason: *mut *const c_char,
+) -> opscope_status_t {
+    call(|| {
+        let (report, reason) = (get(report)?, out(reason, "reason")?);
+        let (origin, why) = found(&report.missing, index, "missing tensor")?;
+        // SAFETY: as the caller promises.
+        unsafe {
+            write(tensor, &origin.alone())?;
+            reason.write(why.as_ptr());
+        }
+        Ok(())
+    })
+}
+
+/// Returns what went wrong besides; NULL where there is no such error. The text is valid until the report is freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_dump_report_error(report: opscope_dump_report_t, index: usize) -> *const c_char {
+    let mut text = ptr::null();
+    call(|| {
+        text = found(&get(report)?.errors, index, "error")?.as_ptr();
+        Ok(())
+    });
+    text
+}
+
+/// Frees a report.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_dump_report_free(report: opscope_dump_report_t) -> opscope_status_t {
+    call(|| remove(report).map(drop))
+}
+
+fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failure> {
+    list.get(index).ok_or_else(|| {
+        Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no {name} {index}; the report has {}", list.len()))
+    })
+}

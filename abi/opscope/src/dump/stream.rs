@@ -1,0 +1,143 @@
+use std::ffi::{c_char, c_void};
+use std::ptr;
+
+use opscope::dump::{Io, Origin, Piece, Stream};
+
+use crate::border::{Text, sized};
+use crate::tensor::dtype_code;
+
+/// Whether an operator takes a tensor or gives it.
+#[repr(C)]
+pub enum opscope_io_t {
+    /// An output of the operator.
+    OPSCOPE_OUTPUT = 0,
+    /// An input of the operator.
+    OPSCOPE_INPUT = 1,
+}
+
+/// The `run` of a value that is the same in every run, because it was computed when the model was loaded.
+pub const OPSCOPE_NO_RUN: u64 = u64::MAX;
+
+/// A tensor on its way to a sink: what is known before its first piece. It is valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_stream_t {
+    /// `sizeof(opscope_stream_t)` in the library.
+    pub size: usize,
+    /// The number of the run, which each session counts from 0, or `OPSCOPE_NO_RUN`.
+    pub run: u64,
+    /// The operator's name in the file.
+    pub operator_name: *const c_char,
+    /// The operator's type.
+    pub operator_type: *const c_char,
+    /// The name of the value in the file.
+    pub value: *const c_char,
+    /// The sizes of its dimensions. NULL if `rank` is 0.
+    pub dims: *const usize,
+    /// The bytes of all pieces together.
+    pub bytes: u64,
+    /// The number of its dimensions.
+    pub rank: u32,
+    /// The type of its elements, an `opscope_dtype_t`.
+    pub dtype: u32,
+    /// The operator's id: its position in the order of execution.
+    pub operator_id: u32,
+    /// An `opscope_io_t`.
+    pub io: u32,
+    /// The operator's input or output slot.
+    pub slot: u32,
+    /// How many tensors of this operator were selected in this run, with this one.
+    pub siblings: u32,
+}
+
+sized!(opscope_stream_t, 80);
+
+/// A slice of a stream: whole elements, little-endian and row-major. It is valid until the callback returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_piece_t {
+    /// `sizeof(opscope_piece_t)` in the library.
+    pub size: usize,
+    /// Where in the tensor it begins, in bytes.
+    pub offset: u64,
+    /// The data.
+    pub data: *const c_void,
+    /// The number of bytes of `data`. It is 0 only for a tensor without elements.
+    pub bytes: usize,
+    /// 1 for the last piece of the tensor, else 0.
+    pub last: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Where a tensor comes from, with texts for C.
+pub(super) struct OriginForC {
+    operator_name: Text,
+    operator_type: Text,
+    value: Text,
+    run: u64,
+    operator_id: u32,
+    io: u32,
+    slot: u32,
+}
+
+impl OriginForC {
+    pub fn new(origin: &Origin) -> Self {
+        let operator = origin.operator();
+        Self {
+            operator_name: Text::new(&operator.name),
+            operator_type: Text::new(&operator.op_type),
+            value: Text::new(origin.value_name()),
+            run: origin.run.map_or(OPSCOPE_NO_RUN, |run| run.0),
+            operator_id: origin.operator.index() as u32,
+            io: match origin.io {
+                Io::Output => opscope_io_t::OPSCOPE_OUTPUT as u32,
+                Io::Input => opscope_io_t::OPSCOPE_INPUT as u32,
+            },
+            slot: origin.slot as u32,
+        }
+    }
+
+    /// Describes a stream from here. The pointers are valid as long as both live.
+    pub fn stream(&self, stream: &Stream) -> opscope_stream_t {
+        opscope_stream_t {
+            dims: if stream.shape.is_empty() { ptr::null() } else { stream.shape.as_ptr() },
+            bytes: stream.bytes,
+            rank: stream.shape.len() as u32,
+            dtype: dtype_code(stream.dtype),
+            siblings: stream.siblings as u32,
+            ..self.alone()
+        }
+    }
+
+    /// Describes a tensor of which nothing else is known.
+    pub fn alone(&self) -> opscope_stream_t {
+        opscope_stream_t {
+            size: size_of::<opscope_stream_t>(),
+            run: self.run,
+            operator_name: self.operator_name.as_ptr(),
+            operator_type: self.operator_type.as_ptr(),
+            value: self.value.as_ptr(),
+            dims: ptr::null(),
+            bytes: 0,
+            rank: 0,
+            dtype: 0,
+            operator_id: self.operator_id,
+            io: self.io,
+            slot: self.slot,
+            siblings: 0,
+        }
+    }
+}
+
+/// Describes a piece for C.
+pub(super) fn piece_for_c(piece: Piece<'_>) -> opscope_piece_t {
+    opscope_piece_t {
+        size: size_of::<opscope_piece_t>(),
+        offset: piece.offset,
+        data: piece.bytes.as_ptr().cast(),
+        bytes: piece.bytes.len(),
+        last: u32::from(piece.last),
+        reserved: 0,
+    }
+}

@@ -1,0 +1,165 @@
+use std::cell::RefCell;
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use opscope::trace::{Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy};
+
+use super::batch::{LiveBatch, opscope_batch_callback_t};
+use super::buffer_handle::opscope_buffer_t;
+use super::callback_thread::opscope_callback_thread_t;
+use crate::border::{
+    Failure, UserData, call, constant, get, insert, opscope_status_t, out, read_optional_path, read_or_default, remove,
+    required, sized, slice,
+};
+
+/// What happens when a buffer is full.
+#[repr(C)]
+pub enum opscope_policy_t {
+    /// The emitting thread waits until the callback has freed room.
+    OPSCOPE_LOSSLESS = 0,
+    /// The record is dropped, and counted; so is every later one until the buffer is flushed.
+    OPSCOPE_DISCARD = 1,
+    /// The oldest records are dropped, and counted.
+    OPSCOPE_OVERWRITE = 2,
+}
+
+/// The options of a buffer. All zero is the default, and so is NULL in its place.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_buffer_options_t {
+    /// `sizeof(opscope_buffer_options_t)`.
+    pub size: usize,
+    /// The payload bytes that it holds. 0 stands for 8 MiB.
+    pub bytes: u64,
+    /// The payload bytes after which a callback becomes due; 1 makes every record due. 0 stands for an eighth of `bytes`.
+    pub watermark: u64,
+    /// The nanoseconds after which records below the watermark are delivered, too. 0: they wait.
+    pub interval: u64,
+    /// A file that holds the records, so that they survive the process: `opscope recover` reads it. It must not exist yet.
+    /// NULL for memory.
+    pub file: *const c_char,
+    /// The thread that calls the callback. 0: the one that buffers share.
+    pub thread: opscope_callback_thread_t,
+    /// An `opscope_policy_t`.
+    pub policy: u32,
+    /// 0.
+    pub reserved: u32,
+}
+sized!(opscope_buffer_options_t, 56);
+
+thread_local! {
+    /// The buffer that this thread emitted into last. Destroyed buffers refuse records themselves.
+    static LAST: RefCell<Option<(u64, Arc<Buffer>)>> = const { RefCell::new(None) };
+}
+
+/// Creates a buffer. `callback` is called with its records, by one thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_buffer_create(
+    options: *const opscope_buffer_options_t,
+    callback: opscope_batch_callback_t,
+    user: *mut c_void,
+    buffer: *mut opscope_buffer_t,
+) -> opscope_status_t {
+    call(|| {
+        let buffer = out(buffer, "buffer")?;
+        // SAFETY: as the caller promises.
+        let options = unsafe { buffer_options(options)? };
+        let (callback, user) = (required(callback)?, UserData(user));
+        let own_handle = Arc::new(OnceLock::new());
+        let handle_in_callback = Arc::clone(&own_handle);
+        let created = Buffer::create(options, move |batch| {
+            // Nothing is emitted before the handle exists.
+            let buffer = handle_in_callback.get().copied().unwrap_or(opscope_buffer_t { id: 0 });
+            // SAFETY: the program promises that the function takes these arguments until the buffer is destroyed.
+            LiveBatch::new(buffer, batch).during(|batch| unsafe { callback(batch, user.pointer()) });
+        })?;
+        let handle: opscope_buffer_t = insert(created);
+        let _ = own_handle.set(handle);
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { buffer.write(handle) };
+        Ok(())
+    })
+}
+
+/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has 1 to 65,535 bytes,
+/// and at most a sixteenth of the buffer, or 512 bytes where that is more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_buffer_emit(
+    buffer: opscope_buffer_t,
+    category: u8,
+    kind: u16,
+    payload: *const c_void,
+    length: usize,
+) -> opscope_status_t {
+    call(|| {
+        // SAFETY: as the caller promises.
+        let payload = unsafe { slice(payload.cast::<u8>(), length, "payload")? };
+        let emit = |target: &Buffer| Ok(target.emit_bytes(Category(category), kind, payload)?);
+        let by_thread = LAST.try_with(|last| match last.try_borrow() {
+            Ok(last) => last.as_ref().filter(|(id, _)| *id == buffer.id).map(|(_, target)| emit(target)),
+            Err(_) => None,
+        });
+        by_thread.ok().flatten().unwrap_or_else(|| emit_by_handle(buffer, emit))
+    })
+}
+
+/// Emits by the handle, and keeps the buffer for the thread's next record.
+#[cold]
+fn emit_by_handle(buffer: opscope_buffer_t, emit: impl Fn(&Buffer) -> Result<(), Failure>) -> Result<(), Failure> {
+    let target = get(buffer)?;
+    emit(&target)?;
+    let replaced = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace((buffer.id, target)));
+    drop(replaced);
+    Ok(())
+}
+
+/// Delivers everything that any thread emitted before, and returns when it is delivered. Inside of the buffer's callback it
+/// returns `OPSCOPE_ERROR_BUSY`.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_buffer_flush(buffer: opscope_buffer_t) -> opscope_status_t {
+    call(|| Ok(get(buffer)?.flush()?))
+}
+
+/// As `opscope_buffer_flush`, but waits at most this many nanoseconds, and returns `OPSCOPE_ERROR_TIMED_OUT` then. The delivery
+/// continues.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_buffer_flush_within(buffer: opscope_buffer_t, nanoseconds: u64) -> opscope_status_t {
+    call(|| Ok(get(buffer)?.flush_within(Duration::from_nanos(nanoseconds))?))
+}
+
+/// Moves a buffer to another callback thread, from the next batch on.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_buffer_assign(
+    buffer: opscope_buffer_t,
+    thread: opscope_callback_thread_t,
+) -> opscope_status_t {
+    call(|| Ok(get(buffer)?.assign(&callback_thread(thread)?)?))
+}
+
+/// Destroys a buffer, and returns when everything in it is delivered. Inside of its callback it returns at once, and the rest
+/// is delivered after that callback. The callback is not called afterwards.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_buffer_destroy(buffer: opscope_buffer_t) -> opscope_status_t {
+    call(|| Ok(remove(buffer)?.destroy()?))
+}
+
+unsafe fn buffer_options(options: *const opscope_buffer_options_t) -> Result<BufferOptions, Failure> {
+    // SAFETY: as the caller promises.
+    let given = unsafe { read_or_default(options)? };
+    let default = BufferOptions::default();
+    let size = if given.bytes == 0 { default.size } else { Bytes::new(given.bytes) };
+    Ok(BufferOptions {
+        size,
+        watermark: Bytes::new(if given.watermark == 0 { size.get() / 8 } else { given.watermark }),
+        policy: constant(given.policy, "opscope_policy_t", &Policy::ALL)?,
+        interval: (given.interval > 0).then(|| Duration::from_nanos(given.interval)),
+        thread: callback_thread(given.thread)?,
+        // SAFETY: as the caller promises.
+        file: unsafe { read_optional_path(given.file) },
+    })
+}
+
+fn callback_thread(thread: opscope_callback_thread_t) -> Result<CallbackThread, Failure> {
+    if thread.id == 0 { Ok(CallbackThread::shared()) } else { Ok(CallbackThread::clone(&*get(thread)?)) }
+}

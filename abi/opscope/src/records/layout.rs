@@ -1,0 +1,281 @@
+//! The layouts of records. Times are raw ticks: `opscope_batch_nanoseconds` makes nanoseconds of them.
+
+use opscope::trace::{
+    AllocationRecord, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, MarkerRecord, RetirementRecord,
+    RunRecord,
+};
+
+/// The ids of the work that a record belongs to; 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_correlation_t {
+    /// opscope's number.
+    pub internal: u64,
+    /// The program's number, by `opscope_push_external`.
+    pub external: u64,
+}
+
+/// One execution of one kernel. `opscope_kernel` returns the kernel's names.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_dispatch_record_t {
+    /// The number of the run, which each session counts from 0.
+    pub run: u64,
+    /// The plan that ran.
+    pub plan: u64,
+    /// When the kernel began, in ticks.
+    pub start: u64,
+    /// When the kernel ended, in ticks.
+    pub end: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// The kernel, by its position in the plan.
+    pub kernel: u32,
+    /// 0: complete.
+    pub operation: u32,
+    /// The system's number of the thread that started the kernel.
+    pub thread: u32,
+    /// The device that the kernel ran on: 0 for the host.
+    pub device: u32,
+}
+
+/// One run.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_run_record_t {
+    /// The number of the run, which each session counts from 0.
+    pub run: u64,
+    /// The plan that ran.
+    pub plan: u64,
+    /// When the copy of the inputs began, in ticks.
+    pub upload_start: u64,
+    /// When the copy of the inputs ended, in ticks.
+    pub upload_end: u64,
+    /// When the engine began, in ticks.
+    pub start: u64,
+    /// When the engine ended, in ticks.
+    pub end: u64,
+    /// When the copy of the outputs began, in ticks; 0 if the run failed before.
+    pub download_start: u64,
+    /// When the copy of the outputs ended, in ticks; 0 if the run failed before.
+    pub download_end: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// 0: a warm-up, 1: measured.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// 1 if the run failed.
+    pub failed: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A copy of the inputs into the engine's memory, or of the outputs out of it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_copy_record_t {
+    /// The number of the run.
+    pub run: u64,
+    /// When it began, in ticks.
+    pub start: u64,
+    /// When it ended, in ticks.
+    pub end: u64,
+    /// The bytes of all tensors together.
+    pub bytes: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// The number of tensors.
+    pub tensors: u32,
+    /// 0: host to host, 1: host to device, 2: device to host, 3: device to device.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// The memory that was read: 0 is the host's, 1 the engine's.
+    pub source: u32,
+    /// The memory that was written.
+    pub destination: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Memory that the engine begins or ceases to hold for a tensor.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_allocation_record_t {
+    /// When it began, in ticks.
+    pub start: u64,
+    /// When it ended, in ticks.
+    pub end: u64,
+    /// The address.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// 0: allocate, 1: free.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// The memory: 1 is the engine's.
+    pub memory: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What the program's own code marked. `opscope_name` returns the text of the name.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_marker_record_t {
+    /// When it began, in ticks.
+    pub start: u64,
+    /// When it ended, in ticks; for a mark the same as `start`.
+    pub end: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// The number of its name.
+    pub name: u32,
+    /// 0: a mark, 1: a range, 2: a range that was open when tracing ended.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// The number of ranges around it.
+    pub depth: u32,
+}
+
+/// The value of a counter. `opscope_name` returns the text of the name.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_counter_record_t {
+    /// When it was counted, in ticks.
+    pub time: u64,
+    /// The value.
+    pub value: f64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// The number of its name.
+    pub name: u32,
+    /// 0: a sample.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A call of the engine.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_engine_call_record_t {
+    /// The number of the run; 0 for a load and a plan, too.
+    pub run: u64,
+    /// 0.
+    pub unused: u64,
+    /// When it began, in ticks.
+    pub start: u64,
+    /// When it ended, in ticks.
+    pub end: u64,
+    /// The work that it belongs to.
+    pub correlation: opscope_correlation_t,
+    /// 0: load, 1: plan, 2: upload, 3: run, 4: download.
+    pub operation: u32,
+    /// The system's number of the thread.
+    pub thread: u32,
+    /// 1 if it failed.
+    pub failed: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// The last record with an internal correlation id was emitted.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_retirement_record_t {
+    /// When, in ticks.
+    pub time: u64,
+    /// The internal correlation id.
+    pub internal: u64,
+}
+
+/// Asserts that a struct of C has the layout of a record: its size, and the offsets of these fields.
+macro_rules! same_layout {
+    ($c:ident, $record:ident, $($field:ident),+) => {
+        const _: () = assert!(size_of::<$c>() == size_of::<$record>());
+        $(const _: () = assert!(std::mem::offset_of!($c, $field) == std::mem::offset_of!($record, $field));)+
+    };
+}
+
+same_layout!(
+    opscope_dispatch_record_t,
+    DispatchRecord,
+    run,
+    plan,
+    start,
+    end,
+    correlation,
+    kernel,
+    operation,
+    thread,
+    device
+);
+same_layout!(
+    opscope_run_record_t,
+    RunRecord,
+    run,
+    plan,
+    upload_start,
+    upload_end,
+    start,
+    end,
+    download_start,
+    download_end,
+    correlation,
+    operation,
+    thread,
+    failed,
+    reserved
+);
+same_layout!(
+    opscope_copy_record_t,
+    CopyRecord,
+    run,
+    start,
+    end,
+    bytes,
+    correlation,
+    tensors,
+    operation,
+    thread,
+    source,
+    destination,
+    reserved
+);
+same_layout!(
+    opscope_allocation_record_t,
+    AllocationRecord,
+    start,
+    end,
+    address,
+    bytes,
+    correlation,
+    operation,
+    thread,
+    memory,
+    reserved
+);
+same_layout!(opscope_marker_record_t, MarkerRecord, start, end, correlation, name, operation, thread, depth);
+same_layout!(opscope_counter_record_t, CounterRecord, time, value, correlation, name, operation, thread, reserved);
+same_layout!(
+    opscope_engine_call_record_t,
+    EngineCallRecord,
+    run,
+    unused,
+    start,
+    end,
+    correlation,
+    operation,
+    thread,
+    failed,
+    reserved
+);
+same_layout!(opscope_retirement_record_t, RetirementRecord, time);

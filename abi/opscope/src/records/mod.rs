@@ -1,0 +1,21 @@
+//! Records: buffers and contexts, the batches that callbacks get, and what the program's own code marks.
+
+mod batch;
+mod buffer;
+mod buffer_handle;
+mod callback_thread;
+mod context;
+mod kinds;
+mod layout;
+mod markers;
+mod statistics;
+
+pub use batch::*;
+pub use buffer::*;
+pub use buffer_handle::*;
+pub use callback_thread::*;
+pub use context::*;
+pub use kinds::*;
+pub use layout::*;
+pub use markers::*;
+pub use statistics::*;

@@ -1,0 +1,24 @@
+use super::support::{DIRECTORY, run};
+
+const MODEL: &str = "digits_cnn.onnx";
+const INPUT: &str = "digits_cnn.input.image.npy";
+
+#[test]
+fn records_reach_callbacks_and_none_is_lost() {
+    insta::assert_snapshot!(run("records.c", &[]));
+}
+
+#[test]
+fn dumps_reach_callbacks_and_directories_and_what_is_missing_is_named() {
+    insta::assert_snapshot!(run("dump.c", &[MODEL, INPUT, DIRECTORY]));
+}
+
+#[test]
+fn a_debugger_stops_looks_replaces_and_aborts() {
+    insta::assert_snapshot!(run("debug.c", &[MODEL, INPUT, &format!("{DIRECTORY}/socket")]));
+}
+
+#[test]
+fn a_profiler_leaves_a_recording() {
+    run("profile.c", &[MODEL, DIRECTORY]);
+}

@@ -1,0 +1,53 @@
+//! The library as a file: what it exports, how it is linked, loaded and unloaded.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use super::support::{library, root, run, succeeds};
+
+#[test]
+fn the_library_exports_what_its_header_names_and_nothing_else() {
+    let output = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library().join("libopscope.so")));
+    let listed = String::from_utf8(output.stdout).expect("UTF-8");
+    let symbols = listed.lines().filter_map(|line| line.split_whitespace().nth(2)).filter(|name| *name != "OPSCOPE_0");
+    let exported: BTreeSet<&str> = symbols.map(|name| name.trim_end_matches("@@OPSCOPE_0")).collect();
+    let header = fs::read_to_string(root().join("include/opscope.h")).expect("a header");
+    assert_eq!(exported, functions(&header), "exported, and named in the header");
+}
+
+/// Returns the names of the functions that a header declares: those before a parenthesis outside of comments and types.
+fn functions(header: &str) -> BTreeSet<&str> {
+    let lines = header.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()));
+    let declarations = lines.filter(|line| !line.starts_with("typedef") && line.contains('('));
+    let name = |line: &'_ str| -> Option<(usize, usize)> {
+        let end = line.find('(')?;
+        Some((line[..end].rfind([' ', '*']).map_or(0, |start| start + 1), end))
+    };
+    declarations.filter_map(|line| name(line).map(|(start, end)| &line[start..end])).collect()
+}
+
+#[test]
+fn the_library_has_its_soname_and_cannot_be_unloaded_or_written_to() {
+    let output = succeeds(Command::new("readelf").args(["-dlW"]).arg(library().join("libopscope.so")));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("soname: [libopscope.so.0]"), "{text}");
+    for flag in ["NODELETE", "BIND_NOW", "GNU_RELRO"] {
+        assert!(text.contains(flag), "{flag} is missing:\n{text}");
+    }
+    let stack = text.lines().find(|line| line.contains("GNU_STACK")).expect("a line about the stack");
+    assert!(!stack.contains("RWE"), "the stack is executable: {stack}");
+}
+
+#[test]
+fn threads_forks_and_dlopen_find_a_working_library() {
+    let path = library().join("libopscope.so");
+    run("processes.c", &["digits_cnn.onnx", path.to_str().expect("UTF-8")]);
+}
+
+#[test]
+fn the_library_is_loaded_and_closed_again_and_again() {
+    let path = library().join("libopscope.so");
+    let printed = run("unload.c", &[path.to_str().expect("UTF-8")]);
+    assert_eq!(printed, "name is NULL\n".repeat(3));
+}

@@ -1,0 +1,6 @@
+use super::support::run;
+
+#[test]
+fn every_misuse_is_answered_and_nothing_breaks() {
+    run("misuse.c", &["digits_cnn.onnx"]);
+}
