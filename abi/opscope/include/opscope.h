@@ -15,8 +15,8 @@
  *   say otherwise. What would wait for the callback that it is called from returns OPSCOPE_ERROR_BUSY.
  * - A function that fails returns why, and opscope_error_text says it in a sentence, for each thread.
  * - Callbacks must return normally: no exception, no longjmp.
- * - A child of fork can use everything but the threads of its parent: buffers are empty and work, sessions run; dumpers, profilers
- *   and debuggers belong to the parent.
+ * - In the child of a fork, buffers are empty and work, and sessions run. A session that another thread was running at that moment
+ *   says so instead: load the model again. Dumpers, profilers and debuggers stay with the parent.
  */
 
 #ifndef OPSCOPE_H

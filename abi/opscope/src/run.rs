@@ -44,6 +44,7 @@ pub unsafe extern "C" fn opscope_session_run(
         // SAFETY: as the caller promises.
         let (inputs, instruments) = unsafe { (inputs_from_c(inputs, input_count)?, read_or_default(instruments)?) };
         let instruments = Instruments::get(&instruments)?;
+        let _call = loaded.use_engine()?;
         instruments.prepare(&loaded, &inputs)?;
         let computed = loaded.session.run(&inputs, &instruments.list())?;
         if !outputs.is_null() {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::Failure;
@@ -122,14 +123,22 @@ thread_local! {
     static HELD: RefCell<Option<MutexGuard<'static, Option<Objects>>>> = const { RefCell::new(None) };
 }
 
+/// How many forks lie between the first process and this one.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns a number that is another one in the child of a fork.
+pub fn forks() -> u64 {
+    FORKS.load(Ordering::Relaxed)
+}
+
 /// Makes forks safe: a thread that forks holds the lock meanwhile, so that the child never finds it locked by a thread that it
 /// does not have.
-pub fn fork_safe() {
+fn fork_safe() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         // SAFETY: the functions take no arguments, never unwind, and exist as long as the library, which is never unloaded.
         // A failure means that there is no memory for the registration; then only forks during a call are unsafe.
-        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child)) };
     });
 }
 
@@ -140,4 +149,9 @@ extern "C" fn before_fork() {
 
 extern "C" fn after_fork() {
     let _ = HELD.try_with(|held| held.take());
+}
+
+extern "C" fn after_fork_in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    after_fork();
 }

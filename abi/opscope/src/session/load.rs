@@ -1,6 +1,7 @@
 use std::ffi::{c_char, c_void};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use opscope::Session;
@@ -8,8 +9,10 @@ use opscope::model::{Fidelity, LoadBudget, LoadOptions};
 use opscope::onnx::Graph;
 
 use super::description::Description;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_MODEL};
-use crate::border::{Failure, call, constant, handle, insert, out, read_or_default, read_path, remove, sized, slice};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_MODEL};
+use crate::border::{
+    Failure, call, constant, forks, handle, insert, out, read_or_default, read_path, remove, sized, slice,
+};
 
 /// A model that is loaded and can run. Free it with `opscope_session_free`.
 ///
@@ -52,7 +55,13 @@ sized!(opscope_session_options_t, 24);
 pub struct LoadedSession {
     pub(crate) session: Session,
     description: OnceLock<Description>,
+    /// The calls that use the engine at the moment, and the process that they are made in.
+    calls: AtomicUsize,
+    process: AtomicU64,
 }
+
+/// A call that uses the engine, for as long as this is not dropped.
+pub struct EngineCall<'a>(&'a LoadedSession);
 
 /// Reads an `.onnx` file and loads it into the embedded engine.
 #[unsafe(no_mangle)]
@@ -102,7 +111,27 @@ pub extern "C" fn opscope_session_free(session: opscope_session_t) -> opscope_st
 
 impl LoadedSession {
     fn insert(session: Session) -> opscope_session_t {
-        insert(Self { session, description: OnceLock::new() })
+        insert(Self {
+            session,
+            description: OnceLock::new(),
+            calls: AtomicUsize::new(0),
+            process: AtomicU64::new(forks()),
+        })
+    }
+
+    /// Begins a call that uses the engine. In the child of a fork, a session whose engine was in use in the parent is refused:
+    /// its locks may be held by threads that the child does not have.
+    pub(crate) fn use_engine(&self) -> Result<EngineCall<'_>, Failure> {
+        if self.process.load(Ordering::Relaxed) != forks() {
+            if self.calls.load(Ordering::Relaxed) > 0 {
+                let text =
+                    "the session was running on another thread when this process was forked; load the model again";
+                return Err(Failure::new(OPSCOPE_ERROR_INVALID_STATE, text));
+            }
+            self.process.store(forks(), Ordering::Relaxed);
+        }
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(EngineCall(self))
     }
 
     /// Returns what C reads about the session.
@@ -111,8 +140,12 @@ impl LoadedSession {
     }
 }
 
-/// # Safety
-/// `options` is NULL or a struct of its size.
+impl Drop for EngineCall<'_> {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 unsafe fn load_options(options: *const opscope_session_options_t) -> Result<LoadOptions, Failure> {
     // SAFETY: as the caller promises.
     let options = unsafe { read_or_default(options)? };

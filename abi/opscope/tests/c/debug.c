@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 struct program {
     opscope_session_t session;
@@ -86,13 +87,17 @@ static void look(const opscope_tensor_t *tensor, void *user)
 struct notified {
     opscope_attachment_t attachment;
     opscope_status_t status;
+    sem_t called;
 };
 
 static void notified(void *user)
 {
     struct notified *seen = (struct notified *)user;
     size_t count;
+    if (seen->status != OPSCOPE_OK)
+        return;
     seen->status = opscope_attachment_pause(seen->attachment, OPSCOPE_NO_RUN, &count);
+    sem_post(&seen->called);
 }
 
 int main(int argc, char **argv)
@@ -232,10 +237,12 @@ int main(int argc, char **argv)
     struct notified seen;
     seen.attachment = attachment;
     seen.status = OPSCOPE_OK;
+    CHECK(sem_init(&seen.called, 0, 0) == 0);
     OK(opscope_attachment_set_notification_callback(attachment, notified, &seen));
     const uint32_t wanted[1] = {OPSCOPE_RUN_PUSHED};
     OK(opscope_attachment_subscribe(attachment, wanted, 1));
     CHECK(pthread_create(&thread, NULL, run, &program) == 0);
+    CHECK(sem_wait(&seen.called) == 0);
     event = next(attachment);
     CHECK(event.kind == OPSCOPE_RUN_PUSHED);
     OK(opscope_attachment_acknowledge(attachment, event.sequence, NULL));

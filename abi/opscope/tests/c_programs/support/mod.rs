@@ -86,7 +86,8 @@ pub fn run(file: &str, arguments: &[&str]) -> String {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().to_str().expect("UTF-8");
         let arguments = arguments.iter().map(|argument| argument.replace(DIRECTORY, path));
-        let output = succeeds(Command::new(&program).args(arguments).current_dir(models()));
+        // A program that hangs is a failure, not a test that never ends.
+        let output = succeeds(Command::new("timeout").arg("600").arg(&program).args(arguments).current_dir(models()));
         fs::remove_file(program).expect("the program exists");
         String::from_utf8(output.stdout).expect("UTF-8").replace(path, DIRECTORY)
     });
