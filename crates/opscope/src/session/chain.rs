@@ -1,7 +1,9 @@
 //! Several observers of one run, in order.
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
+use opscope_model::{
+    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, RunObserver, TensorMemory,
+};
 use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
@@ -69,9 +71,9 @@ impl RunObserver for Chain<'_> {
         replaced.map_or(Action::Continue, Action::Replace)
     }
 
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         for link in self.links.iter().filter(|link| link.interest.times) {
-            link.observer.timed(kernel, start, end);
+            link.observer.timed(kernel, path, start, end);
         }
     }
 

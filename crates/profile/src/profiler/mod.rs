@@ -9,9 +9,9 @@ use opscope_clock::Ticks;
 use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, EngineCallRecord, Kind, MarkerRecord,
-    MemoryId, OpenRanges, Operations, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation,
-    current_thread, open_ranges,
+    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, DispatchRecord, EngineCallRecord, Kind,
+    MarkerRecord, MemoryId, OpenRanges, Operations, PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError,
+    current_correlation, current_thread, open_ranges,
 };
 use opscope_trace::{CopyOperation, EngineCallOperation};
 
@@ -276,6 +276,12 @@ impl Profiler {
     #[inline]
     fn emit<R: Record>(&self, record: &R) {
         if self.buffer.emit(record).is_err() {
+            self.refuse();
+        }
+    }
+
+    fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>) {
+        if self.buffer.emit_with_path(record, path).is_err() {
             self.refuse();
         }
     }

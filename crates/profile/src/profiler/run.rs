@@ -2,10 +2,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{DeviceTensors, EngineError, Interest, KernelId, RunId, RunObserver, TensorMemory};
+use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunId, RunObserver, TensorMemory};
 use opscope_trace::{
-    AllocationOperation, AllocationRecord, Correlation, DispatchRecord, KernelIndex, MemoryId, Operation, PlanId,
-    RunRecord, current_correlation, current_thread,
+    AllocationOperation, AllocationRecord, Correlation, DispatchRecord, KernelIndex, MemoryId, Operation, PathLevel,
+    PlanId, RunRecord, current_correlation, current_thread,
 };
 
 use super::Profiler;
@@ -57,6 +57,27 @@ impl<'a> ProfiledRun<'a> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline(always)]
+    fn dispatch(&self, kernel: KernelId, start: Ticks, end: Ticks) -> DispatchRecord {
+        DispatchRecord {
+            run: self.run.0,
+            plan: self.plan,
+            start,
+            end,
+            correlation: self.correlation,
+            kernel: KernelIndex(kernel.index() as u32),
+            operation: 0,
+            thread: current_thread(),
+            device: 0,
+        }
+    }
+
+    #[cold]
+    fn timed_in_body(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        let level = |level: &Iteration| PathLevel { operator: level.operator.index() as u32, iteration: level.index };
+        self.profiler.emit_with_path(&self.dispatch(kernel, start, end), path.iter().map(level));
+    }
+
     /// Records that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
     fn free_all(&self) {
         if !self.profiler.switches.tensor_memory {
@@ -90,18 +111,12 @@ impl RunObserver for ProfiledRun<'_> {
     }
 
     #[inline]
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
-        self.profiler.emit(&DispatchRecord {
-            run: self.run.0,
-            plan: self.plan,
-            start,
-            end,
-            correlation: self.correlation,
-            kernel: KernelIndex(kernel.index() as u32),
-            operation: 0,
-            thread: current_thread(),
-            device: 0,
-        });
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        if path.is_empty() {
+            self.profiler.emit(&self.dispatch(kernel, start, end));
+        } else {
+            self.timed_in_body(kernel, path, start, end);
+        }
     }
 
     fn allocated(&self, memory: TensorMemory, at: Ticks) {

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
 
 use opscope_model::{Fidelity, Kernel, TensorType};
-use opscope_onnx::{Dim, Graph, Value, ValueId};
+use opscope_onnx::{Dim, Graph, OperatorId, Value, ValueId};
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,8 @@ pub struct CounterNames {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
+    /// The operators of the graph of every plan.
+    pub operators: Vec<Arc<[String]>>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
     pub threads: BTreeMap<u32, String>,
@@ -195,7 +198,7 @@ impl Names {
     /// Reads the lines, as far as they are whole.
     pub(crate) fn read(mut from: impl BufRead) -> io::Result<Self> {
         let mut names = Self::default();
-        let mut graphs: HashMap<usize, Vec<NamedOperator>> = HashMap::new();
+        let mut graphs: HashMap<usize, (Vec<NamedOperator>, Arc<[String]>)> = HashMap::new();
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -214,12 +217,15 @@ impl Names {
             match serde_json::from_slice(&line) {
                 Ok(NamesLine::Header { schema }) if schema == SCHEMA => {}
                 Ok(NamesLine::Graph { graph, operators }) => {
-                    graphs.insert(graph, operators);
+                    let texts = operators.iter().map(|operator| operator.name.clone()).collect();
+                    graphs.insert(graph, (operators, texts));
                 }
                 Ok(NamesLine::Plan { plan, graph, kernels, .. }) if plan == names.plans.len() => {
-                    let operators = graphs.get(&graph).map_or(&[][..], |operators| operators);
+                    let known = graphs.get(&graph);
+                    let operators = known.map_or(&[][..], |(operators, _)| operators);
                     let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operators);
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
+                    names.operators.push(known.map(|(_, texts)| Arc::clone(texts)).unwrap_or_default());
                 }
                 Ok(NamesLine::Counter { counter, name, unit }) => {
                     names.counters.insert(counter, CounterNames { name, unit });
@@ -239,6 +245,11 @@ impl Names {
     /// Returns the kernel at this place of this plan.
     pub(crate) fn kernel(&self, plan: u64, kernel: u32) -> Option<&KernelNames> {
         self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
+    }
+
+    /// Returns the operator at this place of the graph of this plan.
+    pub(crate) fn operator(&self, plan: u64, operator: OperatorId) -> Option<&str> {
+        self.operators.get(usize::try_from(plan).ok()?)?.get(operator.index()).map(String::as_str)
     }
 
     /// Returns how many kernels a run of this plan executes.
