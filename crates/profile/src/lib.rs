@@ -13,10 +13,11 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `profiler` | the instrument, and the observer of one run |
+//! | `profiler` | the instrument that leaves a recording |
 //! | `export` | a file for each format: timelines and tables |
 //! | `account` | where the time of a run goes, and what it holds in memory |
 //! | `sampler` | the counters of the machine and the process |
+//! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
 //! | `options` | the switches, and the memory for records |
 //! | `error` | what can be wrong |
@@ -30,6 +31,7 @@ mod export;
 mod options;
 mod profiler;
 mod recording;
+mod run;
 mod sampler;
 #[cfg(test)]
 mod snapshots;

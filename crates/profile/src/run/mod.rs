@@ -1,19 +1,44 @@
+//! The observer of one run: makes the run's records, whatever takes them.
+
+mod records;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunId, RunObserver, TensorMemory};
 use opscope_trace::{
-    AllocationOperation, AllocationRecord, Correlation, DispatchRecord, KernelIndex, MemoryId, Operation, PathLevel,
-    PlanId, RunRecord, current_correlation, current_thread,
+    AllocationOperation, Correlation, DispatchRecord, KernelIndex, Operation, PathLevel, PlanId, Record, RunRecord,
+    current_correlation, current_thread,
 };
 
-use super::Profiler;
+pub(crate) use self::records::engine_call;
+use self::records::{allocation, tensor_copy};
 use crate::recording::{Call, Direction};
 
+/// What takes the records of runs.
+pub(crate) trait Destination: Sync {
+    /// Takes a record.
+    fn emit<R: Record>(&self, record: &R);
+
+    /// Takes the record of a dispatch in the body of an operator, with its path.
+    fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>);
+}
+
+/// The kinds of records that are wanted of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct WantedKinds {
+    pub runs: bool,
+    pub dispatches: bool,
+    pub copies: bool,
+    pub calls: bool,
+    pub tensor_memory: bool,
+}
+
 /// The observer of one run. Dropping it emits the run's own record, the last one of the run.
-pub(super) struct ProfiledRun<'a> {
-    profiler: &'a Profiler,
+pub(crate) struct RecordedRun<'a, D: Destination> {
+    destination: &'a D,
+    wanted: WantedKinds,
     run: RunId,
     plan: PlanId,
     operation: Operation,
@@ -35,10 +60,11 @@ struct Times {
     download: (Ticks, Ticks),
 }
 
-impl<'a> ProfiledRun<'a> {
-    pub fn new(profiler: &'a Profiler, run: RunId, plan: PlanId, operation: Operation) -> Self {
+impl<'a, D: Destination> RecordedRun<'a, D> {
+    pub fn new(destination: &'a D, wanted: WantedKinds, run: RunId, plan: PlanId, operation: Operation) -> Self {
         Self {
-            profiler,
+            destination,
+            wanted,
             run,
             plan,
             operation,
@@ -75,12 +101,12 @@ impl<'a> ProfiledRun<'a> {
     #[cold]
     fn timed_in_body(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         let level = |level: &Iteration| PathLevel { operator: level.operator.index() as u32, iteration: level.index };
-        self.profiler.emit_with_path(&self.dispatch(kernel, start, end), path.iter().map(level));
+        self.destination.emit_with_path(&self.dispatch(kernel, start, end), path.iter().map(level));
     }
 
-    /// Records that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
+    /// Emits that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
     fn free_all(&self) {
-        if !self.profiler.switches.tensor_memory {
+        if !self.wanted.tensor_memory {
             return;
         }
         let mut held: Vec<_> = self.held().drain().map(|(_, memory)| memory).collect();
@@ -90,30 +116,37 @@ impl<'a> ProfiledRun<'a> {
     }
 
     fn emit_allocation(&self, operation: AllocationOperation, memory: TensorMemory, at: Ticks) {
-        self.profiler.emit(&AllocationRecord {
-            start: at,
-            end: at,
-            address: memory.address,
-            bytes: memory.bytes,
-            correlation: self.correlation,
-            operation: operation as u32,
-            thread: current_thread(),
-            memory: MemoryId(1),
-            ..AllocationRecord::default()
-        });
+        self.destination.emit(&allocation(operation, memory, at, self.correlation));
+    }
+
+    fn emit_call(&self, call: Call, times: (Ticks, Ticks), failed: bool) {
+        if self.wanted.calls {
+            self.destination.emit(&engine_call(call, Some(self.run), self.correlation, times, failed));
+        }
+    }
+
+    /// Emits that the inputs or outputs of the run were copied: the copy, and the engine's call.
+    fn emit_copy(&self, direction: Direction, tensors: &dyn DeviceTensors, times: (Ticks, Ticks)) {
+        if self.wanted.copies {
+            self.destination.emit(&tensor_copy(self.run, self.correlation, direction, tensors, times));
+        }
+        let call = match direction {
+            Direction::In => Call::Upload,
+            Direction::Out => Call::Download,
+        };
+        self.emit_call(call, times, false);
     }
 }
 
-impl RunObserver for ProfiledRun<'_> {
+impl<D: Destination> RunObserver for RecordedRun<'_, D> {
     fn interest(&self) -> Interest {
-        let switches = self.profiler.switches;
-        Interest { times: switches.dispatches, memory: switches.tensor_memory, ..Interest::default() }
+        Interest { times: self.wanted.dispatches, memory: self.wanted.tensor_memory, ..Interest::default() }
     }
 
     #[inline]
     fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         if path.is_empty() {
-            self.profiler.emit(&self.dispatch(kernel, start, end));
+            self.destination.emit(&self.dispatch(kernel, start, end));
         } else {
             self.timed_in_body(kernel, path, start, end);
         }
@@ -133,15 +166,15 @@ impl RunObserver for ProfiledRun<'_> {
         let mut times = self.times();
         let begun = if times.upload.1.as_raw() == 0 { self.observed } else { times.upload.1 };
         let (start, end) = outcome.unwrap_or_else(|_| (begun, Ticks::now()));
-        self.profiler.call(Call::Run, Some(self.run), self.correlation, (start, end), outcome.is_err());
+        self.emit_call(Call::Run, (start, end), outcome.is_err());
         times.engine = Some((start, end));
         times.failed = outcome.is_err();
     }
 
     fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         self.times().upload = (start, end);
-        self.profiler.copied(self.run, self.correlation, Direction::In, inputs, (start, end));
-        if self.profiler.switches.tensor_memory {
+        self.emit_copy(Direction::In, inputs, (start, end));
+        if self.wanted.tensor_memory {
             for input in (0..inputs.len()).map(|index| inputs.view(index)) {
                 let bytes = input.bytes().filter(|bytes| !bytes.is_empty());
                 let memory =
@@ -153,16 +186,16 @@ impl RunObserver for ProfiledRun<'_> {
 
     fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         self.times().download = (start, end);
-        self.profiler.copied(self.run, self.correlation, Direction::Out, outputs, (start, end));
+        self.emit_copy(Direction::Out, outputs, (start, end));
     }
 }
 
-impl Drop for ProfiledRun<'_> {
+impl<D: Destination> Drop for RecordedRun<'_, D> {
     fn drop(&mut self) {
         self.free_all();
         let times = self.times();
-        let Some((start, end)) = times.engine.filter(|_| self.profiler.switches.runs) else { return };
-        self.profiler.emit(&RunRecord {
+        let Some((start, end)) = times.engine.filter(|_| self.wanted.runs) else { return };
+        self.destination.emit(&RunRecord {
             run: self.run.0,
             plan: self.plan,
             upload_start: times.upload.0,
