@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
-use opscope_model::{Fidelity, Kernel, TensorType};
+use opscope_model::{Attribution, Fidelity, Kernel, TensorType};
 use opscope_onnx::{Dim, Graph, OperatorId, Value, ValueId};
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
@@ -161,18 +161,7 @@ impl NamesLine {
     }
 
     pub(crate) fn plan(plan: usize, graph: usize, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
-        let kernels = kernels.iter().map(|kernel| NamedKernel {
-            name: kernel.name.clone(),
-            op: kernel.op.clone(),
-            operators: kernel
-                .operators
-                .iter()
-                .map(|part| NamedAttribution { operator: part.operator.index(), exact: part.exact })
-                .collect(),
-            inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
-            outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
-        });
-        Self::Plan { plan, graph, fidelity, kernels: kernels.collect() }
+        Self::Plan { plan, graph, fidelity, kernels: kernels.iter().map(NamedKernel::of).collect() }
     }
 
     /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
@@ -223,7 +212,10 @@ impl Names {
                 Ok(NamesLine::Plan { plan, graph, kernels, .. }) if plan == names.plans.len() => {
                     let known = graphs.get(&graph);
                     let operators = known.map_or(&[][..], |(operators, _)| operators);
-                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operators);
+                    let operator = |index: usize| {
+                        operators.get(index).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+                    };
+                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operator);
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
                     names.operators.push(known.map(|(_, texts)| Arc::clone(texts)).unwrap_or_default());
                 }
@@ -259,23 +251,36 @@ impl Names {
 }
 
 impl KernelNames {
-    fn resolve(plan: usize, index: usize, kernel: NamedKernel, operators: &[NamedOperator]) -> Self {
-        let operator = |part: &NamedAttribution| operators.get(part.operator);
+    /// Returns the names of a kernel of a plan.
+    pub(crate) fn of(plan: usize, index: usize, kernel: &Kernel, graph: &Graph) -> Self {
+        Self::resolve(plan, index, NamedKernel::of(kernel), |operator| {
+            graph.operators.get(operator).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+        })
+    }
+
+    /// `operator` gives the name and the type of an operator by its place in the graph's list.
+    fn resolve<'o>(
+        plan: usize,
+        index: usize,
+        kernel: NamedKernel,
+        operator: impl Fn(usize) -> Option<(&'o str, &'o str)>,
+    ) -> Self {
+        let operator = |part: &NamedAttribution| operator(part.operator);
         let first = kernel.operators.first().and_then(operator);
         Self {
             plan,
             index,
-            operator: first.map_or_else(|| kernel.name.clone(), |first| first.name.clone()),
-            op_type: first.map_or_else(|| kernel.op.clone(), |first| first.op_type.clone()),
+            operator: first.map_or_else(|| kernel.name.clone(), |(name, _)| name.to_owned()),
+            op_type: first.map_or_else(|| kernel.op.clone(), |(_, op_type)| op_type.to_owned()),
             exact: kernel.operators.first().is_some_and(|part| part.exact),
             fused: kernel
                 .operators
                 .iter()
                 .skip(1)
                 .filter_map(|part| {
-                    operator(part).map(|operator| FusedOperator {
-                        name: operator.name.clone(),
-                        op_type: operator.op_type.clone(),
+                    operator(part).map(|(name, op_type)| FusedOperator {
+                        name: name.to_owned(),
+                        op_type: op_type.to_owned(),
                         exact: part.exact,
                     })
                 })
@@ -301,6 +306,19 @@ impl KernelNames {
             fused: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+        }
+    }
+}
+
+impl NamedKernel {
+    fn of(kernel: &Kernel) -> Self {
+        let attribution = |part: &Attribution| NamedAttribution { operator: part.operator.index(), exact: part.exact };
+        Self {
+            name: kernel.name.clone(),
+            op: kernel.op.clone(),
+            operators: kernel.operators.iter().map(attribution).collect(),
+            inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
+            outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
         }
     }
 }
