@@ -2,7 +2,7 @@
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, RunObserver, TensorMemory,
+    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, NoObserver, RunObserver, TensorMemory,
 };
 use opscope_tensor::{Tensor, TensorView};
 
@@ -28,6 +28,16 @@ impl<'a> Chain<'a> {
     pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
         let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
         Self { links: observers.into_iter().map(link).collect() }
+    }
+
+    /// Returns these observers as one: a chain if there are several. Without any, nothing is allocated.
+    pub fn unite(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Box<dyn RunObserver + 'a> {
+        let mut observers = observers.into_iter();
+        match (observers.next(), observers.next()) {
+            (None, _) => Box::new(NoObserver),
+            (Some(only), None) => only,
+            (Some(first), Some(second)) => Box::new(Self::new([first, second].into_iter().chain(observers))),
+        }
     }
 }
 
