@@ -22,6 +22,7 @@ fuzz_target!(|chunk: &[u8]| {
         records += 1;
         assert_eq!(record.payload().len(), usize::from(record.header().length));
         let _ = (record.get::<DispatchRecord>(), record.get::<CounterRecord>(), record.get::<MarkerRecord>());
+        let _ = record.path();
     }
     assert_eq!(records, recovered.recovery.records);
 });

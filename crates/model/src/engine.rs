@@ -85,7 +85,8 @@ pub trait Model: Send + Sync {
 
 /// A model that is ready to run inputs of given shapes.
 pub trait Plan: Send + Sync {
-    /// Returns the kernels that every run executes, in order.
+    /// Returns the kernels that every run executes, in order. Those in the body of an operator are executed as often as the
+    /// run decides.
     fn kernels(&self) -> &Arc<[Kernel]>;
 
     /// Returns when the engine began and finished to make the plan.

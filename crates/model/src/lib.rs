@@ -28,5 +28,6 @@ pub use fidelity::Fidelity;
 pub use kernel::{Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType};
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver,
+    Action, Dispatch, Instrument, Interest, Iteration, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
+    RunObserver,
 };

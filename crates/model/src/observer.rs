@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_onnx::{Graph, Operator, ValueId};
+use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
 use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, KernelSet, TensorMemory};
@@ -56,8 +56,9 @@ pub trait RunObserver: Sync {
     }
 
     /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
-    /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none.
-    fn timed(&self, _kernel: KernelId, _start: Ticks, _end: Ticks) {}
+    /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none. `path` is that of
+    /// the dispatch: see [`Dispatch::path`].
+    fn timed(&self, _kernel: KernelId, _path: &[Iteration], _start: Ticks, _end: Ticks) {}
 
     /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
     /// again before it was freed, so a kernel that computes in place allocates nothing.
@@ -104,12 +105,24 @@ pub struct Dispatch<'a> {
     pub kernel: &'a Kernel,
     /// The graph.
     pub graph: &'a Graph,
+    /// The iterations of bodies that it is part of, outermost first. Empty for the operators of the main graph, and for
+    /// engines that do not show the operators in bodies.
+    pub path: &'a [Iteration],
     /// The inputs that the kernel was executed with, by the engine's slot. Filled only in
     /// [`after`](RunObserver::after), and only for kernels in [`Interest::keep_inputs`].
     /// [`before`](RunObserver::before) gets the inputs as an argument.
     pub inputs: &'a [TensorView<'a>],
     /// The other values that the run holds.
     pub live: &'a dyn LiveValues,
+}
+
+/// An iteration of the body of an `If`, a `Loop` or a `Scan`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Iteration {
+    /// The operator whose body it is.
+    pub operator: OperatorId,
+    /// The iteration, from 0. Always 0 for `If`.
+    pub index: u32,
 }
 
 /// The values of a run that its engine still holds.

@@ -29,6 +29,30 @@
 //!
 //! A [job](benchmark::Job) takes the debugger in its field `debugger`, beside a profiler or a dumper.
 //!
+//! A program receives the records of its runs, those of all sessions, from a context:
+//!
+//! ```no_run
+//! use opscope::profile::plan_names;
+//! use opscope::trace::{Buffer, BufferOptions, Context, DispatchRecord, Kind, Operations};
+//! # use opscope::{Session, model::Fidelity, tensor::Tensor};
+//! # let session = Session::load("resnet50.onnx".as_ref(), Fidelity::Optimised, std::num::NonZeroUsize::MIN)?;
+//! # let inputs: Vec<Tensor> = Vec::new();
+//!
+//! let buffer = Buffer::create(BufferOptions::default(), |batch| {
+//!     let calibration = batch.calibration();
+//!     for dispatch in batch.records().filter_map(|record| record.get::<DispatchRecord>()) {
+//!         let Some(plan) = plan_names(dispatch.plan) else { continue };
+//!         let operator = &plan.kernels[dispatch.kernel.0 as usize].operator;
+//!         println!("{operator}: {} ns", calibration.nanos(dispatch.start, dispatch.end));
+//!     }
+//! })?;
+//! let context = Context::create();
+//! context.configure(Kind::OperatorDispatch, Operations::All, &buffer)?;
+//! context.start()?;
+//! session.run(&inputs, &[])?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A program marks its own code with [`range`]; the profile shows the marks beside the model's operators.
 //!
 //! # Rooms

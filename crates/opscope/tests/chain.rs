@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use opscope::model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, KernelSet, LiveMask, Plan, RunId, RunObserver,
+    Action, Dispatch, EngineError, Fidelity, Interest, Iteration, KernelId, KernelSet, LiveMask, Plan, RunId,
+    RunObserver,
 };
 use opscope::tensor::{Tensor, TensorView};
 use opscope::{Chain, Session};
@@ -47,7 +48,7 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Scribe<F> {
         (self.act)(dispatch, false)
     }
 
-    fn timed(&self, kernel: KernelId, _: Ticks, _: Ticks) {
+    fn timed(&self, kernel: KernelId, _: &[Iteration], _: Ticks, _: Ticks) {
         self.note("timed", kernel, &[]);
     }
 

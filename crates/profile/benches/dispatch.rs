@@ -112,7 +112,7 @@ fn profiled(profiler: &Profiler, info: &RunInfo<'_>) {
     for kernel in info.kernels.iter() {
         let start = Ticks::now();
         compute(kernel);
-        observer.timed(kernel.id, start, Ticks::now());
+        observer.timed(kernel.id, &[], start, Ticks::now());
     }
     observer.finished(Ok((begin, Ticks::now())));
 }

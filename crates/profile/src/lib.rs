@@ -1,8 +1,11 @@
-//! The profiler: what ran and when.
+//! The profiler and the tracer: what ran and when.
 //!
 //! *While a model runs*, [`Profiler`] is an instrument: create it with a directory, let the engine call its observers,
 //! and [`finish`](Profiler::finish) it. It leaves a recording: raw records, names and a manifest that says whether
 //! everything is there.
+//!
+//! Instead, or beside it, [`Tracer`] emits the same records into the buffers of a program's own contexts
+//! ([`opscope_trace::Context`]).
 //!
 //! *Afterwards*, [`Recording::open`] reads it, also where the process was killed: [`Recording::export`] writes timelines
 //! and tables, [`Recording::account`] says where the time of a run goes.
@@ -13,10 +16,12 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `profiler` | the instrument, and the observer of one run |
+//! | `profiler` | the instrument that leaves a recording |
+//! | `tracer` | the instrument that emits into the contexts of the process, and the names of their plans |
 //! | `export` | a file for each format: timelines and tables |
 //! | `account` | where the time of a run goes, and what it holds in memory |
 //! | `sampler` | the counters of the machine and the process |
+//! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
 //! | `options` | the switches, and the memory for records |
 //! | `error` | what can be wrong |
@@ -30,9 +35,11 @@ mod export;
 mod options;
 mod profiler;
 mod recording;
+mod run;
 mod sampler;
 #[cfg(test)]
 mod snapshots;
+mod tracer;
 mod whole_file;
 
 pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
@@ -45,4 +52,5 @@ pub use recording::{
     EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
     RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind,
 };
+pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -31,7 +31,7 @@ fn every_record_of_a_run_has_its_ids_and_the_correlation_id_is_retired_behind_th
     let mut ids = Vec::new();
     let mut retired = Vec::new();
     for fact in facts(&recording) {
-        let correlation = match fact {
+        let correlation = match &fact {
             Fact::Run(run) => run.correlation,
             Fact::Dispatch(dispatch) => dispatch.correlation,
             Fact::Copy(copy) => copy.correlation,

@@ -72,15 +72,15 @@ pub use buffer::{
 };
 pub use chunk::Policy;
 pub use context::{
-    Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, mark, mark_named, open_ranges, range,
-    range_named, shutdown, wanted,
+    Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, emit_with_path, mark, mark_named,
+    open_ranges, range, range_named, shutdown, wanted,
 };
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
 pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,
-    Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PlanId, Record,
-    RecordRef, RetirementRecord, RunRecord, ThreadId, current_correlation, current_thread, intern, name_text,
-    pop_external, push_external,
+    Header, KernelIndex, Kind, MarkerOperation, MarkerRecord, MemoryId, NameId, Operation, Operations, PathLevel,
+    PlanId, Record, RecordRef, RetirementRecord, RunRecord, ThreadId, current_correlation, current_thread, intern,
+    name_text, pop_external, push_external,
 };

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, Dispatch, Interest, Kernel, RunId, RunObserver};
+use opscope_model::{Action, Dispatch, Interest, Iteration, Kernel, RunId, RunObserver};
 use opscope_tensor::{Tensor, TensorView};
 use tract_onnx::prelude::{TValue, TVec, TypedFact};
 use tract_onnx::tract_core::internal::{TractResult, TypedSimpleState, bail, tvec};
@@ -14,6 +14,9 @@ use super::held::HeldMemory;
 use super::kernels::NO_KERNEL;
 use super::live::{Fed, Live};
 use crate::tensors::{import_as, view};
+
+/// The path of every dispatch: tract executes a body within its operator, so no kernel lies in one.
+const MAIN_GRAPH: &[Iteration] = &[];
 
 /// A run and its observer.
 pub(crate) struct Observed<'a> {
@@ -79,7 +82,7 @@ impl Observed<'_> {
             let outputs = if is_timed {
                 let start = Ticks::now();
                 let outputs = eval(context, op_state, node, inputs);
-                self.observer.timed(id, start, Ticks::now());
+                self.observer.timed(id, MAIN_GRAPH, start, Ticks::now());
                 outputs
             } else {
                 eval(context, op_state, node, inputs)
@@ -215,7 +218,7 @@ impl Observed<'_> {
         }
         let start = Ticks::now();
         let outcome = compute();
-        self.observer.timed(kernel.id, start, Ticks::now());
+        self.observer.timed(kernel.id, MAIN_GRAPH, start, Ticks::now());
         outcome
     }
 
@@ -274,7 +277,7 @@ impl Observed<'_> {
     }
 
     fn dispatch<'d>(&'d self, kernel: &'d Kernel, inputs: &'d [TensorView<'d>], live: &'d Live<'d>) -> Dispatch<'d> {
-        Dispatch { run: self.run, kernel, graph: self.plan.graph(), inputs, live }
+        Dispatch { run: self.run, kernel, graph: self.plan.graph(), path: MAIN_GRAPH, inputs, live }
     }
 
     fn live<'d>(&'d self, node: usize, inputs: &'d [TValue], held: &'d Held) -> Live<'d> {

@@ -5,7 +5,8 @@ use std::thread;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, KernelId, KernelSet, NoObserver, Plan, RunId, RunObserver,
+    Action, Dispatch, EngineError, Fidelity, Interest, Iteration, KernelId, KernelSet, NoObserver, Plan, RunId,
+    RunObserver,
 };
 use opscope_tensor::{Tensor, TensorView};
 
@@ -49,6 +50,7 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         assert_eq!(inputs.len(), dispatch.kernel.inputs.len());
+        assert_eq!(dispatch.path, []);
         self.note(Call::Before(dispatch.kernel.id));
         (self.act)(dispatch, true)
     }
@@ -59,7 +61,8 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
         (self.act)(dispatch, false)
     }
 
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        assert_eq!(path, []);
         self.times.lock().unwrap().push((start, end));
         self.note(Call::Timed(kernel));
     }

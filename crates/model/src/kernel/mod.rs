@@ -13,7 +13,9 @@ pub use self::set::KernelSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelId(u32);
 
-/// What a plan executes as one unit. Each run executes every kernel once, in order; each execution is a dispatch.
+/// What a plan executes as one unit. Each run executes every kernel once, in order; each execution is a dispatch. A kernel in
+/// the body of an `If`, a `Loop` or a `Scan` is executed once per iteration, which [`Dispatch::path`](crate::Dispatch::path)
+/// says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kernel {
     /// Its id.

@@ -2,16 +2,17 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_onnx::{Graph, Producer, ValueId};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
 use super::kernels::shape;
 use crate::{
-    Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Kernel, LiveValues, Model, Plan, RunId,
-    RunInfo, RunMemory, RunObserver, TensorMemory,
+    Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Iteration, Kernel, LiveValues, Model, Plan,
+    RunId, RunInfo, RunMemory, RunObserver, TensorMemory,
 };
 
 /// A plan whose kernels compute what a function says, and a model that has no other plan. It calls observers as an engine
@@ -25,7 +26,17 @@ pub struct FakePlan {
     fidelity: Fidelity,
     /// The weights, and what was computed at load.
     constants: BTreeMap<ValueId, Tensor>,
+    /// The bodies of operators, each behind those that it lies in.
+    bodies: Vec<Body>,
     compute: Arc<Compute>,
+}
+
+/// The body of an operator.
+#[derive(Clone)]
+struct Body {
+    kernels: Range<usize>,
+    operator: OperatorId,
+    iterations: u32,
 }
 
 type Compute = dyn Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync;
@@ -42,7 +53,7 @@ impl FakePlan {
         compute: impl Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync + 'static,
     ) -> Self {
         let (graph, compute) = (Arc::clone(graph), Arc::new(compute));
-        Self { graph, kernels, fidelity, constants: BTreeMap::new(), compute }
+        Self { graph, kernels, fidelity, constants: BTreeMap::new(), bodies: Vec::new(), compute }
     }
 
     /// Replaces the kernels.
@@ -57,6 +68,18 @@ impl FakePlan {
     pub fn constant(mut self, name: &str, data: Tensor) -> Self {
         let value = self.graph.value_named(name).unwrap_or_else(|| panic!("no value is named '{name}'"));
         self.constants.insert(value.id, data);
+        self
+    }
+
+    /// Makes these kernels the body of an operator, which every run executes this many times. A body in another one is made
+    /// after that one.
+    ///
+    /// # Panics
+    /// If no operator has this name.
+    pub fn with_body(mut self, kernels: Range<usize>, operator: &str, iterations: u32) -> Self {
+        let named = self.graph.operator_named(operator);
+        let operator = named.unwrap_or_else(|| panic!("no operator is named '{operator}'")).id;
+        self.bodies.push(Body { kernels, operator, iterations });
         self
     }
 
@@ -110,11 +133,12 @@ impl FakePlan {
         let interest = observer.interest();
         let given = self.graph.inputs.iter().zip(inputs);
         let mut values: Values = given.chain(&self.constants).map(|(id, data)| (Some(*id), data.clone())).collect();
-        for kernel in self.kernels.iter() {
+        for (index, path) in &self.steps() {
+            let kernel = &self.kernels[*index];
             let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(|input| values[&input.value].clone()).collect();
             let mut skipped = None;
             if interest.before.contains(kernel.id) {
-                let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &[], live: &values };
+                let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &[], live: &values };
                 match observer.before(&dispatch, &views(&inputs)) {
                     Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
                     Action::ReplaceInputs(others) => inputs = others,
@@ -128,11 +152,11 @@ impl FakePlan {
                 None => (self.compute)(kernel, &inputs)?,
             };
             if interest.times {
-                observer.timed(kernel.id, start, Ticks::now());
+                observer.timed(kernel.id, path, start, Ticks::now());
             }
             if interest.after.contains(kernel.id) {
                 let kept = if interest.keep_inputs.contains(kernel.id) { views(&inputs) } else { Vec::new() };
-                let dispatch = Dispatch { run, kernel, graph: &self.graph, inputs: &kept, live: &values };
+                let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &kept, live: &values };
                 match observer.after(&dispatch, &views(&outputs)) {
                     Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
                     Action::Replace(others) => outputs = others,
@@ -154,16 +178,31 @@ impl FakePlan {
 }
 
 impl FakePlan {
+    /// Returns the kernels of a run in the order of execution, each with its path.
+    fn steps(&self) -> Vec<(usize, Vec<Iteration>)> {
+        let main = (0..self.kernels.len()).map(|kernel| (kernel, Vec::new())).collect();
+        self.bodies.iter().fold(main, |steps: Vec<_>, body| {
+            let is_inside = |step: &(usize, Vec<Iteration>)| body.kernels.contains(&step.0);
+            let groups = steps.chunk_by(|one, next| one.1 == next.1 && is_inside(one) == is_inside(next));
+            let repeated = groups.flat_map(|group| match is_inside(&group[0]) {
+                true => (0..body.iterations).flat_map(|index| body.iteration(index, group)).collect(),
+                false => group.to_vec(),
+            });
+            repeated.collect()
+        })
+    }
+
     /// Reports the memory of the outputs, and of the inputs that no later kernel takes. What a kernel hands on is no new
-    /// memory.
+    /// memory. What the kernels of a body take is held until the run is over.
     fn report_memory(&self, kernel: &Kernel, outputs: &[Tensor], values: &Values, observer: &dyn RunObserver) {
         let is_held = |memory: &TensorMemory| values.values().any(|value| memory_of(value) == *memory);
         let allocated = outputs.iter().map(memory_of).filter(|memory| memory.bytes > 0 && !is_held(memory));
         allocated.for_each(|memory| observer.allocated(memory, Ticks::now()));
         let later = &self.kernels[kernel.id.index() + 1..];
+        let is_in_body = self.bodies.iter().any(|body| body.kernels.contains(&kernel.id.index()));
         let is_needed = |id: &ValueId| {
             let is_taken = later.iter().any(|kernel| kernel.inputs.iter().any(|input| input.value == Some(*id)));
-            is_taken || self.graph.inputs.contains(id) || self.graph.outputs.contains(id)
+            is_taken || is_in_body || self.graph.inputs.contains(id) || self.graph.outputs.contains(id)
         };
         let taken = kernel.inputs.iter().filter_map(|input| input.value);
         for id in taken.filter(|id| !is_needed(id) && !self.constants.contains_key(id)) {
@@ -172,6 +211,13 @@ impl FakePlan {
                 observer.freed(memory, Ticks::now());
             }
         }
+    }
+}
+
+impl Body {
+    fn iteration(&self, index: u32, steps: &[(usize, Vec<Iteration>)]) -> Vec<(usize, Vec<Iteration>)> {
+        let level = Iteration { operator: self.operator, index };
+        steps.iter().map(|(kernel, path)| (*kernel, [&path[..], &[level]].concat())).collect()
     }
 }
 

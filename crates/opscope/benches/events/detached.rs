@@ -26,7 +26,14 @@ pub fn per_dispatch(calibration: &Calibration) {
         .plan
         .kernels()
         .iter()
-        .map(|kernel| Dispatch { run: RunId(0), kernel, graph: info.graph, inputs: &[], live: &NoLiveValues })
+        .map(|kernel| Dispatch {
+            run: RunId(0),
+            kernel,
+            graph: info.graph,
+            path: &[],
+            inputs: &[],
+            live: &NoLiveValues,
+        })
         .collect();
     let call = |observer: &dyn RunObserver| {
         let time = nanos(calibration, || {

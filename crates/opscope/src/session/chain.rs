@@ -1,7 +1,9 @@
 //! Several observers of one run, in order.
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
+use opscope_model::{
+    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, NoObserver, RunObserver, TensorMemory,
+};
 use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
@@ -26,6 +28,16 @@ impl<'a> Chain<'a> {
     pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
         let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
         Self { links: observers.into_iter().map(link).collect() }
+    }
+
+    /// Returns these observers as one: a chain if there are several. Without any, nothing is allocated.
+    pub fn unite(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Box<dyn RunObserver + 'a> {
+        let mut observers = observers.into_iter();
+        match (observers.next(), observers.next()) {
+            (None, _) => Box::new(NoObserver),
+            (Some(only), None) => only,
+            (Some(first), Some(second)) => Box::new(Self::new([first, second].into_iter().chain(observers))),
+        }
     }
 }
 
@@ -69,9 +81,9 @@ impl RunObserver for Chain<'_> {
         replaced.map_or(Action::Continue, Action::Replace)
     }
 
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         for link in self.links.iter().filter(|link| link.interest.times) {
-            link.observer.timed(kernel, start, end);
+            link.observer.timed(kernel, path, start, end);
         }
     }
 

@@ -11,15 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
 use opscope_model::{
-    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, PlanForm, RunId, RunInfo,
+    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, Plan, PlanForm, RunId, RunInfo,
 };
 use opscope_onnx::{Graph, OnnxError};
+use opscope_profile::{Call, Tracer};
 use opscope_tensor::Tensor;
 
 pub use self::chain::Chain;
 pub(crate) use self::inference::Inference;
 
 /// A model that is loaded and can run.
+///
+/// The contexts that are started ([`opscope_trace::Context`]) get the records that they want of it: when it was loaded and
+/// planned, and its runs. See [`Tracer`].
 pub struct Session {
     engine: Arc<dyn Engine>,
     model: Arc<dyn Model>,
@@ -58,9 +62,7 @@ impl Session {
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
-        let mut session = Self::with_graph(graph, options)?;
-        session.loading.0 = start;
-        Ok(session)
+        Ok(Self::load_since(start, Arc::new(TractEngine), graph, options)?)
     }
 
     /// Loads a graph that was read already into the embedded engine.
@@ -76,11 +78,20 @@ impl Session {
     /// # Errors
     /// Returns an error if the engine lacks something that it needs.
     pub fn with_engine(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
-        let start = Ticks::now();
-        let model = engine.load(graph, options)?;
+        Self::load_since(Ticks::now(), engine, graph, options)
+    }
+
+    fn load_since(
+        start: Ticks,
+        engine: Arc<dyn Engine>,
+        graph: Arc<Graph>,
+        options: &LoadOptions,
+    ) -> Result<Self, EngineError> {
+        let model = engine.load(graph, options);
         let loading = (start, Ticks::now());
+        Tracer.called(Call::Load, loading.0, loading.1, model.is_err());
         let LoadOptions { threads, budget, .. } = *options;
-        Ok(Self { engine, model, threads, budget, loading, next_run: AtomicU64::new(0) })
+        Ok(Self { engine, model: model?, threads, budget, loading, next_run: AtomicU64::new(0) })
     }
 
     /// The same model with the same engine, loaded with other options.
@@ -106,21 +117,38 @@ impl Session {
         LoadOptions { budget: self.budget, ..LoadOptions::new(fidelity, self.threads) }
     }
 
+    /// Prepares a plan, as [`Model::plan`] does. A plan that the engine has in its cache is no call that contexts get a
+    /// record of.
+    ///
+    /// # Errors
+    /// Returns an error if the inputs do not fit the model, or the engine cannot run it.
+    pub fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        let start = Ticks::now();
+        let plan = self.model.plan(inputs);
+        if plan.as_ref().map_or(true, |plan| plan.made().1 >= start) {
+            Tracer.called(Call::Plan, start, Ticks::now(), plan.is_err());
+        }
+        plan
+    }
+
     /// Runs once, on the calling thread, and returns copies of the outputs. The instruments are called in this order: if one
     /// replaces a value, those behind it see the new value. May be called from several threads at once.
     ///
     /// A program that runs a model often, or on large tensors, makes the plan and uploads the inputs itself: see
-    /// [`Model::plan`].
+    /// [`plan`](Self::plan). Such runs have no observer but those that the program makes; [`Tracer`] makes one for contexts.
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit, the engine fails, an instrument stopped the run, or an output has
     /// no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
-        let plan = self.model.plan(inputs)?;
+        let plan = self.plan(inputs)?;
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
-        let observe = || Box::new(Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)))) as _;
+        let observe = || {
+            let observers = instruments.iter().map(|instrument| instrument.observe(&info));
+            Chain::unite(observers.chain(Tracer.observe_if_wanted(&info)))
+        };
         let outputs = Inference::run(&*plan, id, inputs, observe)?.outputs;
         let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })

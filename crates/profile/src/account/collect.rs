@@ -138,7 +138,13 @@ impl Collector<'_> {
         if !self.with_dispatches {
             return Some(RunParts { run: whole, operators: 0.0, between: 0.0, dispatches: 0 });
         }
-        if expected.is_some_and(|expected| expected != group.dispatches.len()) {
+        // The operators in bodies are executed as often as the run decides.
+        let is_short = match expected {
+            Some(_) if self.recording.has_paths() => self.recording.lost_records(),
+            Some(expected) => expected != group.dispatches.len(),
+            None => false,
+        };
+        if is_short {
             return None;
         }
         let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {

@@ -6,7 +6,7 @@ use opscope_trace::MarkerOperation;
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
-use super::labels::{LabelTable, correlation_notes, counter_title, side_title, thread_title};
+use super::labels::{LabelTable, correlation_notes, counter_title, path_text, side_title, thread_title};
 use super::nesting::Nesting;
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
@@ -96,7 +96,11 @@ fn write_dispatches(
             text.strip_suffix('}').unwrap_or_default().to_owned()
         });
         let row = events.thread(dispatch.thread);
-        let args = format!("{kept},\"run\":{}}}", dispatch.run);
+        let path = match &dispatch.path[..] {
+            [] => String::new(),
+            _ => format!(",\"path\":{}", Value::from(path_text(events.recording, dispatch))),
+        };
+        let args = format!("{kept},\"run\":{}{path}}}", dispatch.run);
         events.slice(row, "operator", &label.title, dispatch.span, &args)?;
     }
     Ok(())

@@ -1,10 +1,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use opscope_model::Iteration;
 use opscope_trace::Correlation;
 
 use crate::Recording;
-use crate::recording::{KernelNames, Names, TensorKind};
+use crate::recording::{DispatchFact, KernelNames, Names, TensorKind};
 
 /// What exports say of a kernel, made once.
 #[derive(Debug)]
@@ -130,6 +131,16 @@ pub(crate) fn side_title(recording: &Recording, what: &str, thread: u32) -> Stri
 pub(crate) fn correlation_notes(correlation: Correlation) -> impl Iterator<Item = (&'static str, u64)> {
     let ids = [("correlation", correlation.internal.0), ("external", correlation.external.0)];
     ids.into_iter().filter(|(_, id)| *id != 0)
+}
+
+/// Returns the path of a dispatch, as in `decode[3] > If_7[0]`: the operators whose bodies it was executed in, outermost
+/// first, each with its iteration. An operator whose name was lost has its number.
+pub(crate) fn path_text(recording: &Recording, dispatch: &DispatchFact) -> String {
+    let level = |level: &Iteration| match recording.operator(dispatch.plan, level.operator) {
+        Some(operator) => format!("{operator}[{}]", level.index),
+        None => format!("operator_{}[{}]", level.operator.index(), level.index),
+    };
+    dispatch.path.iter().map(level).collect::<Vec<_>>().join(" > ")
 }
 
 /// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.

@@ -1,14 +1,15 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use opscope_text::cell_text;
 use serde::Serialize;
 
 use super::ExportError;
 use super::chrome::micros;
 use super::csv::{MISSING, Table, foreign};
-use super::labels::LabelTable;
+use super::labels::{LabelTable, path_text};
 use crate::Recording;
-use crate::recording::{Item, RunGroup};
+use crate::recording::{DispatchFact, Item, RunGroup};
 
 /// The vendor's columns, then opscope's own.
 #[derive(Default, Serialize)]
@@ -63,12 +64,16 @@ struct Row<'a> {
     fused: Cow<'a, str>,
     #[serde(rename = "Attribution")]
     attribution: &'a str,
+    /// A column only where a dispatch of the recording has a path.
+    #[serde(rename = "Path", skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
 }
 
 /// Writes a row per dispatch, in the order in which runs ended. Start times are microseconds since 1970 and end with a
 /// tab, so that a spreadsheet does not round them.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut table = Table::new(into, Row::default())?;
+    let columns = Row { path: recording.has_paths().then(String::new), ..Row::default() };
+    let mut table = Table::new(into, columns)?;
     let mut labels = LabelTable::new(recording.names());
     for item in recording.groups()? {
         if let Item::Run(group) = item? {
@@ -118,7 +123,12 @@ fn write_run<W: Write>(
             engine_op: &label.engine_op,
             fused: fused.map_or(MISSING.into(), Cow::Owned),
             attribution: if label.exact { "exact" } else { "inferred" },
+            path: recording.has_paths().then(|| path(recording, dispatch)),
         })?;
     }
     Ok(())
+}
+
+fn path(recording: &Recording, dispatch: &DispatchFact) -> String {
+    if dispatch.path.is_empty() { MISSING.to_owned() } else { cell_text(&path_text(recording, dispatch)).into_owned() }
 }

@@ -1,9 +1,10 @@
 use opscope_clock::Ticks;
+use opscope_model::Iteration;
 use opscope_trace::{AllocationOperation, Correlation, CorrelationId, MarkerOperation};
 
 /// Something that happened, as a recording holds it. All ticks are raw:
 /// [`Recording::calibration`](crate::Recording::calibration) turns them into time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Fact {
     /// A run.
@@ -57,7 +58,7 @@ pub struct RunFact {
 }
 
 /// One execution of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchFact {
     /// The number of the run.
     pub run: u64,
@@ -71,6 +72,8 @@ pub struct DispatchFact {
     pub span: Span,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
+    /// The iterations of bodies that it is part of, outermost first; empty for an operator of the main graph.
+    pub path: Box<[Iteration]>,
 }
 
 /// A copy between where the user's tensors lie and where the engine computes.

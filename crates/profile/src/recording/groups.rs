@@ -47,10 +47,11 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
             // The thread went on to another run, so the previous one will get no record.
             self.close(previous, None);
         }
-        let dispatches = self.open.entry(fact.run).or_default();
+        let run = fact.run;
+        let dispatches = self.open.entry(run).or_default();
         dispatches.push(fact);
         if dispatches.len() >= MOST_DISPATCHES {
-            self.close(fact.run, None);
+            self.close(run, None);
         }
     }
 
@@ -59,7 +60,8 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
         if record.is_none() && dispatches.is_empty() {
             return;
         }
-        dispatches.sort_by_key(|dispatch| (dispatch.span.start, dispatch.span.end));
+        // An operator comes before those in its body that begin with it.
+        dispatches.sort_by_key(|dispatch| (dispatch.span.start, dispatch.path.len(), dispatch.span.end));
         self.ready.push_back(RunGroup { run, record, dispatches });
     }
 }
@@ -118,6 +120,7 @@ mod tests {
             thread,
             span: span(start, start + 1),
             correlation: Correlation::default(),
+            path: Box::default(),
         }))
     }
 

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
 
-use opscope_model::{Fidelity, Kernel, TensorType};
-use opscope_onnx::{Dim, Graph, Value, ValueId};
+use opscope_model::{Attribution, Fidelity, Kernel, TensorType};
+use opscope_onnx::{Dim, Graph, OperatorId, Value, ValueId};
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,8 @@ pub struct CounterNames {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
+    /// The operators of the graph of every plan.
+    pub operators: Vec<Arc<[String]>>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
     pub threads: BTreeMap<u32, String>,
@@ -158,18 +161,7 @@ impl NamesLine {
     }
 
     pub(crate) fn plan(plan: usize, graph: usize, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
-        let kernels = kernels.iter().map(|kernel| NamedKernel {
-            name: kernel.name.clone(),
-            op: kernel.op.clone(),
-            operators: kernel
-                .operators
-                .iter()
-                .map(|part| NamedAttribution { operator: part.operator.index(), exact: part.exact })
-                .collect(),
-            inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
-            outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
-        });
-        Self::Plan { plan, graph, fidelity, kernels: kernels.collect() }
+        Self::Plan { plan, graph, fidelity, kernels: kernels.iter().map(NamedKernel::of).collect() }
     }
 
     /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
@@ -195,7 +187,7 @@ impl Names {
     /// Reads the lines, as far as they are whole.
     pub(crate) fn read(mut from: impl BufRead) -> io::Result<Self> {
         let mut names = Self::default();
-        let mut graphs: HashMap<usize, Vec<NamedOperator>> = HashMap::new();
+        let mut graphs: HashMap<usize, (Vec<NamedOperator>, Arc<[String]>)> = HashMap::new();
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -214,12 +206,18 @@ impl Names {
             match serde_json::from_slice(&line) {
                 Ok(NamesLine::Header { schema }) if schema == SCHEMA => {}
                 Ok(NamesLine::Graph { graph, operators }) => {
-                    graphs.insert(graph, operators);
+                    let texts = operators.iter().map(|operator| operator.name.clone()).collect();
+                    graphs.insert(graph, (operators, texts));
                 }
                 Ok(NamesLine::Plan { plan, graph, kernels, .. }) if plan == names.plans.len() => {
-                    let operators = graphs.get(&graph).map_or(&[][..], |operators| operators);
-                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operators);
+                    let known = graphs.get(&graph);
+                    let operators = known.map_or(&[][..], |(operators, _)| operators);
+                    let operator = |index: usize| {
+                        operators.get(index).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+                    };
+                    let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operator);
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
+                    names.operators.push(known.map(|(_, texts)| Arc::clone(texts)).unwrap_or_default());
                 }
                 Ok(NamesLine::Counter { counter, name, unit }) => {
                     names.counters.insert(counter, CounterNames { name, unit });
@@ -241,6 +239,11 @@ impl Names {
         self.plans.get(usize::try_from(plan).ok()?)?.get(kernel as usize)
     }
 
+    /// Returns the operator at this place of the graph of this plan.
+    pub(crate) fn operator(&self, plan: u64, operator: OperatorId) -> Option<&str> {
+        self.operators.get(usize::try_from(plan).ok()?)?.get(operator.index()).map(String::as_str)
+    }
+
     /// Returns how many kernels a run of this plan executes.
     pub(crate) fn kernels_of(&self, plan: u64) -> Option<usize> {
         self.plans.get(usize::try_from(plan).ok()?).map(Vec::len)
@@ -248,23 +251,36 @@ impl Names {
 }
 
 impl KernelNames {
-    fn resolve(plan: usize, index: usize, kernel: NamedKernel, operators: &[NamedOperator]) -> Self {
-        let operator = |part: &NamedAttribution| operators.get(part.operator);
+    /// Returns the names of a kernel of a plan.
+    pub(crate) fn of(plan: usize, index: usize, kernel: &Kernel, graph: &Graph) -> Self {
+        Self::resolve(plan, index, NamedKernel::of(kernel), |operator| {
+            graph.operators.get(operator).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+        })
+    }
+
+    /// `operator` gives the name and the type of an operator by its place in the graph's list.
+    fn resolve<'o>(
+        plan: usize,
+        index: usize,
+        kernel: NamedKernel,
+        operator: impl Fn(usize) -> Option<(&'o str, &'o str)>,
+    ) -> Self {
+        let operator = |part: &NamedAttribution| operator(part.operator);
         let first = kernel.operators.first().and_then(operator);
         Self {
             plan,
             index,
-            operator: first.map_or_else(|| kernel.name.clone(), |first| first.name.clone()),
-            op_type: first.map_or_else(|| kernel.op.clone(), |first| first.op_type.clone()),
+            operator: first.map_or_else(|| kernel.name.clone(), |(name, _)| name.to_owned()),
+            op_type: first.map_or_else(|| kernel.op.clone(), |(_, op_type)| op_type.to_owned()),
             exact: kernel.operators.first().is_some_and(|part| part.exact),
             fused: kernel
                 .operators
                 .iter()
                 .skip(1)
                 .filter_map(|part| {
-                    operator(part).map(|operator| FusedOperator {
-                        name: operator.name.clone(),
-                        op_type: operator.op_type.clone(),
+                    operator(part).map(|(name, op_type)| FusedOperator {
+                        name: name.to_owned(),
+                        op_type: op_type.to_owned(),
                         exact: part.exact,
                     })
                 })
@@ -290,6 +306,19 @@ impl KernelNames {
             fused: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+        }
+    }
+}
+
+impl NamedKernel {
+    fn of(kernel: &Kernel) -> Self {
+        let attribution = |part: &Attribution| NamedAttribution { operator: part.operator.index(), exact: part.exact };
+        Self {
+            name: kernel.name.clone(),
+            op: kernel.op.clone(),
+            operators: kernel.operators.iter().map(attribution).collect(),
+            inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
+            outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
         }
     }
 }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope_clock::Calibration;
+use opscope_onnx::OperatorId;
 
 use super::frame::{Damage, FrameReader};
 use super::groups::{Groups, RunGroup};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, RecordCounts};
 use super::names::{CounterNames, KernelNames, NAMES, Names};
 use super::record::StoredRecords;
 use super::writer::RECORDS;
@@ -22,6 +23,8 @@ pub struct Recording {
     names: Names,
     calibration: Calibration,
     problems: Vec<String>,
+    lost_records: bool,
+    has_paths: bool,
     progress: Option<Progress>,
 }
 
@@ -54,12 +57,13 @@ impl Recording {
         if names.damaged_lines > 0 {
             problems.push(format!("{} lines of {NAMES} could not be read", names.damaged_lines));
         }
-        let check = check_records(&directory, &manifest)?;
-        problems.extend(check.problems);
+        let mut check = check_records(&directory, &manifest)?;
+        problems.append(&mut check.problems);
         let start = manifest.clock.start.pair();
         let end = manifest.clock.end.map(|end| end.pair()).or(check.last_clock).unwrap_or(start);
         let calibration = Calibration::between(start, end);
-        Ok(Self { directory, manifest, names, calibration, problems, progress: None })
+        let RecordsCheck { lost_records, has_paths, .. } = check;
+        Ok(Self { directory, manifest, names, calibration, problems, lost_records, has_paths, progress: None })
     }
 
     /// Calls `progress` with the bytes of records that were read and those that there are, from time to time, whenever
@@ -117,6 +121,12 @@ impl Recording {
         self.names.kernel(plan, kernel)
     }
 
+    /// Returns the name of an operator of the graph that a plan was made of; `None` where it was lost. The paths of dispatches
+    /// name operators.
+    pub fn operator(&self, plan: u64, operator: OperatorId) -> Option<&str> {
+        self.names.operator(plan, operator)
+    }
+
     /// Returns a counter's name and unit; `None` where they were lost.
     pub fn counter(&self, counter: u32) -> Option<&CounterNames> {
         self.names.counters.get(&counter)
@@ -159,6 +169,16 @@ impl Recording {
     /// recorded, it does.
     pub(crate) fn counts(&self, group: &RunGroup) -> bool {
         group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
+    }
+
+    /// Returns whether records were lost: dropped because the memory for them was full, or damaged.
+    pub(crate) fn lost_records(&self) -> bool {
+        self.lost_records
+    }
+
+    /// Returns whether a dispatch has a path: whether the engine shows the operators in bodies, and the model has any.
+    pub(crate) fn has_paths(&self) -> bool {
+        self.has_paths
     }
 
     /// Returns whether records of this switch are in the recording.
@@ -212,6 +232,8 @@ impl Iterator for Facts {
 /// What a look at the whole file of records shows.
 struct RecordsCheck {
     problems: Vec<String>,
+    lost_records: bool,
+    has_paths: bool,
     last_clock: Option<opscope_clock::ClockPair>,
 }
 
@@ -226,10 +248,13 @@ fn check_records(directory: &Path, manifest: &Manifest) -> Result<RecordsCheck, 
     };
     let mut frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
     let (mut last_clock, mut next_sequence, mut missing_frames) = (None, 0, 0);
+    let (mut dropped, mut has_paths) = (0, false);
     while let Some(frame) = frames.next().map_err(ProfileError::io("read", &path))? {
         missing_frames += frame.sequence.saturating_sub(next_sequence);
         next_sequence = frame.sequence.saturating_add(1);
         last_clock = Some(frame.clock);
+        dropped = frame.dropped;
+        has_paths = has_paths || StoredRecords::new(frame.payload).has_path();
     }
     let mut problems = Vec::new();
     let Damage { bytes, places } = frames.damage();
@@ -241,7 +266,9 @@ fn check_records(directory: &Path, manifest: &Manifest) -> Result<RecordsCheck, 
     if missing_frames > 0 {
         problems.push(format!("{missing_frames} frames of {RECORDS} are missing"));
     }
-    Ok(RecordsCheck { problems, last_clock })
+    let counts_differ = |records: &RecordCounts| records.delivered < records.emitted;
+    let lost_records = dropped > 0 || !problems.is_empty() || manifest.records.as_ref().is_some_and(counts_differ);
+    Ok(RecordsCheck { problems, lost_records, has_paths, last_clock })
 }
 
 fn read_names(directory: &Path) -> Result<Names, ProfileError> {

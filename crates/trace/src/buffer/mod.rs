@@ -43,7 +43,7 @@ pub use statistics::{KindStatistics, Statistics};
 
 use crate::TraceError;
 use crate::chunk::header_word;
-use crate::record::{BufferId, Category, Record};
+use crate::record::{BufferId, Category, DispatchRecord, PathLevel, Record};
 use crate::sync::barrier;
 use batch::first_clocks;
 use emit::thread_writers;
@@ -108,6 +108,19 @@ impl Buffer {
     #[inline]
     pub fn emit<R: Record>(&self, record: &R) -> Result<(), TraceError> {
         self.emit_bytes(Category::TRACING, R::KIND.as_raw(), record.as_bytes())
+    }
+
+    /// Emits a dispatch in the body of an operator: its path follows the record in the payload. It copies the record once
+    /// more than [`emit`](Self::emit), so use it only if the path is not empty.
+    ///
+    /// # Errors
+    /// As [`emit`](Self::emit). A path may be too long for the buffer.
+    pub fn emit_with_path(
+        &self,
+        record: &DispatchRecord,
+        path: impl ExactSizeIterator<Item = PathLevel>,
+    ) -> Result<(), TraceError> {
+        record.with_payload(path, |payload| self.emit_bytes(Category::TRACING, DispatchRecord::KIND.as_raw(), payload))
     }
 
     /// Emits a record of any kind by its bytes: 1 byte to a chunk's share.

@@ -3,7 +3,7 @@ use super::thread_routes::with_routes;
 use crate::TraceError;
 use crate::buffer::emit::thread_writers::{append_by_buffer, append_by_kind, set_kind_shortcut};
 use crate::chunk::header_word;
-use crate::record::{Category, Kind, Operation, Record};
+use crate::record::{Category, DispatchRecord, Kind, Operation, PathLevel, Record};
 
 /// Returns whether a started context traces this kind. It costs one relaxed load and one branch.
 #[inline]
@@ -32,6 +32,28 @@ pub fn emit<R: Record>(record: &R) -> Result<(), TraceError> {
         Ok(copy) => emit_by_routes(version, copy),
         Err(_) => unreachable!("a record is as long as itself"),
     }
+}
+
+/// As [`emit`], for a dispatch in the body of an operator: its path follows the record in the payload. It copies the record
+/// once more than `emit`, so use it only if the path is not empty.
+///
+/// # Errors
+/// As [`emit`]. A path may be too long for a buffer.
+pub fn emit_with_path(
+    record: &DispatchRecord,
+    path: impl ExactSizeIterator<Item = PathLevel>,
+) -> Result<(), TraceError> {
+    let (version, kind) = (current_version(), DispatchRecord::KIND);
+    if !traces(version, kind) {
+        return Ok(());
+    }
+    record.with_payload(path, |payload| {
+        let header = header_word(Category::TRACING, kind.as_raw(), payload.len());
+        if append_by_kind(version, kind, record.operation(), header, payload) {
+            return Ok(());
+        }
+        emit_bytes_by_routes(version, kind, record.operation(), header, payload)
+    })
 }
 
 #[cold]

@@ -2,7 +2,8 @@ use std::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The number of a plan (a model made ready for given input shapes), counted by its profiler from 0.
+/// The number of a plan (a model made ready for given input shapes). A recording counts its plans from 0. In the records of
+/// runs that go into contexts, plans are numbered process-wide, from 1.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]

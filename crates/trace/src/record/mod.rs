@@ -22,7 +22,7 @@ pub use allocation::{AllocationOperation, AllocationRecord};
 pub use bytes::Bytes;
 pub use copy::{CopyOperation, CopyRecord};
 pub use counter::CounterRecord;
-pub use dispatch::DispatchRecord;
+pub use dispatch::{DispatchRecord, PathLevel};
 pub use engine_call::{EngineCallOperation, EngineCallRecord};
 pub use header::{Category, Header};
 pub use ids::{BufferId, ContextId, Correlation, CorrelationId, ExternalId, KernelIndex, MemoryId, PlanId, ThreadId};
@@ -40,6 +40,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
     /// The kind of all records of this type.
     const KIND: Kind;
+
+    /// The bytes of each of the equal parts that may follow the record in its payload, or 0 if none may.
+    const TAIL: usize = 0;
 
     /// Returns the operation of this record: one of its kind's [`Kind::operations`].
     fn operation(&self) -> Operation;

@@ -1,4 +1,6 @@
-use super::{Header, Kind, Record};
+use zerocopy::FromBytes;
+
+use super::{DispatchRecord, Header, Kind, PathLevel, Record};
 
 /// One record, borrowed from where it lies in memory.
 #[derive(Debug, Clone, Copy)]
@@ -27,9 +29,28 @@ impl<'a> RecordRef<'a> {
         self.payload
     }
 
-    /// Returns the record as its struct, or `None` if it is of another kind or length.
+    /// Returns the record as its struct, or `None` if it is of another kind or length. What may follow the struct in the
+    /// payload is left out.
     #[inline]
     pub fn get<R: Record>(&self) -> Option<&'a R> {
-        if self.kind() == Some(R::KIND) { R::ref_from_bytes(self.payload).ok() } else { None }
+        self.split().map(|(record, _)| record)
+    }
+
+    /// Returns the path of a dispatch, outermost level first: the iterations of the bodies that it was executed in. It is
+    /// empty for an operator of the main graph, and for records of other kinds.
+    pub fn path(&self) -> &'a [PathLevel] {
+        let tail = self.split::<DispatchRecord>().and_then(|(_, tail)| <[PathLevel]>::ref_from_bytes(tail).ok());
+        tail.unwrap_or_default()
+    }
+
+    /// Returns the struct, and what follows it in the payload.
+    #[inline]
+    fn split<R: Record>(&self) -> Option<(&'a R, &'a [u8])> {
+        if self.kind() != Some(R::KIND) {
+            return None;
+        }
+        let (record, tail) = R::ref_from_prefix(self.payload).ok()?;
+        let is_whole = if R::TAIL == 0 { tail.is_empty() } else { tail.len() % R::TAIL == 0 };
+        is_whole.then_some((record, tail))
     }
 }

@@ -1,7 +1,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
+use opscope_model::{
+    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, RunObserver, TensorMemory,
+};
 use opscope_tensor::TensorView;
 
 /// An observer that ends its run between two operators when a flag is set. A run at exact fidelity may take long, and what
@@ -30,8 +32,8 @@ impl RunObserver for Interruptible<'_> {
         self.unless_cancelled(self.inner.after(dispatch, outputs))
     }
 
-    fn timed(&self, kernel: KernelId, start: Ticks, end: Ticks) {
-        self.inner.timed(kernel, start, end);
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        self.inner.timed(kernel, path, start, end);
     }
 
     fn allocated(&self, memory: TensorMemory, at: Ticks) {

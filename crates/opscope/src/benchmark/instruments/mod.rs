@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
-use opscope_model::{Instrument, Model, NoObserver, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::ProfileError;
 
 use self::capture::Capture;
@@ -116,11 +116,7 @@ impl Instruments {
     /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
     pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Box<dyn RunObserver + 'a> {
         let debugger = self.debugger().map(|debugger| debugger.observe(run));
-        match (debugger, self.capture.observe(run, cancel)) {
-            (Some(debugger), Some(capture)) => Box::new(Chain::new([debugger, capture])),
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => Box::new(NoObserver),
-        }
+        Chain::unite(debugger.into_iter().chain(self.capture.observe(run, cancel)))
     }
 
     /// Writes into a recording how the plan runs the model.

@@ -62,6 +62,8 @@ pub(super) struct DebugAnnotation {
     pub bool_value: Option<bool>,
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
+    #[prost(string, optional, tag = "6")]
+    pub string_value: Option<String>,
     #[prost(uint64, optional, tag = "17")]
     pub string_value_iid: Option<u64>,
 }

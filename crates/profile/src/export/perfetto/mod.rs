@@ -10,7 +10,7 @@ use opscope_trace::MarkerOperation;
 use prost::encoding;
 
 use super::ExportError;
-use super::labels::{KernelLabels, LabelTable, correlation_notes, counter_title, side_title, thread_title};
+use super::labels::{KernelLabels, LabelTable, correlation_notes, counter_title, path_text, side_title, thread_title};
 use super::nesting::Nesting;
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
@@ -142,9 +142,15 @@ impl<'a> Trace<'a> {
                 Some(event) => event,
                 None => self.kernel(&labels.get(dispatch.plan, dispatch.kernel))?,
             };
+            let of_kernel = event.debug_annotations.len();
             event.debug_annotations.push(run);
+            if !dispatch.path.is_empty() {
+                // Not interned: nearly every dispatch in a loop has a path of its own.
+                let string_value = Some(path_text(self.recording, dispatch));
+                event.debug_annotations.push(DebugAnnotation { string_value, ..self.note("path")? });
+            }
             let mut event = self.slice(track, dispatch.span, event)?;
-            event.debug_annotations.pop();
+            event.debug_annotations.truncate(of_kernel);
             self.kernels.insert(key, event);
         }
         match (opened, &group.record) {

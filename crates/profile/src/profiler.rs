@@ -1,25 +1,21 @@
-mod run;
-
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{Capabilities, DeviceTensors, Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, CopyRecord, Correlation, EngineCallRecord, Kind, MarkerRecord,
-    MemoryId, OpenRanges, Operations, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation,
-    current_thread, open_ranges,
+    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operations,
+    PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
 };
-use opscope_trace::{CopyOperation, EngineCallOperation};
 
-use self::run::ProfiledRun;
 use crate::recording::{
-    Call, ClockInfo, Direction, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
-    RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
+    Call, ClockInfo, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey, RecordingWriter,
+    Records, SCHEMA, name_of_this_thread, remove,
 };
+use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
 use crate::{ProfileError, ProfilerOptions, Switches};
 
@@ -158,37 +154,9 @@ impl Profiler {
 
     /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
     pub fn called(&self, call: Call, start: Ticks, end: Ticks) {
-        self.call(call, None, current_correlation(), (start, end), false);
-    }
-
-    fn call(
-        &self,
-        call: Call,
-        run: Option<RunId>,
-        correlation: Correlation,
-        (start, end): (Ticks, Ticks),
-        failed: bool,
-    ) {
-        if !self.switches.calls {
-            return;
+        if self.switches.calls {
+            self.emit(&engine_call(call, None, current_correlation(), (start, end), false));
         }
-        let operation = match call {
-            Call::Load => EngineCallOperation::Load,
-            Call::Plan => EngineCallOperation::Plan,
-            Call::Upload => EngineCallOperation::Upload,
-            Call::Run => EngineCallOperation::Run,
-            Call::Download => EngineCallOperation::Download,
-        };
-        self.emit(&EngineCallRecord {
-            run: run.map_or(0, |run| run.0),
-            start,
-            end,
-            correlation,
-            operation: operation as u32,
-            thread: current_thread(),
-            failed: u32::from(failed),
-            ..EngineCallRecord::default()
-        });
     }
 
     /// Writes what is still in memory and closes the recording: complete, where nothing is missing. A profiler that is
@@ -234,55 +202,15 @@ impl Profiler {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the inputs or outputs of a run were copied: the copy, and the engine's call.
-    fn copied(
-        &self,
-        run: RunId,
-        correlation: Correlation,
-        direction: Direction,
-        tensors: &dyn DeviceTensors,
-        (start, end): (Ticks, Ticks),
-    ) {
-        if !self.switches.calls {
-            return;
-        }
-        // The engine's memory counts as a device's, also where it is the host's: so that the direction can be seen.
-        let (host, engine) = (MemoryId(0), MemoryId(1));
-        let (operation, source, destination) = match direction {
-            Direction::In => (CopyOperation::HostToDevice, host, engine),
-            Direction::Out => (CopyOperation::DeviceToHost, engine, host),
-        };
-        let bytes = (0..tensors.len()).filter_map(|index| tensors.view(index).bytes().map(|bytes| bytes.len() as u64));
-        self.emit(&CopyRecord {
-            run: run.0,
-            start,
-            end,
-            bytes: bytes.sum(),
-            tensors: tensors.len() as u32,
-            correlation,
-            operation: operation as u32,
-            thread: current_thread(),
-            source,
-            destination,
-            ..CopyRecord::default()
-        });
-        let call = match direction {
-            Direction::In => Call::Upload,
-            Direction::Out => Call::Download,
-        };
-        self.call(call, Some(run), correlation, (start, end), false);
-    }
-
-    #[inline]
-    fn emit<R: Record>(&self, record: &R) {
-        if self.buffer.emit(record).is_err() {
-            self.refuse();
-        }
-    }
-
     #[cold]
     fn refuse(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the kinds of records that a run emits.
+    fn wanted(&self) -> WantedKinds {
+        let Switches { runs, dispatches, calls, tensor_memory, .. } = self.switches;
+        WantedKinds { runs, dispatches, copies: calls, calls, tensor_memory }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -306,7 +234,22 @@ impl Instrument for Profiler {
             known.plan(run, &self.writer)
         };
         let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
-        Box::new(ProfiledRun::new(self, run.id, plan, operation))
+        Box::new(RecordedRun::new(self, self.wanted(), run.id, plan, operation))
+    }
+}
+
+impl Destination for Profiler {
+    #[inline]
+    fn emit<R: Record>(&self, record: &R) {
+        if self.buffer.emit(record).is_err() {
+            self.refuse();
+        }
+    }
+
+    fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>) {
+        if self.buffer.emit_with_path(record, path).is_err() {
+            self.refuse();
+        }
     }
 }
 

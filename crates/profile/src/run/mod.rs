@@ -1,0 +1,214 @@
+//! The observer of one run: makes the run's records, whatever takes them.
+
+mod records;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunId, RunObserver, TensorMemory};
+use opscope_trace::{
+    AllocationOperation, Correlation, DispatchRecord, KernelIndex, Operation, PathLevel, PlanId, Record, RunRecord,
+    current_correlation, current_thread,
+};
+
+pub(crate) use self::records::engine_call;
+use self::records::{allocation, tensor_copy};
+use crate::recording::{Call, Direction};
+
+/// What takes the records of runs.
+pub(crate) trait Destination: Sync {
+    /// Takes a record.
+    fn emit<R: Record>(&self, record: &R);
+
+    /// Takes the record of a dispatch in the body of an operator, with its path.
+    fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>);
+}
+
+/// The kinds of records that are wanted of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct WantedKinds {
+    pub runs: bool,
+    pub dispatches: bool,
+    pub copies: bool,
+    pub calls: bool,
+    pub tensor_memory: bool,
+}
+
+/// The observer of one run. Dropping it emits the run's own record, the last one of the run.
+pub(crate) struct RecordedRun<'a, D: Destination> {
+    destination: &'a D,
+    wanted: WantedKinds,
+    run: RunId,
+    plan: PlanId,
+    operation: Operation,
+    correlation: Correlation,
+    /// When the observer was made: the start of a run that failed before its inputs were copied. The engine gives no times of
+    /// a run that fails.
+    observed: Ticks,
+    times: Mutex<Times>,
+    /// The memory that the engine holds for tensors of the run, by address.
+    held: Mutex<HashMap<u64, TensorMemory>>,
+}
+
+/// When the parts of a run began and ended, as far as they are known.
+#[derive(Default)]
+struct Times {
+    upload: (Ticks, Ticks),
+    engine: Option<(Ticks, Ticks)>,
+    failed: bool,
+    download: (Ticks, Ticks),
+}
+
+impl<'a, D: Destination> RecordedRun<'a, D> {
+    pub fn new(destination: &'a D, wanted: WantedKinds, run: RunId, plan: PlanId, operation: Operation) -> Self {
+        Self {
+            destination,
+            wanted,
+            run,
+            plan,
+            operation,
+            correlation: current_correlation(),
+            observed: Ticks::now(),
+            times: Mutex::default(),
+            held: Mutex::default(),
+        }
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<u64, TensorMemory>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline(always)]
+    fn dispatch(&self, kernel: KernelId, start: Ticks, end: Ticks) -> DispatchRecord {
+        DispatchRecord {
+            run: self.run.0,
+            plan: self.plan,
+            start,
+            end,
+            correlation: self.correlation,
+            kernel: KernelIndex(kernel.index() as u32),
+            operation: 0,
+            thread: current_thread(),
+            device: 0,
+        }
+    }
+
+    #[cold]
+    fn timed_in_body(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        let level = |level: &Iteration| PathLevel { operator: level.operator.index() as u32, iteration: level.index };
+        self.destination.emit_with_path(&self.dispatch(kernel, start, end), path.iter().map(level));
+    }
+
+    /// Emits that the engine no longer holds the inputs and the outputs, and whatever else a run that failed has left.
+    fn free_all(&self) {
+        if !self.wanted.tensor_memory {
+            return;
+        }
+        let mut held: Vec<_> = self.held().drain().map(|(_, memory)| memory).collect();
+        held.sort_by_key(|memory| memory.address);
+        let now = Ticks::now();
+        held.into_iter().for_each(|memory| self.emit_allocation(AllocationOperation::Free, memory, now));
+    }
+
+    fn emit_allocation(&self, operation: AllocationOperation, memory: TensorMemory, at: Ticks) {
+        self.destination.emit(&allocation(operation, memory, at, self.correlation));
+    }
+
+    fn emit_call(&self, call: Call, times: (Ticks, Ticks), failed: bool) {
+        if self.wanted.calls {
+            self.destination.emit(&engine_call(call, Some(self.run), self.correlation, times, failed));
+        }
+    }
+
+    /// Emits that the inputs or outputs of the run were copied: the copy, and the engine's call.
+    fn emit_copy(&self, direction: Direction, tensors: &dyn DeviceTensors, times: (Ticks, Ticks)) {
+        if self.wanted.copies {
+            self.destination.emit(&tensor_copy(self.run, self.correlation, direction, tensors, times));
+        }
+        let call = match direction {
+            Direction::In => Call::Upload,
+            Direction::Out => Call::Download,
+        };
+        self.emit_call(call, times, false);
+    }
+}
+
+impl<D: Destination> RunObserver for RecordedRun<'_, D> {
+    fn interest(&self) -> Interest {
+        Interest { times: self.wanted.dispatches, memory: self.wanted.tensor_memory, ..Interest::default() }
+    }
+
+    #[inline]
+    fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
+        if path.is_empty() {
+            self.destination.emit(&self.dispatch(kernel, start, end));
+        } else {
+            self.timed_in_body(kernel, path, start, end);
+        }
+    }
+
+    fn allocated(&self, memory: TensorMemory, at: Ticks) {
+        self.held().insert(memory.address, memory);
+        self.emit_allocation(AllocationOperation::Allocate, memory, at);
+    }
+
+    fn freed(&self, memory: TensorMemory, at: Ticks) {
+        self.held().remove(&memory.address);
+        self.emit_allocation(AllocationOperation::Free, memory, at);
+    }
+
+    fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
+        let mut times = self.times();
+        let begun = if times.upload.1.as_raw() == 0 { self.observed } else { times.upload.1 };
+        let (start, end) = outcome.unwrap_or_else(|_| (begun, Ticks::now()));
+        self.emit_call(Call::Run, (start, end), outcome.is_err());
+        times.engine = Some((start, end));
+        times.failed = outcome.is_err();
+    }
+
+    fn uploaded(&self, inputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.times().upload = (start, end);
+        self.emit_copy(Direction::In, inputs, (start, end));
+        if self.wanted.tensor_memory {
+            for input in (0..inputs.len()).map(|index| inputs.view(index)) {
+                let bytes = input.bytes().filter(|bytes| !bytes.is_empty());
+                let memory =
+                    |bytes: &[u8]| TensorMemory { address: bytes.as_ptr().addr() as u64, bytes: bytes.len() as u64 };
+                bytes.into_iter().for_each(|bytes| self.allocated(memory(bytes), end));
+            }
+        }
+    }
+
+    fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
+        self.times().download = (start, end);
+        self.emit_copy(Direction::Out, outputs, (start, end));
+    }
+}
+
+impl<D: Destination> Drop for RecordedRun<'_, D> {
+    fn drop(&mut self) {
+        self.free_all();
+        let times = self.times();
+        let Some((start, end)) = times.engine.filter(|_| self.wanted.runs) else { return };
+        self.destination.emit(&RunRecord {
+            run: self.run.0,
+            plan: self.plan,
+            upload_start: times.upload.0,
+            upload_end: times.upload.1,
+            start,
+            end,
+            download_start: times.download.0,
+            download_end: times.download.1,
+            correlation: self.correlation,
+            operation: self.operation.0,
+            thread: current_thread(),
+            failed: u32::from(times.failed),
+            ..RunRecord::default()
+        });
+    }
+}

@@ -1,0 +1,193 @@
+//! The numbers of plans, process-wide, and the names behind them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use opscope_model::{Fidelity, Kernel, RunInfo};
+use opscope_trace::PlanId;
+
+use crate::KernelNames;
+
+/// The names of plans that were dropped are kept while these plans have at most so many kernels together: a callback may get
+/// their records later. A kernel's names take some hundred bytes.
+const KEPT_KERNELS: usize = 1 << 16;
+
+/// What the records of a plan refer to by numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanNames {
+    /// The plan.
+    pub plan: PlanId,
+    /// The model's file, as the user gave it.
+    pub model: PathBuf,
+    /// The graph's own name in the file.
+    pub graph: String,
+    /// How faithfully the plan follows the file.
+    pub fidelity: Fidelity,
+    /// The kernels, by the position that [`KernelIndex`](opscope_trace::KernelIndex) has.
+    pub kernels: Vec<KernelNames>,
+    /// The names of the graph's operators, by the position that [`PathLevel`](opscope_trace::PathLevel) has.
+    pub operators: Vec<String>,
+}
+
+/// Returns the names of a plan that records were emitted of through contexts, or `None` if there is no such plan or its names
+/// are gone.
+///
+/// Names are kept while the plan is, and longer: those of the plans that were dropped last, 65,536 kernels together. They hold
+/// no graph and no plan, so a model that is dropped is freed. (Of a plan the array of its kernels, without what these refer to,
+/// is freed when the next plan is met.)
+pub fn plan_names(plan: PlanId) -> Option<Arc<PlanNames>> {
+    plans().known.get(&plan).map(|known| Arc::clone(&known.names))
+}
+
+/// Returns the number of a run's plan. A plan is named when it is met first.
+pub(super) fn number(run: &RunInfo<'_>) -> PlanId {
+    plans().number(run)
+}
+
+/// The plans that were met.
+struct Plans {
+    known: BTreeMap<PlanId, Known>,
+    /// The numbers of the plans by their addresses.
+    numbers: BTreeMap<usize, PlanId>,
+    /// The number of plans that were ever met.
+    met: u64,
+}
+
+struct Known {
+    /// The plan, unless it is known to be dropped. While this is there, no other plan gets its address.
+    kernels: Option<Weak<[Kernel]>>,
+    names: Arc<PlanNames>,
+}
+
+static PLANS: Mutex<Plans> = Mutex::new(Plans::new());
+
+fn plans() -> MutexGuard<'static, Plans> {
+    PLANS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Plans {
+    const fn new() -> Self {
+        Self { known: BTreeMap::new(), numbers: BTreeMap::new(), met: 0 }
+    }
+
+    fn number(&mut self, run: &RunInfo<'_>) -> PlanId {
+        let address = run.kernels.as_ptr().addr();
+        if let Some(&number) = self.numbers.get(&address) {
+            return number;
+        }
+        self.forget_dropped();
+        self.met += 1;
+        let plan = PlanId(self.met);
+        let kernels = Some(Arc::downgrade(run.kernels));
+        self.known.insert(plan, Known { kernels, names: Arc::new(PlanNames::of(plan, run)) });
+        self.numbers.insert(address, plan);
+        plan
+    }
+
+    /// Releases the memory of plans that were dropped, and the names of the oldest of them if there are too many.
+    fn forget_dropped(&mut self) {
+        let mut kept = 0;
+        for known in self.known.values_mut() {
+            known.kernels = known.kernels.take().filter(|kernels| kernels.strong_count() > 0);
+            kept += known.kept_kernels();
+        }
+        self.numbers.retain(|_, plan| self.known[plan].kernels.is_some());
+        self.known.retain(|_, known| {
+            let is_surplus = known.kernels.is_none() && kept > KEPT_KERNELS;
+            kept -= if is_surplus { known.kept_kernels() } else { 0 };
+            !is_surplus
+        });
+    }
+}
+
+impl Known {
+    /// Returns how many kernels this adds to those of dropped plans.
+    fn kept_kernels(&self) -> usize {
+        if self.kernels.is_some() { 0 } else { self.names.kernels.len().max(1) }
+    }
+}
+
+impl PlanNames {
+    fn of(plan: PlanId, run: &RunInfo<'_>) -> Self {
+        let graph = run.graph;
+        let kernel = |(index, kernel)| KernelNames::of(plan.0 as usize, index, kernel, graph);
+        Self {
+            plan,
+            model: graph.source.path.clone(),
+            graph: graph.name.clone(),
+            fidelity: run.fidelity,
+            kernels: run.kernels.iter().enumerate().map(kernel).collect(),
+            operators: graph.operators.iter().map(|operator| operator.name.clone()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::RunId;
+    use opscope_model::testing::{GraphBuilder, kernels};
+    use opscope_onnx::Graph;
+
+    use super::*;
+
+    fn graph() -> Arc<Graph> {
+        let builder = GraphBuilder::new("small").input("x", &[1]);
+        Arc::new(builder.operator("a", "Relu", &["x"], &["b"]).operator("c", "Exp", &["b"], &["y"]).build())
+    }
+
+    fn info<'a>(graph: &'a Arc<Graph>, kernels: &'a Arc<[Kernel]>) -> RunInfo<'a> {
+        RunInfo { id: RunId(0), graph, kernels, fidelity: Fidelity::Optimised }
+    }
+
+    fn with_kernels(graph: &Graph, count: usize) -> Arc<[Kernel]> {
+        kernels(graph, &vec![&["a", "c"][..]; count])
+    }
+
+    #[test]
+    fn a_plan_keeps_its_number_and_is_named_without_its_graph() {
+        let (mut plans, graph) = (Plans::new(), graph());
+        let (one, other) = (with_kernels(&graph, 1), with_kernels(&graph, 1));
+        let numbers = [&one, &other, &one].map(|kernels| plans.number(&info(&graph, kernels)));
+        assert_eq!(numbers, [PlanId(1), PlanId(2), PlanId(1)], "0 is none");
+        let names = &plans.known[&PlanId(2)].names;
+        assert_eq!((names.model.to_str(), names.graph.as_str()), (Some("small.onnx"), "small"));
+        assert_eq!(names.operators, ["a", "c"]);
+        let kernel = &names.kernels[0];
+        assert_eq!(
+            (kernel.operator.as_str(), kernel.op_type.as_str(), kernel.name.as_str()),
+            ("a", "Relu", "kernel 0")
+        );
+        assert_eq!((kernel.plan, kernel.index, kernel.fused[0].name.as_str()), (2, 0, "c"));
+        assert_eq!((Arc::strong_count(&graph), Arc::strong_count(&other)), (1, 1));
+    }
+
+    #[test]
+    fn plans_at_the_same_address_have_different_numbers() {
+        let (mut plans, graph) = (Plans::new(), graph());
+        let mut addresses = std::collections::BTreeSet::new();
+        for number in 1..=1_000 {
+            let kernels = with_kernels(&graph, 3);
+            addresses.insert(kernels.as_ptr().addr());
+            assert_eq!(plans.number(&info(&graph, &kernels)), PlanId(number));
+        }
+        assert!(addresses.len() < 1_000, "the allocator has used addresses again");
+        assert_eq!(plans.numbers.len(), 1, "nothing is left of plans that were dropped but their names");
+    }
+
+    #[test]
+    fn names_of_dropped_plans_are_kept_up_to_a_limit_and_those_of_others_always() {
+        let (mut plans, graph) = (Plans::new(), graph());
+        let kept = with_kernels(&graph, 5);
+        let of_kept = plans.number(&info(&graph, &kept));
+        // Three plans of this size are more than are kept.
+        let large = KEPT_KERNELS / 2 - 1;
+        let dropped = [large, large, 1, 1, 1].map(|count| plans.number(&info(&graph, &with_kernels(&graph, count))));
+        // The plans that were dropped before the next one is met: all five.
+        let last = with_kernels(&graph, 1);
+        let of_last = plans.number(&info(&graph, &last));
+        let left: Vec<_> = plans.known.keys().copied().collect();
+        let expected = [&[of_kept], &dropped[1..], &[of_last]].concat();
+        assert_eq!(left, expected, "the oldest goes first");
+    }
+}
