@@ -436,6 +436,28 @@ typedef struct {
     opscope_profiler_t profiler;
 } opscope_instruments_t;
 
+/// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
+typedef struct {
+    /// `sizeof(opscope_kernel_t)`.
+    size_t size;
+    /// The name of the operator that its time counts for, in the file.
+    const char *operator_name;
+    /// That operator's type, such as "Conv".
+    const char *operator_type;
+    /// The engine's name for the kernel.
+    const char *name;
+    /// What the engine executes.
+    const char *op;
+    /// The names of the other operators that it stands for, separated by ", "; empty where there are none.
+    const char *fused;
+    /// The model's file, as it was passed.
+    const char *model;
+    /// The number of the other operators that it stands for.
+    uint32_t fused_count;
+    /// 1 if the engine itself says that it is this operator; 0 if that was inferred from the graph.
+    uint32_t exact;
+} opscope_kernel_t;
+
 /// A thread that calls the callbacks of buffers. Buffers without one of their own share one. Free it with
 /// `opscope_callback_thread_free`; it ends with the last buffer that uses it.
 typedef struct {
@@ -860,6 +882,9 @@ typedef struct {
 typedef void (*opscope_look_callback_t)(const opscope_tensor_t *tensor, void *user);
 
 /// One execution of one kernel. `opscope_kernel` returns the kernel's names.
+///
+/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: the struct is followed by an `opscope_path_level_t` for each
+/// body that it is in, outermost first, up to the length of the record.
 typedef struct {
     /// The number of the run, which each session counts from 0.
     uint64_t run;
@@ -880,6 +905,14 @@ typedef struct {
     /// The device that the kernel ran on: 0 for the host.
     uint32_t device;
 } opscope_dispatch_record_t;
+
+/// An iteration of a body that a kernel was executed in.
+typedef struct {
+    /// The id of the operator that has the body.
+    uint32_t operator_id;
+    /// The iteration, from 0; of `If` always 0.
+    uint32_t iteration;
+} opscope_path_level_t;
 
 /// One run.
 typedef struct {
@@ -1098,6 +1131,12 @@ const char *opscope_operation_name(uint16_t kind,
 
 /// Returns 1 if a started context traces this kind, else 0. It costs a load and a branch.
 int32_t opscope_kind_wanted(uint16_t kind);
+
+/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
+/// `opscope_dispatch_record_t`. Names of plans that were freed are kept for a while, so that a callback still finds them.
+opscope_status_t opscope_kernel(uint64_t plan,
+                                uint32_t index,
+                                opscope_kernel_t *kernel);
 
 /// Creates a callback thread with this name.
 opscope_status_t opscope_callback_thread_create(const char *name, opscope_callback_thread_t *thread);

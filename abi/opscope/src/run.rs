@@ -75,7 +75,7 @@ impl Instruments {
     fn prepare(&self, loaded: &LoadedSession, inputs: &[Tensor]) -> Result<(), Failure> {
         if let Some(dumper) = &self.dumper {
             let model = loaded.session.model();
-            dumper.add_plan(&**model, &*model.plan(inputs)?)?;
+            dumper.add_plan(&**model, &*loaded.session.plan(inputs)?)?;
         }
         Ok(())
     }

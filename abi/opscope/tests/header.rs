@@ -13,6 +13,7 @@ const FILES: &[&str] = &[
     "run",
     "records/kinds",
     "records/layout",
+    "records/kernel",
     "records/callback_thread",
     "records/buffer_handle",
     "records/buffer",

@@ -1,8 +1,8 @@
 //! The layouts of records. Times are raw ticks: `opscope_batch_nanoseconds` makes nanoseconds of them.
 
 use opscope::trace::{
-    AllocationRecord, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, MarkerRecord, RetirementRecord,
-    RunRecord,
+    AllocationRecord, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, MarkerRecord, PathLevel,
+    RetirementRecord, RunRecord,
 };
 
 /// The ids of the work that a record belongs to; 0 is none.
@@ -16,6 +16,9 @@ pub struct opscope_correlation_t {
 }
 
 /// One execution of one kernel. `opscope_kernel` returns the kernel's names.
+///
+/// A kernel in the body of an `If`, `Loop` or `Scan` has a path: the struct is followed by an `opscope_path_level_t` for each
+/// body that it is in, outermost first, up to the length of the record.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct opscope_dispatch_record_t {
@@ -37,6 +40,16 @@ pub struct opscope_dispatch_record_t {
     pub thread: u32,
     /// The device that the kernel ran on: 0 for the host.
     pub device: u32,
+}
+
+/// An iteration of a body that a kernel was executed in.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_path_level_t {
+    /// The id of the operator that has the body.
+    pub operator_id: u32,
+    /// The iteration, from 0; of `If` always 0.
+    pub iteration: u32,
 }
 
 /// One run.
@@ -279,3 +292,7 @@ same_layout!(
     reserved
 );
 same_layout!(opscope_retirement_record_t, RetirementRecord, time);
+
+const _: () = assert!(size_of::<opscope_path_level_t>() == size_of::<PathLevel>());
+const _: () =
+    assert!(std::mem::offset_of!(opscope_path_level_t, iteration) == std::mem::offset_of!(PathLevel, iteration));

@@ -9,6 +9,11 @@ fn records_reach_callbacks_and_none_is_lost() {
 }
 
 #[test]
+fn every_dispatch_of_a_model_is_recorded_with_its_operators_name() {
+    insta::assert_snapshot!(run("runs.c", &[MODEL, INPUT]));
+}
+
+#[test]
 fn dumps_reach_callbacks_and_directories_and_what_is_missing_is_named() {
     insta::assert_snapshot!(run("dump.c", &[MODEL, INPUT, DIRECTORY]));
 }

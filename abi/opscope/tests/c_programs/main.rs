@@ -6,3 +6,4 @@ mod instruments;
 mod library;
 mod misuse;
 mod session;
+mod tour;

@@ -1,0 +1,76 @@
+use std::cell::RefCell;
+use std::ffi::c_char;
+
+use opscope::profile::{KernelNames, plan_names};
+use opscope::trace::PlanId;
+
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
+use crate::border::{Failure, Text, call, out, sized, write};
+
+/// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct opscope_kernel_t {
+    /// `sizeof(opscope_kernel_t)`.
+    pub size: usize,
+    /// The name of the operator that its time counts for, in the file.
+    pub operator_name: *const c_char,
+    /// That operator's type, such as "Conv".
+    pub operator_type: *const c_char,
+    /// The engine's name for the kernel.
+    pub name: *const c_char,
+    /// What the engine executes.
+    pub op: *const c_char,
+    /// The names of the other operators that it stands for, separated by ", "; empty where there are none.
+    pub fused: *const c_char,
+    /// The model's file, as it was passed.
+    pub model: *const c_char,
+    /// The number of the other operators that it stands for.
+    pub fused_count: u32,
+    /// 1 if the engine itself says that it is this operator; 0 if that was inferred from the graph.
+    pub exact: u32,
+}
+sized!(opscope_kernel_t, 64);
+
+thread_local! {
+    /// The texts that this thread asked for last.
+    static TEXTS: RefCell<[Text; 6]> = RefCell::default();
+}
+
+/// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
+/// `opscope_dispatch_record_t`. Names of plans that were freed are kept for a while, so that a callback still finds them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_kernel(plan: u64, index: u32, kernel: *mut opscope_kernel_t) -> opscope_status_t {
+    call(|| {
+        let kernel = out(kernel, "kernel")?;
+        let names = plan_names(PlanId(plan));
+        let found = names.as_ref().and_then(|names| Some((names, names.kernels.get(index as usize)?)));
+        let (names, found) = found.ok_or_else(|| {
+            Failure::new(
+                OPSCOPE_ERROR_NOT_FOUND,
+                format!("there is no kernel {index} of a plan {plan}, or its names are gone"),
+            )
+        })?;
+        let texts = texts(found, &names.model.display().to_string());
+        let [operator_name, operator_type, name, op, fused, model] = texts.each_ref().map(Text::as_ptr);
+        let described = opscope_kernel_t {
+            size: size_of::<opscope_kernel_t>(),
+            operator_name,
+            operator_type,
+            name,
+            op,
+            fused,
+            model,
+            fused_count: found.fused.len() as u32,
+            exact: u32::from(found.exact),
+        };
+        let _ = TEXTS.try_with(|place| place.replace(texts));
+        // SAFETY: as the caller promises.
+        unsafe { write(kernel, &described) }
+    })
+}
+
+fn texts(kernel: &KernelNames, model: &str) -> [Text; 6] {
+    let fused: Vec<&str> = kernel.fused.iter().map(|operator| operator.name.as_str()).collect();
+    [&*kernel.operator, &*kernel.op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(Text::new)
+}
