@@ -36,7 +36,10 @@ fn main() {
 /// A record with its timestamp, from C and from Rust.
 fn records(caller: &Caller, calibration: &Calibration) {
     let options = BufferOptions { watermark: Bytes::mib(8), ..BufferOptions::default() };
-    let buffer = Buffer::create(options, |batch| drop(black_box(batch.len()))).expect("the options are valid");
+    let buffer = Buffer::create(options, |batch| {
+        black_box(batch.len());
+    })
+    .expect("the options are valid");
     assert_eq!((caller.begin_records)(), 0);
     let (mut native_number, mut c_number) = (0, 0);
     let mut native = || {
@@ -68,8 +71,9 @@ fn records(caller: &Caller, calibration: &Calibration) {
         assert_eq!((caller.delivered)(), c_number, "every record is delivered");
         cost / RECORDS as f64
     });
-    let clock = (0..101)
-        .map(|_| nanos(calibration, || (0..RECORDS).for_each(|_| drop(black_box(Ticks::now())))) / RECORDS as f64);
+    let clock = (0..101).map(|_| {
+        nanos(calibration, || (0..RECORDS).for_each(|_| assert!(black_box(Ticks::now()).as_raw() > 0))) / RECORDS as f64
+    });
     let clock: Vec<f64> = clock.collect();
     let (value, interval) = pairs.ratio();
     let noise = noise(control.ratio().1, 1.0);

@@ -25,6 +25,7 @@ mod tests {
 
     #[test]
     fn the_number_of_the_version_is_that_of_the_text() {
+        // SAFETY: the text is static.
         let text = unsafe { CStr::from_ptr(opscope_version_text()) }.to_str().expect("UTF-8");
         let parts: Vec<u32> = text.split('.').map(|part| part.parse().expect("a number")).collect();
         assert_eq!(opscope_version(), parts[0] * 10_000 + parts[1] * 100 + parts[2]);

@@ -132,3 +132,64 @@ macro_rules! sized {
     };
 }
 pub(crate) use sized;
+
+#[cfg(test)]
+mod tests {
+    use super::super::opscope_status_t;
+    use super::*;
+
+    /// The second version of a struct: `added` came later.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Grown {
+        size: usize,
+        value: u64,
+        added: u64,
+    }
+    sized!(Grown, 16);
+
+    #[repr(C)]
+    struct First {
+        size: usize,
+        value: u64,
+        behind: u64,
+    }
+
+    #[test]
+    fn a_program_that_knows_the_first_version_passes_and_gets_that() {
+        let mut first = First { size: 16, value: 7, behind: 99 };
+        let pointer = (&raw mut first).cast::<Grown>();
+        // SAFETY: it points to 16 bytes, as its first field says.
+        let read = unsafe { read(pointer) }.expect("the first version is long enough");
+        assert_eq!(read, Grown { size: 16, value: 7, added: 0 });
+        // SAFETY: as above.
+        unsafe { write(pointer, &Grown { size: 24, value: 8, added: 5 }) }.expect("it is long enough");
+        assert_eq!((first.size, first.value, first.behind), (16, 8, 99), "nothing is written behind it");
+    }
+
+    #[test]
+    fn a_program_that_knows_a_later_version_is_refused_only_if_it_uses_that() {
+        let mut later = [32, 7, 5, 0usize];
+        let pointer = later.as_mut_ptr().cast::<Grown>();
+        // SAFETY: it points to 32 bytes, as its first field says.
+        assert_eq!(unsafe { read(pointer) }.expect("the rest is zero").added, 5);
+        later[3] = 1;
+        let pointer = later.as_mut_ptr().cast::<Grown>();
+        // SAFETY: as above.
+        let refused = unsafe { read(pointer) }.expect_err("it is not zero");
+        assert_eq!(refused.status, opscope_status_t::OPSCOPE_ERROR_INVALID_SIZE);
+        // SAFETY: as above.
+        unsafe { write(pointer, &Grown { size: 24, value: 8, added: 6 }) }.expect("it is long enough");
+        assert_eq!(later, [32, 8, 6, 0], "what this library does not know is zeroed");
+    }
+
+    #[test]
+    fn a_size_that_was_not_set_is_refused() {
+        for size in [0, 8, 15, usize::MAX] {
+            let grown = Grown { size, value: 0, added: 0 };
+            // SAFETY: the size is refused before anything is read.
+            let refused = unsafe { read(&raw const grown) }.expect_err("the size is wrong");
+            assert_eq!(refused.status, opscope_status_t::OPSCOPE_ERROR_INVALID_SIZE);
+        }
+    }
+}

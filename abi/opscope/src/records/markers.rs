@@ -1,5 +1,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -91,12 +92,16 @@ pub extern "C" fn opscope_name(number: u32) -> *const c_char {
     call(|| {
         let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
         let texts = texts.get_or_insert_default();
-        if !texts.contains_key(&number) {
-            let unknown =
-                || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"));
-            texts.insert(number, Text::new(&name_text(NameId(number)).ok_or_else(unknown)?));
-        }
-        pointer = texts[&number].as_ptr();
+        let text = match texts.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let unknown = || {
+                    Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"))
+                };
+                place.insert(Text::new(&name_text(NameId(number)).ok_or_else(unknown)?))
+            }
+        };
+        pointer = text.as_ptr();
         Ok(())
     });
     pointer
