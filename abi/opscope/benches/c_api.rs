@@ -4,7 +4,7 @@
 #[path = "../../../crates/opscope/benches/support/mod.rs"]
 mod support;
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -174,26 +174,26 @@ impl Caller {
         // SAFETY: the library was just made, and its constructors are those of libopscope.
         let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         assert!(!library.is_null(), "caller.so can be loaded");
-        macro_rules! symbol {
-            ($name:literal) => {{
-                // SAFETY: the library is loaded.
-                let found = unsafe { libc::dlsym(library, $name.as_ptr()) };
-                assert!(!found.is_null(), "caller.c has {:?}", $name);
-                // SAFETY: `caller.c` declares the function with this type.
-                unsafe { std::mem::transmute(found) }
-            }};
-        }
+        // SAFETY: the library is loaded.
+        let symbol = |name: &CStr| unsafe { libc::dlsym(library, name.as_ptr()) };
         Self {
-            begin_records: symbol!(c"caller_begin_records"),
-            emit: symbol!(c"caller_emit"),
-            flush: symbol!(c"caller_flush"),
-            delivered: symbol!(c"caller_delivered"),
-            load: symbol!(c"caller_load"),
-            dump: symbol!(c"caller_dump"),
-            pieces: symbol!(c"caller_pieces"),
-            bytes: symbol!(c"caller_bytes"),
+            begin_records: function(symbol(c"caller_begin_records")),
+            emit: function(symbol(c"caller_emit")),
+            flush: function(symbol(c"caller_flush")),
+            delivered: function(symbol(c"caller_delivered")),
+            load: function(symbol(c"caller_load")),
+            dump: function(symbol(c"caller_dump")),
+            pieces: function(symbol(c"caller_pieces")),
+            bytes: function(symbol(c"caller_bytes")),
         }
     }
+}
+
+/// Returns what a symbol points to as a function of this type.
+fn function<F: Copy>(symbol: *mut c_void) -> F {
+    assert!(!symbol.is_null() && size_of::<F>() == size_of::<*mut c_void>(), "caller.c has the function");
+    // SAFETY: the caller names the type that `caller.c` declares the function with.
+    unsafe { std::mem::transmute_copy(&symbol) }
 }
 
 /// Returns the newest archive beside this program.
