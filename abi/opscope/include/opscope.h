@@ -1406,8 +1406,8 @@ opscope_status_t opscope_attachment_breakpoint(opscope_attachment_t attachment,
                                                uint32_t number,
                                                opscope_breakpoint_info_t *info);
 
-/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is "input[0]", "output[1]",
-/// "weight[0]" or "value(\"name\")".
+/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is `input[0]`, `output[1]`,
+/// `weight[0]` or `value("name")`.
 opscope_status_t opscope_attachment_tensor(opscope_attachment_t attachment,
                                            uint64_t sequence,
                                            const char *reference,

@@ -20,8 +20,8 @@ thread_local! {
     static JSON: RefCell<Option<Text>> = const { RefCell::new(None) };
 }
 
-/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is "input[0]", "output[1]",
-/// "weight[0]" or "value(\"name\")".
+/// Copies a tensor of a stopped run into a new list of one, which the caller frees. `reference` is `input[0]`, `output[1]`,
+/// `weight[0]` or `value("name")`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_attachment_tensor(
     attachment: opscope_attachment_t,
