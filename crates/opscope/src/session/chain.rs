@@ -1,7 +1,9 @@
 //! Several observers of one run, in order.
 
 use opscope_clock::Ticks;
-use opscope_model::{Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, RunObserver, TensorMemory};
+use opscope_model::{
+    Action, DeviceTensors, Dispatch, EngineError, Interest, KernelId, NoObserver, RunObserver, TensorMemory,
+};
 use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
@@ -26,6 +28,15 @@ impl<'a> Chain<'a> {
     pub fn new(observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>) -> Self {
         let link = |observer: Box<dyn RunObserver + 'a>| Link { interest: observer.interest(), observer };
         Self { links: observers.into_iter().map(link).collect() }
+    }
+
+    /// These observers as one: a chain only if there are several.
+    pub(super) fn shortest(mut observers: Vec<Box<dyn RunObserver + 'a>>) -> Box<dyn RunObserver + 'a> {
+        match observers.len() {
+            0 => Box::new(NoObserver),
+            1 => observers.remove(0),
+            _ => Box::new(Self::new(observers)),
+        }
     }
 }
 

@@ -11,18 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
 use opscope_model::{
-    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, PlanForm, RunId, RunInfo,
+    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, PlanForm, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
 use opscope_tensor::Tensor;
 
 pub use self::chain::Chain;
 pub(crate) use self::inference::Inference;
+use crate::consumers::FedModel;
 
 /// A model that is loaded and can run.
 pub struct Session {
     engine: Arc<dyn Engine>,
     model: Arc<dyn Model>,
+    /// The model as attached consumers see it.
+    fed: FedModel,
     threads: NonZeroUsize,
     budget: LoadBudget,
     loading: (Ticks, Ticks),
@@ -76,19 +79,26 @@ impl Session {
     /// # Errors
     /// Returns an error if the engine lacks something that it needs.
     pub fn with_engine(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
+        let session = Self::unannounced(engine, graph, options)?;
+        session.fed.announce(&*session.engine, &*session.model);
+        Ok(session)
+    }
+
+    fn unannounced(engine: Arc<dyn Engine>, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
         let start = Ticks::now();
         let model = engine.load(graph, options)?;
         let loading = (start, Ticks::now());
         let LoadOptions { threads, budget, .. } = *options;
-        Ok(Self { engine, model, threads, budget, loading, next_run: AtomicU64::new(0) })
+        let (fed, next_run) = (FedModel::default(), AtomicU64::new(0));
+        Ok(Self { engine, model, fed, threads, budget, loading, next_run })
     }
 
-    /// The same model with the same engine, loaded with other options.
+    /// The same model with the same engine, loaded with other options. Attached consumers learn of it with its first run.
     ///
     /// # Errors
     /// Returns an error if the engine cannot load it with these options.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
-        let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
+        let session = Self::unannounced(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
         Ok(Self { loading: self.loading, ..session })
     }
 
@@ -120,10 +130,25 @@ impl Session {
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
-        let observe = || Box::new(Chain::new(instruments.iter().map(|instrument| instrument.observe(&info)))) as _;
-        let outputs = Inference::run(&*plan, id, inputs, observe)?.outputs;
+        let outputs = Inference::run(&*plan, id, inputs, || self.observe(&info, instruments))?.outputs;
         let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
+    }
+
+    /// Makes the observer of a run of this session's model: that of the instruments, in this order, and of the attached
+    /// [consumers](crate::consumers). For a program that calls [`Plan::run`](opscope_model::Plan::run) itself.
+    pub fn observe<'a>(&self, run: &RunInfo<'a>, instruments: &[&'a dyn Instrument]) -> Box<dyn RunObserver + 'a> {
+        self.observed_by(run, instruments.iter().map(|instrument| instrument.observe(run)).collect())
+    }
+
+    /// Makes the observer of a run of these observers and of the attached consumers.
+    pub(crate) fn observed_by<'a>(
+        &self,
+        run: &RunInfo<'a>,
+        mut observers: Vec<Box<dyn RunObserver + 'a>>,
+    ) -> Box<dyn RunObserver + 'a> {
+        observers.extend(self.fed.observe(&*self.engine, &*self.model, run));
+        Chain::shortest(observers)
     }
 
     /// The engine.

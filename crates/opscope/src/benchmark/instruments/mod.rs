@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
-use opscope_model::{Instrument, Model, NoObserver, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::ProfileError;
 
 use self::capture::Capture;
@@ -17,7 +17,7 @@ use super::job::{Job, JobHooks};
 use super::output::OutputPath;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
 use crate::verify::Verification;
-use crate::{Chain, Session};
+use crate::Session;
 
 /// The instruments of a job.
 pub(super) struct Instruments {
@@ -112,15 +112,11 @@ impl Instruments {
         self.capture.set_inputs(run, inputs);
     }
 
-    /// Returns the observer of a run. A run that is dumped ends between two operators
+    /// Returns the observers of a run, in the order in which they are called. A run that is dumped ends between two operators
     /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
-    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Box<dyn RunObserver + 'a> {
+    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Vec<Box<dyn RunObserver + 'a>> {
         let debugger = self.debugger().map(|debugger| debugger.observe(run));
-        match (debugger, self.capture.observe(run, cancel)) {
-            (Some(debugger), Some(capture)) => Box::new(Chain::new([debugger, capture])),
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => Box::new(NoObserver),
-        }
+        debugger.into_iter().chain(self.capture.observe(run, cancel)).collect()
     }
 
     /// Writes into a recording how the plan runs the model.
