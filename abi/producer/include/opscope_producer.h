@@ -13,8 +13,8 @@
  *         return OPSCOPE_ATTACHED;
  *     }
  *
- * The producer calls it once, and from then on the functions of the table. It finds the library by its name beside itself
- * or in the directory OPSCOPE_LIB_DIR, or because the process has loaded it already.
+ * The producer calls it once, and from then on the functions of the table. It finds a library of a known name beside itself
+ * or in the directory OPSCOPE_LIB_DIR, and any library that the process has loaded already.
  *
  * Times are nanoseconds of CLOCK_BOOTTIME. Threads are ids as gettid() gives them. Strings are UTF-8, end with NUL, and are
  * never NULL. A consumer owns nothing that it is given. What a pointer leads to lives until the call has returned, unless
@@ -29,8 +29,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-/* A consumer exports opscope_attach_producer also where its other symbols are hidden. */
-#define OPSCOPE_CONSUMER_EXPORT __attribute__((visibility("default")))
 
 // opscope_model_t.fidelity: the engine may fuse and rewrite operators.
 #define OPSCOPE_FIDELITY_OPTIMISED 1
@@ -222,7 +220,7 @@ typedef struct opscope_dispatch_t {
   const struct opscope_iteration_t *path;
   // How many there are.
   size_t path_length;
-  // The thread that executes it, as gettid() gives it.
+  // The thread that executes it, or reports it where the engine executes it on a device, as gettid() gives it.
   uint64_t thread;
   // In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as the engine
   // took the time. In ns of CLOCK_BOOTTIME.
@@ -286,8 +284,9 @@ typedef struct opscope_allocation_t {
 // A function that is set costs the runs: dispatch_begin makes the engine stop between its kernels, dispatch_end makes it
 // take times, allocation makes it watch its memory. A function that is not set costs nothing.
 //
-// The functions are called on the threads that run models, several at a time. They must not throw, end the thread, or run
-// models of this producer.
+// The functions are called on the threads that run models, several at a time, until the process ends. They must not throw,
+// end the thread, or run models of this producer. At the end of a process a run may be left without its run_end, and a
+// model without its model_unloaded.
 typedef struct opscope_producer_t {
   // The size of this struct, in bytes. A consumer that was compiled with a newer header than the producer must not touch
   // a field that lies behind it.
@@ -327,10 +326,11 @@ extern "C" {
 #endif // __cplusplus
 
 // Exported by a consumer, and called once by every producer that finds it, on the thread that looks for consumers.
-// `table` belongs to this consumer alone, and lives as long as the process.
+// The table belongs to this consumer alone, and lives as long as the process.
 //
 // Returns OPSCOPE_ATTACHED if the consumer wants to be called, OPSCOPE_ATTACH_WRONG_VERSION if it does not know the
-// version of the table, and any other value if it refuses. The library stays loaded in each case.
+// version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
+// visibility where symbols are hidden.
 extern int opscope_attach_producer(struct opscope_producer_t *table);
 
 #ifdef __cplusplus

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::layout::{
-    Allocation, Copy, Dispatch, Entry, Model, NO_OPERATIONS, OPSCOPE_PRODUCER_VERSION, Plan, Run, Runtime, Table, Thread,
+    Allocation, Copy, Dispatch, Entry, Model, NO_OPERATIONS, OPSCOPE_PRODUCER_VERSION, Plan, Run, Runtime, Table,
+    Thread,
 };
 
 /// More consumers than a process has any use for. Their number is bounded so that the list needs no lock.
@@ -84,7 +85,8 @@ unsafe impl Sync for Entries {}
 impl Consumer {
     /// Makes the table of a consumer. The table lives as long as the process, because a consumer may keep it.
     pub fn new(attach: usize) -> Self {
-        let Table { runtime_initialized, model_loaded, model_unloaded, plan_made, thread_started, .. } = NO_OPERATIONS.0;
+        let Table { runtime_initialized, model_loaded, model_unloaded, plan_made, thread_started, .. } =
+            NO_OPERATIONS.0;
         let Table { run_begin, run_end, dispatch_begin, dispatch_end, copy, allocation, .. } = NO_OPERATIONS.0;
         let table = Table {
             size: size_of::<Table>(),
@@ -119,8 +121,17 @@ impl Consumer {
             }};
         }
         entries!(
-            runtime_initialized, model_loaded, model_unloaded, plan_made, thread_started, run_begin, run_end,
-            dispatch_begin, dispatch_end, copy, allocation
+            runtime_initialized,
+            model_loaded,
+            model_unloaded,
+            plan_made,
+            thread_started,
+            run_begin,
+            run_end,
+            dispatch_begin,
+            dispatch_end,
+            copy,
+            allocation
         )
     }
 }
@@ -156,7 +167,8 @@ impl Entries {
     /// Returns whether a run has anything to tell this consumer.
     pub fn wants_runs(&self) -> bool {
         let announcements = self.model_loaded.is_some() || self.plan_made.is_some() || self.thread_started.is_some();
-        let runs = self.run_begin.is_some() || self.run_end.is_some() || self.copy.is_some() || self.allocation.is_some();
+        let runs =
+            self.run_begin.is_some() || self.run_end.is_some() || self.copy.is_some() || self.allocation.is_some();
         announcements || runs || self.dispatch_begin.is_some() || self.dispatch_end.is_some()
     }
 }

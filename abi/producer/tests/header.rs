@@ -31,3 +31,62 @@ fn the_header_is_current() {
     let committed = fs::read_to_string(header()).unwrap_or_default();
     assert!(committed == made, "run this test with UPDATE_HEADERS=1 and look at what changes in the header:\n{made}");
 }
+
+/// Compiles a source that includes the header and asserts the sizes of its structs once more.
+fn compile(compiler: &str, standard: &str, name: &str) {
+    let place = tempfile::tempdir().expect("a directory");
+    let (source, object) = (place.path().join(name), place.path().join("object.o"));
+    let code = r#"
+#include "opscope_producer.h"
+#include "opscope_producer.h"
+#ifndef __cplusplus
+#define static_assert _Static_assert
+#endif
+static_assert(sizeof(opscope_runtime_t) == 48, "");
+static_assert(sizeof(opscope_operator_t) == 40, "");
+static_assert(sizeof(opscope_model_t) == 72, "");
+static_assert(sizeof(opscope_attribution_t) == 16, "");
+static_assert(sizeof(opscope_kernel_t) == 96, "");
+static_assert(sizeof(opscope_plan_t) == 40, "");
+static_assert(sizeof(opscope_thread_t) == 32, "");
+static_assert(sizeof(opscope_run_t) == 72, "");
+static_assert(sizeof(opscope_iteration_t) == 16, "");
+static_assert(sizeof(opscope_dispatch_t) == 80, "");
+static_assert(sizeof(opscope_copy_t) == 80, "");
+static_assert(sizeof(opscope_allocation_t) == 72, "");
+static_assert(sizeof(opscope_producer_t) == 112, "");
+static_assert(offsetof(opscope_kernel_t, name) == 24, "");
+static_assert(offsetof(opscope_dispatch_t, kernel) == 32, "");
+static_assert(offsetof(opscope_producer_t, dispatch_end) == 88, "");
+
+static void dispatch_end(void *consumer, const opscope_dispatch_t *dispatch)
+{
+    *(uint64_t *)consumer += dispatch->end - dispatch->start;
+}
+
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    static uint64_t busy;
+    if (table->version != OPSCOPE_PRODUCER_VERSION)
+        return OPSCOPE_ATTACH_WRONG_VERSION;
+    table->consumer = &busy;
+    table->dispatch_end = dispatch_end;
+    return OPSCOPE_ATTACHED;
+}
+"#;
+    fs::write(&source, code).expect("the disk has room");
+    let mut command = Command::new(compiler);
+    command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic", "-c"]).arg(&source).arg("-o").arg(object);
+    let output = command.arg("-I").arg(directory().join("include")).output().expect("there is a compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_header_is_c11_without_a_warning() {
+    compile("cc", "-std=c11", "consumer.c");
+}
+
+#[test]
+fn the_header_is_cpp17_without_a_warning() {
+    compile("c++", "-std=c++17", "consumer.cpp");
+}

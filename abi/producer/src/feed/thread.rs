@@ -53,12 +53,8 @@ fn announce(count: usize) -> u64 {
     // Set first: a consumer may come back here from its callback.
     THREAD.set(known);
     let name = name();
-    let thread = layout::Thread {
-        size: size_of::<layout::Thread>(),
-        id: known.id,
-        name: name.as_ptr(),
-        time: nanos_now(),
-    };
+    let thread =
+        layout::Thread { size: size_of::<layout::Thread>(), id: known.id, name: name.as_ptr(), time: nanos_now() };
     for consumer in consumers::attached().take(count).skip(earlier) {
         let entries = consumer.entries();
         entries.call(entries.thread_started, &thread);

@@ -47,8 +47,7 @@ thread_local! {
 }
 
 /// Finds consumers and attaches those that are not attached yet, as the producer of this name. First come objects that the
-/// process has loaded and that export `opscope_attach_producer`, then libraries of the [known names](LIBRARY_NAMES) in the
-/// places of `search`. A library that does not export that function is not loaded.
+/// process has loaded and that export `opscope_attach_producer`, then the libraries of `search`. A library that does not export that function is not loaded.
 ///
 /// A consumer cannot be detached: its functions may be called, from any thread, until the process ends. A consumer that
 /// calls this function while it is being attached gets an empty report.
@@ -91,7 +90,7 @@ impl Attaching {
     fn libraries(&mut self, search: &Search) {
         let skipped = |path: &PathBuf| Skipped { path: path.clone(), reason: SkipReason::NoDirectory };
         self.report.skipped.extend(search.named.iter().filter(|named| !named.is_dir()).map(skipped));
-        for name in LIBRARY_NAMES {
+        for name in &search.names {
             if self.consumers.iter().any(|path| path.file_name() == Some(OsStr::new(name))) {
                 continue;
             }

@@ -128,8 +128,12 @@ fn base_of(address: *const c_void) -> Option<usize> {
 }
 
 fn information(address: *const c_void) -> Option<libc::Dl_info> {
-    let mut information =
-        libc::Dl_info { dli_fname: ptr::null(), dli_fbase: ptr::null_mut(), dli_sname: ptr::null(), dli_saddr: ptr::null_mut() };
+    let mut information = libc::Dl_info {
+        dli_fname: ptr::null(),
+        dli_fbase: ptr::null_mut(),
+        dli_sname: ptr::null(),
+        dli_saddr: ptr::null_mut(),
+    };
     // SAFETY: the struct is valid; any address may be asked for.
     let found = unsafe { libc::dladdr(address, &mut information) };
     (found != 0).then_some(information)

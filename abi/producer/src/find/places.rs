@@ -9,9 +9,11 @@ pub const LIBRARY_NAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler
 /// The environment variable that names a directory of consumers.
 pub const LIBRARY_DIRECTORY: &str = "OPSCOPE_LIB_DIR";
 
-/// The directories in which libraries are looked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Which libraries are looked for, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
+    /// The names of files. Of each name one library is attached: one that is loaded, or the first that is found.
+    pub names: Vec<String>,
     /// The directory that the user named, which comes first.
     pub named: Option<PathBuf>,
     /// The directories that come with the producer.
@@ -19,10 +21,10 @@ pub struct Search {
 }
 
 impl Search {
-    /// The places of this process: the directory that `OPSCOPE_LIB_DIR` names, and those beside the producer. Beside an
+    /// The [known names](LIBRARY_NAMES) in the places of this process: the directory that `OPSCOPE_LIB_DIR` names, and those beside the producer. Beside an
     /// executable these are its directory and `../lib`, beside a shared library its directory.
     pub fn of_this_process() -> Self {
-        Self { named: named(), beside: beside() }
+        Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside() }
     }
 
     pub(super) fn places(&self) -> impl Iterator<Item = &Path> {

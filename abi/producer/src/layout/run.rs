@@ -61,7 +61,7 @@ pub struct Dispatch {
     pub path: *const Iteration,
     /// How many there are.
     pub path_length: usize,
-    /// The thread that executes it, as gettid() gives it.
+    /// The thread that executes it, or reports it where the engine executes it on a device, as gettid() gives it.
     pub thread: u64,
     /// In dispatch_begin: when this function was about to be called. In dispatch_end: when the kernel began, as the engine
     /// took the time. In ns of CLOCK_BOOTTIME.

@@ -21,8 +21,9 @@ pub const OPSCOPE_ATTACH_WRONG_VERSION: c_int = -1;
 /// A function that is set costs the runs: dispatch_begin makes the engine stop between its kernels, dispatch_end makes it
 /// take times, allocation makes it watch its memory. A function that is not set costs nothing.
 ///
-/// The functions are called on the threads that run models, several at a time. They must not throw, end the thread, or run
-/// models of this producer.
+/// The functions are called on the threads that run models, several at a time, until the process ends. They must not throw,
+/// end the thread, or run models of this producer. At the end of a process a run may be left without its run_end, and a
+/// model without its model_unloaded.
 #[repr(C)]
 pub struct Table {
     /// The size of this struct, in bytes. A consumer that was compiled with a newer header than the producer must not touch
@@ -62,10 +63,11 @@ pub struct Table {
 #[allow(dead_code, reason = "a producer asks the loader for it")]
 unsafe extern "C" {
     /// Exported by a consumer, and called once by every producer that finds it, on the thread that looks for consumers.
-    /// `table` belongs to this consumer alone, and lives as long as the process.
+    /// The table belongs to this consumer alone, and lives as long as the process.
     ///
     /// Returns OPSCOPE_ATTACHED if the consumer wants to be called, OPSCOPE_ATTACH_WRONG_VERSION if it does not know the
-    /// version of the table, and any other value if it refuses. The library stays loaded in each case.
+    /// version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
+    /// visibility where symbols are hidden.
     fn opscope_attach_producer(table: *mut Table) -> c_int;
 }
 

@@ -16,8 +16,8 @@ use self::capture::Capture;
 use super::job::{Job, JobHooks};
 use super::output::OutputPath;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
-use crate::verify::Verification;
 use crate::Session;
+use crate::verify::Verification;
 
 /// The instruments of a job.
 pub(super) struct Instruments {
