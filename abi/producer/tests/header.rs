@@ -32,11 +32,8 @@ fn the_header_is_current() {
     assert!(committed == made, "run this test with UPDATE_HEADERS=1 and look at what changes in the header:\n{made}");
 }
 
-/// Compiles a source that includes the header and asserts the sizes of its structs once more.
-fn compile(compiler: &str, standard: &str, name: &str) {
-    let place = tempfile::tempdir().expect("a directory");
-    let (source, object) = (place.path().join(name), place.path().join("object.o"));
-    let code = r#"
+/// Includes the header twice, and asserts the sizes of its structs once more.
+const EVERYTHING: &str = r#"
 #include "opscope_producer.h"
 #include "opscope_producer.h"
 #ifndef __cplusplus
@@ -74,6 +71,11 @@ int opscope_attach_producer(opscope_producer_t *table)
     return OPSCOPE_ATTACHED;
 }
 "#;
+
+/// Compiles a source that includes the header.
+fn compile(compiler: &str, standard: &str, name: &str, code: &str) {
+    let place = tempfile::tempdir().expect("a directory");
+    let (source, object) = (place.path().join(name), place.path().join("object.o"));
     fs::write(&source, code).expect("the disk has room");
     let mut command = Command::new(compiler);
     command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic", "-c"]).arg(&source).arg("-o").arg(object);
@@ -83,10 +85,18 @@ int opscope_attach_producer(opscope_producer_t *table)
 
 #[test]
 fn the_header_is_c11_without_a_warning() {
-    compile("cc", "-std=c11", "consumer.c");
+    compile("cc", "-std=c11", "consumer.c", EVERYTHING);
 }
 
 #[test]
 fn the_header_is_cpp17_without_a_warning() {
-    compile("c++", "-std=c++17", "consumer.cpp");
+    compile("c++", "-std=c++17", "consumer.cpp", EVERYTHING);
+}
+
+#[test]
+fn the_consumer_in_the_readme_compiles() {
+    let readme = fs::read_to_string(directory().join("README.md")).expect("there is a README");
+    let code = readme.split("```c\n").nth(1).and_then(|code| code.split("```").next()).expect("it shows a consumer");
+    compile("cc", "-std=c11", "consumer.c", code);
+    compile("c++", "-std=c++17", "consumer.cpp", code);
 }

@@ -12,8 +12,14 @@ use super::observer::Fed;
 pub(crate) struct FedModel {
     /// Set when there is a consumer.
     model: OnceLock<Arc<LoadedModel>>,
-    /// The plans that ran, by the address of their kernels. The kernels are kept, so that no other plan gets the address.
-    plans: Mutex<HashMap<usize, (Arc<[Kernel]>, LoadedPlan)>>,
+    /// The plans that ran, by the address of their kernels.
+    plans: Mutex<HashMap<usize, FedPlan>>,
+}
+
+struct FedPlan {
+    plan: LoadedPlan,
+    /// Kept, so that no other plan's kernels get the address.
+    _kernels: Arc<[Kernel]>,
 }
 
 impl FedModel {
@@ -57,10 +63,10 @@ impl FedModel {
     fn plan(&self, engine: &dyn Engine, model: &dyn Model, kernels: &Arc<[Kernel]>) -> LoadedPlan {
         let loaded = self.model(engine, model);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, plan) = plans.entry(kernels.as_ptr().addr()).or_insert_with(|| {
-            let plan = loaded.plan(kernels.iter().map(|kernel| facts::of_kernel(model.graph(), kernel)));
-            (Arc::clone(kernels), plan)
+        let fed = plans.entry(kernels.as_ptr().addr()).or_insert_with(|| FedPlan {
+            plan: loaded.plan(kernels.iter().map(|kernel| facts::of_kernel(model.graph(), kernel))),
+            _kernels: Arc::clone(kernels),
         });
-        plan.clone()
+        fed.plan.clone()
     }
 }
