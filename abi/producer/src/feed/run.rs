@@ -3,10 +3,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use opscope_clock::{Calibration, Ticks};
+use opscope_clock::Ticks;
 
+use super::clock::Moment;
 use super::model::LoadedPlan;
-use super::{clock, thread};
+use super::thread;
 use crate::consumers::{self, Entries};
 use crate::layout::{
     self, Iteration, OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE,
@@ -22,12 +23,11 @@ pub struct RunFeed {
     count: usize,
     entries: Box<[Entries]>,
     interest: Interest,
-    calibration: Calibration,
     id: u64,
     number: u64,
     /// The thread on which it began.
     thread: u64,
-    begin: Ticks,
+    begin: Moment,
     succeeded: AtomicBool,
     /// The memory that was allocated and not freed: bytes by address.
     held: Mutex<HashMap<u64, u64>>,
@@ -96,13 +96,12 @@ impl RunFeed {
             allocation: entries.iter().any(|entries| entries.allocation.is_some()),
         };
         let thread = thread::enter(count);
-        let begin = Ticks::now();
+        let begin = Moment::now();
         let run = Self {
             plan: plan.clone(),
             count,
             entries,
             interest,
-            calibration: clock::calibration(begin),
             id: NEXT_RUN.fetch_add(1, Ordering::Relaxed),
             number,
             thread,
@@ -191,7 +190,7 @@ impl RunFeed {
     }
 
     fn nanos(&self, ticks: Ticks) -> u64 {
-        self.calibration.timestamp(ticks).as_nanos()
+        self.begin.nanos(ticks)
     }
 
     #[inline]
@@ -218,7 +217,7 @@ impl RunFeed {
             model: self.plan.plan.description.model,
             plan: self.plan.plan.description.id,
             thread: self.thread,
-            begin: self.nanos(self.begin),
+            begin: self.begin.nanos,
             end,
             failed: failed.into(),
         }
