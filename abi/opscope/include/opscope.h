@@ -1122,6 +1122,15 @@ opscope_status_t opscope_session_run(opscope_session_t session,
                                      const opscope_instruments_t *instruments,
                                      opscope_tensors_t *outputs);
 
+/// Looks for consumers, libraries that receive what this program runs, and attaches those that are not attached yet: loaded
+/// libraries that export `opscope_attach_producer` (`opscope_producer.h`), and libraries of known names in the directory that
+/// `OPSCOPE_LIB_DIR` names and beside libopscope.so. The first session that is loaded does the same.
+///
+/// Writes the number of those that were attached now to `attached`, and to `skipped` a text with a line for each library that was
+/// not, and why; NULL where there is none. Both may be NULL. The text is valid until the same thread asks again.
+opscope_status_t opscope_attach_consumers(size_t *attached,
+                                          const char **skipped);
+
 /// Returns the name of a kind, such as "operator_dispatch"; NULL for a number that is no kind. The text is static.
 const char *opscope_kind_name(uint16_t kind);
 

@@ -22,6 +22,7 @@
 //! | `profile` | the profiler |
 //! | `records` | buffers, contexts, batches of records; ranges, marks and counters |
 //! | `session` | models: load, describe |
+//! | `consumers` | libraries that receive what the program runs |
 //! | `tensor` | tensors as C passes and gets them |
 //! | `version` | the version of the library |
 //! | `border` | statuses, error texts, handles, structs that begin with their size |
@@ -30,6 +31,7 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
 
 mod border;
+mod consumers;
 mod debug;
 mod dump;
 mod profile;
@@ -40,6 +42,7 @@ mod tensor;
 mod version;
 
 pub use border::{opscope_error_text, opscope_status_t, opscope_status_text};
+pub use consumers::*;
 pub use debug::*;
 pub use dump::*;
 pub use profile::*;

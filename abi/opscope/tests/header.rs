@@ -11,6 +11,7 @@ const FILES: &[&str] = &[
     "session/load",
     "session/describe",
     "run",
+    "consumers",
     "records/kinds",
     "records/layout",
     "records/kernel",

@@ -15,6 +15,7 @@ use opscope::model::{Fidelity, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
+use crate::consumers;
 use crate::exit::{Exit, Failure};
 use crate::options::{one_of, shape_set};
 use crate::terminal::{Messages, print, print_json};
@@ -124,6 +125,7 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
             "the first is a dump and the second a model; give the model first: what is compared, then the reference",
         )),
         (true, reference_is_model) => {
+            consumers::attach(messages);
             let budget = arguments.load_budget.unwrap_or_default();
             let run = run_spec(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
             let reference = if reference_is_model {

@@ -1,12 +1,13 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
 mod benchmark;
 mod compare;
+mod consumers;
 mod debug;
 mod exit;
 mod export;

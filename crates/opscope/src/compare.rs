@@ -9,7 +9,7 @@ use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
     Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
-use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
+use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::Tensor;
 
@@ -137,7 +137,7 @@ impl RunSpec {
         dumper.add_plan(&**session.model(), &*plan)?;
         dumper.set_inputs(RunId(0), InputEntry::of(graph, &inputs));
         let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
-        let outcome = plan.run(RunId(0), &*resident, &*dumper.observe(&info));
+        let outcome = plan.run(RunId(0), &*resident, &*session.observe(&info, &[&dumper]));
         let report = dumper.finish()?;
         outcome?;
         let missing = report.subscriptions.iter().flat_map(|subscription| subscription.losses.named());

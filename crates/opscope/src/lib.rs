@@ -67,6 +67,7 @@
 //! | `acl_json` | AscendCL's configuration file |
 //! | `inputs` | what a model is given: files, shapes, generated data |
 //! | `session` | a model that is loaded, its runs, several observers of one run |
+//! | `consumers` | feeds libraries that receive what this program runs |
 //! | `machine` | the processor and the system |
 //! | `local_time` | names of runs by date and time |
 //! | `spelling` | the most similar name |
@@ -76,6 +77,7 @@
 pub mod acl_json;
 pub mod benchmark;
 pub mod compare;
+pub mod consumers;
 pub mod inputs;
 mod local_time;
 pub mod machine;

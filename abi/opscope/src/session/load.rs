@@ -13,6 +13,7 @@ use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE
 use crate::border::{
     Failure, call, constant, forks, handle, insert, out, read_or_default, read_path, remove, sized, slice,
 };
+use crate::consumers::attach_once;
 
 /// A model that is loaded and can run. Free it with `opscope_session_free`.
 ///
@@ -74,6 +75,7 @@ pub unsafe extern "C" fn opscope_session_load(
         let session = out(session, "session")?;
         // SAFETY: as the caller promises.
         let (path, options) = unsafe { (read_path(path, "path")?, load_options(options)?) };
+        attach_once();
         let loaded = Session::open(&path, &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
         unsafe { session.write(LoadedSession::insert(loaded)) };
@@ -96,6 +98,7 @@ pub unsafe extern "C" fn opscope_session_load_memory(
         let (bytes, options) = unsafe { (slice(bytes.cast::<u8>(), length, "bytes")?, load_options(options)?) };
         let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
         let graph = graph.map_err(|error| Failure::new(OPSCOPE_ERROR_MODEL, error.to_string()))?;
+        attach_once();
         let loaded = Session::with_graph(Arc::new(graph), &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
         unsafe { session.write(LoadedSession::insert(loaded)) };

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
-use super::support::{library, root, run, succeeds};
+use super::support::{DIRECTORY, library, root, run, run_prepared, succeeds};
 
 #[test]
 fn the_library_exports_what_its_header_names_and_nothing_else() {
@@ -50,4 +51,17 @@ fn the_library_is_loaded_and_closed_again_and_again() {
     let path = library().join("libopscope.so");
     let printed = run("unload.c", &[path.to_str().expect("UTF-8")]);
     assert_eq!(printed, "name is NULL\n".repeat(3));
+}
+
+#[test]
+fn the_library_feeds_consumers_that_it_finds() {
+    let name = "librocprofiler-sdk.so.1";
+    let compile = |directory: &Path| {
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]);
+        compiler.arg(root().join("../producer/include")).arg(root().join("tests/c/consumer.c"));
+        succeeds(compiler.arg("-o").arg(directory.join(name)));
+    };
+    let printed = run_prepared("fed.c", &["digits_cnn.onnx", &format!("{DIRECTORY}/{name}")], compile);
+    assert_eq!(printed, "fed by libopscope: 3 runs, 72 dispatches, the first of /conv1/Conv\n");
 }

@@ -20,6 +20,7 @@ use serde_json::json;
 
 use self::debug_server::DebugServer;
 use self::interrupt::Interrupt;
+use crate::consumers;
 use crate::exit::{Exit, Failure};
 use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting};
 use crate::terminal::{Messages, Progress, print, print_json};
@@ -37,6 +38,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
             NoteKind::Warning => messages.warning(note),
         }
     }
+    consumers::attach(messages);
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(reporting.quiet);
     let hooks = JobHooks {

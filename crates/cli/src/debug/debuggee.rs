@@ -11,7 +11,7 @@ use opscope::Session;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
-use opscope::model::{EngineError, Instrument, LoadOptions, RunId, RunInfo};
+use opscope::model::{EngineError, LoadOptions, RunId, RunInfo};
 
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
 use crate::exit::Failure;
@@ -124,7 +124,7 @@ impl Loaded {
         self.debugger.planned(graph, fidelity, plan.kernels());
         let resident = plan.upload(&batch.tensors)?;
         let info = RunInfo { id: run, graph, kernels: plan.kernels(), fidelity };
-        let observer = self.debugger.observe(&info);
+        let observer = self.session.observe(&info, &[&self.debugger]);
         let outputs = plan.run(run, &*resident, &*observer)?;
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);

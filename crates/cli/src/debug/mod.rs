@@ -29,8 +29,10 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::consumers;
 use crate::exit::{Exit, Failure};
 use crate::options::{FeedArguments, threads};
+use crate::terminal::Messages;
 pub use arguments::DebugArguments;
 use arguments::Part;
 use console::Console;
@@ -113,6 +115,7 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     let threads = threads.unwrap_or(std::num::NonZeroUsize::MIN);
     let budget = arguments.load_budget.unwrap_or_default();
     let options = LoadOptions { budget, ..LoadOptions::new(arguments.fidelity, threads) };
+    consumers::attach(Messages { quiet: arguments.quiet.unwrap_or(false), debug: false });
     let debuggee = Debuggee::load(model, &inputs, &shapes, &options)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))

@@ -12,6 +12,7 @@ use opscope_clock::Ticks;
 use opscope_engine_tract::TractEngine;
 use opscope_model::{
     Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, Plan, PlanForm, RunId, RunInfo,
+    RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
 use opscope_profile::{Call, Tracer};
@@ -19,6 +20,7 @@ use opscope_tensor::Tensor;
 
 pub use self::chain::Chain;
 pub(crate) use self::inference::Inference;
+use crate::consumers::FedModel;
 
 /// A model that is loaded and can run.
 ///
@@ -27,6 +29,8 @@ pub(crate) use self::inference::Inference;
 pub struct Session {
     engine: Arc<dyn Engine>,
     model: Arc<dyn Model>,
+    /// The model as attached consumers see it.
+    fed: FedModel,
     threads: NonZeroUsize,
     budget: LoadBudget,
     loading: (Ticks, Ticks),
@@ -81,7 +85,19 @@ impl Session {
         Self::load_since(Ticks::now(), engine, graph, options)
     }
 
+    /// Loads a graph and announces the model to the attached consumers.
     fn load_since(
+        start: Ticks,
+        engine: Arc<dyn Engine>,
+        graph: Arc<Graph>,
+        options: &LoadOptions,
+    ) -> Result<Self, EngineError> {
+        let session = Self::unannounced(start, engine, graph, options)?;
+        session.fed.announce(&*session.engine, &*session.model);
+        Ok(session)
+    }
+
+    fn unannounced(
         start: Ticks,
         engine: Arc<dyn Engine>,
         graph: Arc<Graph>,
@@ -91,15 +107,16 @@ impl Session {
         let loading = (start, Ticks::now());
         Tracer.called(Call::Load, loading.0, loading.1, model.is_err());
         let LoadOptions { threads, budget, .. } = *options;
-        Ok(Self { engine, model: model?, threads, budget, loading, next_run: AtomicU64::new(0) })
+        let (fed, next_run) = (FedModel::default(), AtomicU64::new(0));
+        Ok(Self { engine, model: model?, fed, threads, budget, loading, next_run })
     }
 
-    /// The same model with the same engine, loaded with other options.
+    /// The same model with the same engine, loaded with other options. Attached consumers learn of it with its first run.
     ///
     /// # Errors
     /// Returns an error if the engine cannot load it with these options.
     pub fn with_options(&self, options: &LoadOptions) -> Result<Self, EngineError> {
-        let session = Self::with_engine(Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
+        let session = Self::unannounced(Ticks::now(), Arc::clone(&self.engine), Arc::clone(self.graph()), options)?;
         Ok(Self { loading: self.loading, ..session })
     }
 
@@ -135,7 +152,8 @@ impl Session {
     /// replaces a value, those behind it see the new value. May be called from several threads at once.
     ///
     /// A program that runs a model often, or on large tensors, makes the plan and uploads the inputs itself: see
-    /// [`plan`](Self::plan). Such runs have no observer but those that the program makes; [`Tracer`] makes one for contexts.
+    /// [`plan`](Self::plan). Such a run has the observer that the program makes with
+    /// [`observe`](Self::observe).
     ///
     /// # Errors
     /// Returns an error if the inputs do not fit, the engine fails, an instrument stopped the run, or an output has
@@ -145,13 +163,25 @@ impl Session {
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
         let info = RunInfo { id, graph, kernels: plan.kernels(), fidelity };
-        let observe = || {
-            let observers = instruments.iter().map(|instrument| instrument.observe(&info));
-            Chain::unite(observers.chain(Tracer.observe_if_wanted(&info)))
-        };
-        let outputs = Inference::run(&*plan, id, inputs, observe)?.outputs;
+        let outputs = Inference::run(&*plan, id, inputs, || self.observe(&info, instruments))?.outputs;
         let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
+    }
+
+    /// Makes the observer of a run of this session's model: that of the instruments, in this order, of the contexts that want
+    /// records of it, and of the attached [consumers](crate::consumers). For a program that calls [`Plan::run`](opscope_model::Plan::run) itself.
+    pub fn observe<'a>(&self, run: &RunInfo<'a>, instruments: &[&'a dyn Instrument]) -> Box<dyn RunObserver + 'a> {
+        let observers = instruments.iter().map(|instrument| instrument.observe(run));
+        self.observed_by(run, observers.chain(Tracer.observe_if_wanted(run)))
+    }
+
+    /// Makes the observer of a run of these observers and of the attached consumers.
+    pub(crate) fn observed_by<'a>(
+        &self,
+        run: &RunInfo<'a>,
+        observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>,
+    ) -> Box<dyn RunObserver + 'a> {
+        Chain::unite(observers.into_iter().chain(self.fed.observe(&*self.engine, &*self.model, run)))
     }
 
     /// The engine.

@@ -80,14 +80,22 @@ pub const DIRECTORY: &str = "{directory}";
 /// Compiles a file of `tests/c` in both languages, and runs it with these arguments. It must exit with 0. Returns what it
 /// printed, which is the same in both.
 pub fn run(file: &str, arguments: &[&str]) -> String {
+    run_prepared(file, arguments, |_| ())
+}
+
+/// As [`run`], but prepares the directory first, in which the program also looks for consumers.
+pub fn run_prepared(file: &str, arguments: &[&str], prepare: impl Fn(&Path)) -> String {
     let include = root().join("include");
     let mut printed = [Language::C11, Language::Cxx17].map(|language| {
         let program = compile(file, language, &include);
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().to_str().expect("UTF-8");
+        prepare(directory.path());
         let arguments = arguments.iter().map(|argument| argument.replace(DIRECTORY, path));
         // A program that hangs is a failure, not a test that never ends.
-        let output = succeeds(Command::new("timeout").arg("600").arg(&program).args(arguments).current_dir(models()));
+        let mut command = Command::new("timeout");
+        command.arg("600").arg(&program).args(arguments).current_dir(models());
+        let output = succeeds(command.env("OPSCOPE_LIB_DIR", path));
         fs::remove_file(program).expect("the program exists");
         String::from_utf8(output.stdout).expect("UTF-8").replace(path, DIRECTORY)
     });

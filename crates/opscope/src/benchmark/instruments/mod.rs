@@ -16,8 +16,8 @@ use self::capture::Capture;
 use super::job::{Job, JobHooks};
 use super::output::OutputPath;
 use super::report::{DebuggerSummary, DumpSummary, ProfileSummary};
+use crate::Session;
 use crate::verify::Verification;
-use crate::{Chain, Session};
 
 /// The instruments of a job.
 pub(super) struct Instruments {
@@ -112,11 +112,11 @@ impl Instruments {
         self.capture.set_inputs(run, inputs);
     }
 
-    /// Returns the observer of a run. A run that is dumped ends between two operators
+    /// Returns the observers of a run, in the order in which they are called. A run that is dumped ends between two operators
     /// when `cancel` is set. A run that is profiled continues to its end, because half of its times say nothing.
-    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Box<dyn RunObserver + 'a> {
+    pub fn observe<'a>(&'a self, run: &RunInfo<'a>, cancel: &'a AtomicBool) -> Vec<Box<dyn RunObserver + 'a>> {
         let debugger = self.debugger().map(|debugger| debugger.observe(run));
-        Chain::unite(debugger.into_iter().chain(self.capture.observe(run, cancel)))
+        debugger.into_iter().chain(self.capture.observe(run, cancel)).collect()
     }
 
     /// Writes into a recording how the plan runs the model.

@@ -238,7 +238,7 @@ impl<'a> Bench<'a> {
             kernels: plan.kernels(),
             fidelity: self.session.model().fidelity(),
         };
-        let observe = || instruments.observe(&info, self.context.hooks.cancel);
+        let observe = || self.session.observed_by(&info, instruments.observe(&info, self.context.hooks.cancel));
         let inference = match Inference::run(&*plan, run, &batch.tensors, observe) {
             // The run was cancelled: the runs before it count, this one does not.
             Err(EngineError::Stopped(_)) if self.context.hooks.cancel.load(Ordering::Relaxed) => return Ok(()),

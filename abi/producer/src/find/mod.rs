@@ -1,0 +1,167 @@
+//! Finds consumers and attaches them.
+
+mod elf;
+mod objects;
+mod places;
+mod report;
+
+use std::cell::Cell;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use self::objects::Object;
+use crate::consumers::{self, Consumer};
+use crate::feed;
+use crate::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime};
+
+pub use places::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Search};
+pub use report::{Report, SkipReason, Skipped};
+
+/// The function that a consumer exports.
+pub(crate) const ATTACH: &CStr = c"opscope_attach_producer";
+
+/// This crate has the version of the workspace, so it is the producer's.
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => panic!("a version has no NUL"),
+};
+
+const VERSION_NUMBER: u64 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
+    + 100 * number(env!("CARGO_PKG_VERSION_MINOR"))
+    + number(env!("CARGO_PKG_VERSION_PATCH"));
+
+const fn number(digits: &str) -> u64 {
+    match u64::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("a part of a version is a number"),
+    }
+}
+
+static TURN: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Whether this thread is attaching consumers.
+    static ATTACHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Finds consumers and attaches those that are not attached yet, as the producer of this name. First come objects that the
+/// process has loaded and that export `opscope_attach_producer`, then the libraries of `search`. A library that does not export that function is not loaded.
+///
+/// A consumer cannot be detached: its functions may be called, from any thread, until the process ends. A consumer that
+/// calls this function while it is being attached gets an empty report.
+pub fn attach(producer: &'static CStr, search: &Search) -> Report {
+    if ATTACHING.replace(true) {
+        return Report::default();
+    }
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    feed::start_clock();
+    let mut attaching = Attaching { producer, report: Report::default(), met: Vec::new(), consumers: Vec::new() };
+    attaching.loaded_objects();
+    attaching.libraries(search);
+    drop(turn);
+    ATTACHING.set(false);
+    attaching.report
+}
+
+struct Attaching {
+    producer: &'static CStr,
+    report: Report,
+    /// The functions that were called, or belong to attached consumers.
+    met: Vec<usize>,
+    /// The loaded objects that are consumers.
+    consumers: Vec<PathBuf>,
+}
+
+impl Attaching {
+    fn loaded_objects(&mut self) {
+        self.met.extend(consumers::attached().map(|consumer| consumer.attach));
+        for name in objects::loaded() {
+            if let Some(object) = Object::loaded(&name) {
+                let path = objects::path_of(&name);
+                if self.offer(object, path.clone()) {
+                    self.consumers.push(path);
+                }
+            }
+        }
+    }
+
+    fn libraries(&mut self, search: &Search) {
+        let skipped = |path: &PathBuf| Skipped { path: path.clone(), reason: SkipReason::NoDirectory };
+        self.report.skipped.extend(search.named.iter().filter(|named| !named.is_dir()).map(skipped));
+        for name in &search.names {
+            if self.consumers.iter().any(|path| path.file_name() == Some(OsStr::new(name))) {
+                continue;
+            }
+            for path in search.places().map(|place| place.join(name)).filter(|path| path.is_file()) {
+                if self.library(&path) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Looks at a file, and loads and attaches it if it is a consumer. Returns whether it is one.
+    fn library(&mut self, path: &Path) -> bool {
+        // dlopen takes a path with a slash as it is.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let loaded = match elf::exports(&path, ATTACH) {
+            Ok(true) => Object::load(&c_path(path.as_os_str())).map_err(SkipReason::NotLoaded),
+            Ok(false) => Err(SkipReason::NoConsumer),
+            Err(error) => Err(SkipReason::Unreadable(error)),
+        };
+        match loaded {
+            Ok(object) => self.offer(object, path),
+            Err(reason) => {
+                self.report.skipped.push(Skipped { path, reason });
+                false
+            }
+        }
+    }
+
+    /// Offers a table to an object, if it exports the function itself. Returns whether it does.
+    fn offer(&mut self, object: Object, path: PathBuf) -> bool {
+        let Some(attach) = object.into_own_function(ATTACH) else { return false };
+        if self.met.contains(&attach.address()) {
+            return true;
+        }
+        self.met.push(attach.address());
+        if consumers::count() == consumers::MOST_CONSUMERS {
+            self.report.skipped.push(Skipped { path, reason: SkipReason::TooMany });
+            return true;
+        }
+        let consumer = Consumer::new(attach.address());
+        let reason = match attach.call(consumer.table) {
+            OPSCOPE_ATTACHED => {
+                if let Some(consumer) = consumers::add(consumer) {
+                    self.initialized(consumer);
+                }
+                self.report.attached.push(path);
+                return true;
+            }
+            OPSCOPE_ATTACH_WRONG_VERSION => SkipReason::WrongVersion,
+            status => SkipReason::Refused(status),
+        };
+        self.report.skipped.push(Skipped { path, reason });
+        true
+    }
+
+    fn initialized(&self, consumer: &Consumer) {
+        let runtime = Runtime {
+            size: size_of::<Runtime>(),
+            name: self.producer.as_ptr(),
+            version: VERSION.as_ptr(),
+            version_number: VERSION_NUMBER,
+            thread: feed::current_thread(),
+            time: feed::nanos_now(),
+        };
+        let entries = consumer.entries();
+        entries.call(entries.runtime_initialized, &runtime);
+    }
+}
+
+/// A path for C. No path of the system contains a NUL.
+fn c_path(path: &OsStr) -> CString {
+    CString::new(path.as_bytes()).unwrap_or_default()
+}

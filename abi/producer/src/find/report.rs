@@ -1,0 +1,63 @@
+use std::ffi::c_int;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::places::LIBRARY_DIRECTORY;
+
+/// What a search for consumers found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The objects that were attached now.
+    pub attached: Vec<PathBuf>,
+    /// What was not attached, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Something that was not attached.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why something was not attached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The directory that the user named is none.
+    #[error("{LIBRARY_DIRECTORY} names this directory, and it does not exist")]
+    NoDirectory,
+    /// A library of this name that is no consumer, such as the vendor's own. It was not loaded.
+    #[error("it is another library of this name (it does not export opscope_attach_producer) and was not loaded")]
+    NoConsumer,
+    /// The file cannot be read as a library.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+    /// The system's loader refused it.
+    #[error("it cannot be loaded: {0}")]
+    NotLoaded(String),
+    /// The consumer does not know this version of the table.
+    #[error("it was made for another version of opscope's producer table")]
+    WrongVersion,
+    /// The consumer refused.
+    #[error("it refused to be attached, with status {0}")]
+    Refused(c_int),
+    /// There are too many consumers.
+    #[error("too many consumers are attached already")]
+    TooMany,
+}
+
+impl SkipReason {
+    /// Returns whether something is wrong. A vendor's library beside the producer is not.
+    pub fn is_fault(&self) -> bool {
+        !matches!(self, Self::NoConsumer)
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.reason)
+    }
+}

@@ -1,0 +1,35 @@
+//! The border between a program that runs models, the *producer*, and libraries that receive what it does, its *consumers*.
+//!
+//! A consumer is a shared library that exports the C function `opscope_attach_producer`. The producer finds it and gives it
+//! a table of functions ([`layout::Table`]) that do nothing at first. The consumer overwrites those that it wants to
+//! be called for. The types are declared for C in `include/opscope_producer.h`.
+//!
+//! *In a producer*: call [`attach`] once, keep a [`LoadedModel`] beside each model that is loaded and a [`LoadedPlan`] beside
+//! each of its plans, and begin a [`RunFeed`] with each run.
+//!
+//! *In a consumer*: include the header, or use the types of [`layout`].
+//!
+//! # Rooms
+//!
+//! | room | what |
+//! |---|---|
+//! | `find` | finds consumers and attaches them |
+//! | `feed` | what a producer tells its consumers: models, plans, runs |
+//! | `consumers` | those that are attached, and calls of their functions |
+//! | `layout` | the table and the structs that its functions get, as C sees them |
+
+mod consumers;
+mod feed;
+mod find;
+pub mod layout;
+
+pub use feed::{Copied, Direction, Fidelity, Interest, KernelFacts, LoadedModel, LoadedPlan};
+pub use feed::{MemoryOperation, ModelFacts, OperatorFacts, RunFeed};
+pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Report, Search, SkipReason, Skipped, attach};
+pub use layout::Iteration;
+
+/// Returns whether a consumer is attached.
+#[inline]
+pub fn is_any_attached() -> bool {
+    consumers::count() > 0
+}

@@ -1,0 +1,178 @@
+//! What a producer tells a consumer that was compiled from C, without an engine.
+
+mod support;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use opscope_clock::Ticks;
+use opscope_producer::layout::Iteration;
+use opscope_producer::{
+    Copied, Direction, Fidelity, KernelFacts, LoadedModel, LoadedPlan, MemoryOperation, ModelFacts, OperatorFacts,
+    RunFeed, Search, attach, is_any_attached,
+};
+use support::{Call, calls, consumer, library, of};
+
+/// One test at a time: consumers stay attached to the process.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn model(name: &str) -> std::sync::Arc<LoadedModel> {
+    let facts = ModelFacts {
+        name,
+        path: Path::new("models/small.onnx"),
+        engine: "paper",
+        engine_version: "0.1",
+        fidelity: Fidelity::Exact,
+    };
+    let operator = |name| OperatorFacts { name, op_type: "Relu", domain: "" };
+    LoadedModel::new(&facts, ["a", "b\0c"].map(operator))
+}
+
+fn plan(model: &std::sync::Arc<LoadedModel>) -> LoadedPlan {
+    let kernel = |(index, name)| KernelFacts {
+        operator_name: name,
+        operator_type: "Relu",
+        name: "k",
+        op: "OptRelu",
+        operators: vec![(index, true), (7, false)],
+        output_dtype: "float32",
+        output_shape: vec![1, 3],
+    };
+    model.plan([(0, "a"), (1, "b\0c")].map(kernel))
+}
+
+fn only(name: &str, directory: &Path) -> Search {
+    Search { names: vec![name.to_owned()], named: Some(directory.to_owned()), beside: Vec::new() }
+}
+
+/// Attaches a consumer of this name from a directory of its own. Returns the directory and the file that it writes to.
+fn attached(name: &str, options: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let place = tempfile::tempdir().expect("a directory");
+    let log = place.path().join("log");
+    let macro_log = format!("-DLOG=\"{}\"", log.display());
+    consumer(&place.path().join(name), &[&[macro_log.as_str()], options].concat());
+    let report = attach(c"a test", &only(name, place.path()));
+    assert_eq!(report.attached.len(), 1, "{report:?}");
+    assert!(is_any_attached());
+    (place, log)
+}
+
+fn names(calls: &[Call]) -> Vec<&str> {
+    calls.iter().map(|call| call.function.as_str()).collect()
+}
+
+#[test]
+fn a_run_is_told_in_order_and_to_its_end() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_place, log) = attached("liborder.so", &[]);
+    let loaded = model("small");
+    loaded.announce();
+    let plan = plan(&loaded);
+    {
+        let run = RunFeed::begin(&plan, 5).expect("the consumer wants runs");
+        let now = Ticks::now();
+        run.copied(Copied { direction: Direction::HostToDevice, bytes: 12, tensors: 1 }, now, now);
+        let path = [Iteration { operator_id: 0, iteration: 3 }, Iteration { operator_id: 1, iteration: 0 }];
+        run.dispatch_begin(1, &path);
+        run.dispatch_end(1, &path, now, Ticks::now());
+        run.dispatch_end(9, &[], now, now);
+        run.memory(MemoryOperation::Allocate, 4096, 12, now);
+        run.memory(MemoryOperation::Allocate, 8192, 24, now);
+        run.memory(MemoryOperation::Free, 4096, 12, now);
+        run.finished(true);
+    }
+    {
+        // A run of which nobody says that it succeeded has failed.
+        let _run = RunFeed::begin(&plan, 6).expect("the consumer wants runs");
+    }
+    drop(plan);
+    let before = calls(&log);
+    assert_eq!(of(&before, "model_unloaded"), Vec::<&Call>::new(), "the model is still there");
+    drop(loaded);
+    let calls = calls(&log);
+    let expected = [
+        "attach",
+        "runtime_initialized",
+        "model_loaded",
+        "operator",
+        "operator",
+        "plan_made",
+        "kernel",
+        "kernel",
+        "thread_started",
+        "run_begin",
+        "copy",
+        "dispatch_begin",
+        "dispatch_end",
+        "allocation",
+        "allocation",
+        "allocation",
+        "allocation",
+        "run_end",
+        "run_begin",
+        "run_end",
+        "model_unloaded",
+    ];
+    assert_eq!(names(&calls), expected);
+    assert_eq!(calls[1].text("name"), "a test");
+    assert_eq!((calls[2].text("path"), calls[2].text("fidelity")), ("models/small.onnx", "2"));
+    assert_eq!(calls[4].text("name"), "b\u{fffd}c", "C would see an end at the NUL");
+    assert_eq!((calls[7].text("operators"), calls[7].text("shape")), ("1,7?", "1x3"));
+    assert_eq!(calls[9].number("number"), 5);
+    let end = &calls[12];
+    assert_eq!((end.text("path"), end.text("name")), ("0:3,1:0", "b\u{fffd}c"));
+    assert!(end.number("start") <= end.number("end"));
+    assert!(calls[9].number("begin") <= end.number("start") && end.number("end") <= calls[17].number("end"));
+    let freed = &calls[16];
+    assert_eq!((freed.number("operation"), freed.number("address"), freed.number("bytes")), (2, 8192, 24));
+    assert_eq!((calls[17].number("failed"), calls[19].number("failed")), (0, 1));
+    assert_ne!(calls[17].number("run"), calls[19].number("run"));
+}
+
+#[test]
+fn a_consumer_that_comes_late_learns_of_what_is_loaded_with_the_next_run() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = model("early");
+    loaded.announce();
+    let plan = plan(&loaded);
+    drop(RunFeed::begin(&plan, 0));
+    let (_place, log) = attached("liblate.so", &["-DNAME=\"late\""]);
+    drop(RunFeed::begin(&plan, 1));
+    drop((plan, loaded));
+    let calls = calls(&log);
+    let functions = names(&calls);
+    let told = ["model_loaded", "plan_made", "thread_started", "run_begin", "run_end", "model_unloaded"];
+    let told_once: Vec<_> = functions.into_iter().filter(|function| told.contains(function)).collect();
+    assert_eq!(told_once, told);
+    assert_eq!(of(&calls, "run_begin")[0].number("number"), 1);
+}
+
+#[test]
+fn null_in_the_place_of_a_function_is_taken_for_nothing() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = tempfile::tempdir().expect("a directory");
+    let code = r#"
+#include "opscope_producer.h"
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    for (void **entry = (void **)&table->runtime_initialized; (char *)entry < (char *)table + table->size; entry++)
+        *entry = NULL;
+    return OPSCOPE_ATTACHED;
+}
+"#;
+    library(&place.path().join("libnull.so"), code, &[]);
+    let report = attach(c"a test", &only("libnull.so", place.path()));
+    assert_eq!(report.attached.len(), 1, "{report:?}");
+    let loaded = model("small");
+    loaded.announce();
+    drop(RunFeed::begin(&plan(&loaded), 0));
+}
+
+#[test]
+fn what_was_attached_is_not_attached_again() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (place, log) = attached("libonce.so", &["-DONLY_ENDS"]);
+    let again = attach(c"a test", &only("libonce.so", place.path()));
+    assert!(again.attached.is_empty() && again.skipped.is_empty(), "{again:?}");
+    assert_eq!(of(&calls(&log), "attach").len(), 1);
+}

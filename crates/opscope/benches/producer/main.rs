@@ -1,0 +1,191 @@
+//! What feeding consumers costs a run: with none, with one that asks for nothing of its runs, and with one that counts
+//! dispatches. A consumer stays attached to its process, so each case is a process of its own.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use opscope::model::{Fidelity, Interest, KernelSet, NoObserver, RunId, RunInfo, RunObserver};
+use opscope_clock::Calibration;
+use support::{Case, Goal, Ready, calibration, median, models, nanos, noise, pairs, ready};
+
+const PAIRS: usize = 120;
+const RUNS: usize = 100;
+
+/// The case that this process measures, by its index.
+const CASE: &str = "OPSCOPE_PRODUCER_CASE";
+
+/// What a case's consumer asks for, as macros of `counter.c`; the goal, in nanoseconds for each dispatch.
+struct Asked {
+    name: &'static str,
+    macros: Option<&'static [&'static str]>,
+    calls_per_dispatch: u64,
+    /// What its runs are compared with.
+    compared: Compared,
+    goal: f64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Compared {
+    /// Runs without an observer.
+    Bare,
+    /// Runs with an observer that is called for the same and does nothing: the engine's own part is left out.
+    Idle,
+}
+
+/// An observer that is called before every kernel and with the times of all, and does nothing.
+struct IdleObserver;
+
+impl RunObserver for IdleObserver {
+    fn interest(&self) -> Interest {
+        Interest { before: KernelSet::All, times: true, ..Interest::default() }
+    }
+}
+
+const CASES: [Asked; 4] = [
+    Asked { name: "no consumer", macros: None, calls_per_dispatch: 0, compared: Compared::Bare, goal: 1.0 },
+    Asked {
+        name: "a consumer that sets no function of a dispatch",
+        macros: Some(&[]),
+        calls_per_dispatch: 0,
+        compared: Compared::Bare,
+        goal: 1.0,
+    },
+    Asked {
+        name: "a consumer that counts dispatch_end",
+        macros: Some(&["-DEND"]),
+        calls_per_dispatch: 1,
+        compared: Compared::Bare,
+        goal: 100.0,
+    },
+    Asked {
+        name: "a consumer that counts dispatch_begin and dispatch_end",
+        macros: Some(&["-DBEGIN", "-DEND"]),
+        calls_per_dispatch: 2,
+        compared: Compared::Idle,
+        goal: 100.0,
+    },
+];
+
+fn main() {
+    match std::env::var(CASE) {
+        Ok(index) => measure(&CASES[index.parse::<usize>().expect("the parent sets it")]),
+        Err(_) => (0..CASES.len()).for_each(start),
+    }
+}
+
+/// Measures a case in a process of its own.
+fn start(index: usize) {
+    let place = tempfile::tempdir().expect("there is a temporary directory");
+    if let Some(macros) = CASES[index].macros {
+        compile(&place.path().join("librocprofiler-sdk.so.1"), macros);
+    }
+    let status = Command::new(std::env::current_exe().expect("this is a program"))
+        .args(std::env::args_os().skip(1))
+        .env(CASE, index.to_string())
+        .env("COUNT", place.path().join("count"))
+        .env("OPSCOPE_LIB_DIR", place.path())
+        .status()
+        .expect("it starts again");
+    assert!(status.success());
+}
+
+fn compile(to: &Path, macros: &[&str]) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let status = Command::new("cc")
+        .args(["-std=c11", "-O2", "-shared", "-fPIC", "-I"])
+        .arg(here.join("../../abi/producer/include"))
+        .arg(here.join("benches/producer/counter.c"))
+        .args(macros)
+        .arg("-o")
+        .arg(to)
+        .status()
+        .expect("there is a C compiler");
+    assert!(status.success());
+}
+
+fn measure(asked: &Asked) {
+    let calibration = calibration();
+    let attached = opscope::consumers::attach(c"a benchmark").attached.len();
+    assert_eq!(attached, usize::from(asked.macros.is_some()));
+    // The faster a model runs, the better a cost beside it can be seen.
+    let ready = ready(&models().join("tiny_transformer.onnx"), Fidelity::Optimised);
+    let fed_runs = Cell::new(0);
+    match asked.macros {
+        None => making_observers(asked, &ready, &calibration),
+        Some(_) => whole_runs(asked, &ready, &calibration, &fed_runs),
+    }
+    let dispatches = fed_runs.get() * ready.plan.kernels().len() as u64;
+    drop(ready);
+    if attached > 0 {
+        let count = std::fs::read_to_string(PathBuf::from(std::env::var_os("COUNT").expect("the parent sets it")));
+        let count = count.ok().and_then(|count| count.parse().ok());
+        assert_eq!(count, Some(dispatches * asked.calls_per_dispatch), "every dispatch was counted");
+    }
+}
+
+/// Without a consumer a run asks once whether there is one, and its dispatches pay nothing: what making an observer costs more
+/// than making none, spread over the dispatches.
+fn making_observers(asked: &Asked, ready: &Ready, calibration: &Calibration) {
+    const ROUNDS: usize = 20_000;
+    let info = info(ready);
+    let each = |make: &dyn Fn()| nanos(calibration, || (0..ROUNDS).for_each(|_| make())) / ROUNDS as f64;
+    let empty = || each(&|| drop(black_box(Box::new(NoObserver) as Box<dyn RunObserver>)));
+    let (_, control) = pairs(PAIRS, empty, empty).difference();
+    let measured = pairs(PAIRS, empty, || each(&|| drop(black_box(ready.session.observe(black_box(&info), &[])))));
+    report(asked, ready, &measured, control, ("making no observer, ns", 1.0));
+}
+
+fn whole_runs(asked: &Asked, ready: &Ready, calibration: &Calibration, fed_runs: &Cell<u64>) {
+    let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
+    let (observer, peer): (&dyn RunObserver, _) = match asked.compared {
+        Compared::Bare => (&NoObserver, ("run without an observer, us", 1e3)),
+        Compared::Idle => (&IdleObserver, ("run with an observer of the same that does nothing, us", 1e3)),
+    };
+    let bare = || each(&|| run(ready, observer));
+    let fed = || {
+        fed_runs.set(fed_runs.get() + RUNS as u64);
+        each(&|| run(ready, &*ready.session.observe(&info(ready), &[])))
+    };
+    let (_, control) = pairs(PAIRS, bare, bare).difference();
+    let measured = pairs(PAIRS, bare, fed);
+    report(asked, ready, &measured, control, peer);
+}
+
+fn report(asked: &Asked, ready: &Ready, measured: &support::Pairs, control: (f64, f64), (peer, unit): (&str, f64)) {
+    let dispatches = ready.plan.kernels().len() as f64;
+    let (value, (low, high)) = measured.difference();
+    let (value, interval) = (value / dispatches, (low / dispatches, high / dispatches));
+    let takes_times = asked.calls_per_dispatch > 0 && asked.compared == Compared::Bare;
+    let two_clocks = || {
+        let calibration = calibration();
+        median(&(0..1000).map(|_| nanos(&calibration, || ())).collect::<Vec<_>>()) * 2.0
+    };
+    let noise = noise(control, 0.0) / dispatches;
+    Case {
+        bench: "producer",
+        case: format!("{}, per dispatch", asked.name),
+        value,
+        interval: Some(interval),
+        unit: "ns",
+        peer: peer.to_owned(),
+        peer_value: median(&measured.first) / unit,
+        floor: Some(if takes_times { two_clocks() } else { 0.0 }),
+        goal: format!("<= {:.0} ns, whose noise is {noise:.2}", asked.goal),
+        met: Goal::AtMost(asked.goal).met(value, Some(interval), noise),
+    }
+    .print();
+}
+
+fn info(ready: &Ready) -> RunInfo<'_> {
+    let fidelity = ready.session.model().fidelity();
+    RunInfo { id: RunId(0), graph: ready.session.graph(), kernels: ready.plan.kernels(), fidelity }
+}
+
+fn run(ready: &Ready, observer: &dyn RunObserver) {
+    black_box(ready.plan.run(RunId(0), &*ready.resident, observer).expect("it runs"));
+}
