@@ -68,7 +68,8 @@ mod sync;
 #[cfg(not(loom))]
 pub use buffer::Reservation;
 pub use buffer::{
-    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, on_callback_thread_creation,
+    Batch, Buffer, BufferOptions, CallbackThread, KindStatistics, Records, Statistics, emit_by_id,
+    on_callback_thread_creation,
 };
 pub use chunk::Policy;
 pub use context::{

@@ -57,17 +57,30 @@ fn lock() -> MutexGuard<'static, Option<Objects>> {
 
 /// Keeps an object, and returns a new handle for it.
 pub fn insert<H: Handle>(object: H::Object) -> H {
-    insert_shared(Arc::new(object))
-}
-
-fn insert_shared<H: Handle>(object: Arc<H::Object>) -> H {
     fork_safe();
     let mut locked = lock();
     let objects = locked.get_or_insert_default();
     objects.made += 1;
     let id = objects.made;
-    objects.objects.insert(id, object);
+    objects.objects.insert(id, Arc::new(object));
     H::with_id(id)
+}
+
+/// Keeps an object whose number is never used twice, under that number: [`own_number`] returns it for the handle.
+pub fn insert_numbered<H: Handle>(number: u64, object: H::Object) -> H {
+    fork_safe();
+    let id = number | NUMBERED;
+    lock().get_or_insert_default().objects.insert(id, Arc::new(object));
+    H::with_id(id)
+}
+
+/// Marks handles that have the number of their object.
+const NUMBERED: u64 = 1 << 63;
+
+/// Returns the number of the object that [`insert_numbered`] made the handle of; 0, which no object has, for other handles.
+#[inline]
+pub fn own_number<H: Handle>(handle: H) -> u64 {
+    if handle.id() & NUMBERED == 0 { 0 } else { handle.id() & !NUMBERED }
 }
 
 /// Returns the object of a handle.
@@ -112,7 +125,9 @@ fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
     let (name, id) = (H::NAME, handle.id());
     let text = match id {
         0 => format!("the {name} is 0: its handle was never set; create it first"),
-        id if id <= made => format!("handle {id} is no {name}: it was freed, or is the handle of something else"),
+        id if id <= made || id & NUMBERED != 0 => {
+            format!("handle {id} is no {name}: it was freed, or is the handle of something else")
+        }
         id => format!("handle {id} is no {name}: no such handle was ever returned"),
     };
     Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text)

@@ -11,7 +11,7 @@ mod text;
 pub(crate) use call::{call, required};
 pub(crate) use error::Failure;
 pub use error::opscope_error_text;
-pub(crate) use handle::{Handle, forks, get, handle, insert, remove, take};
+pub(crate) use handle::{Handle, forks, get, handle, insert, insert_numbered, own_number, remove, take};
 pub(crate) use pointer::{UserData, constant, out, slice, write_out};
 pub(crate) use sized::{SizedStruct, read, read_array, read_or_default, sized, write};
 pub use status::{opscope_status_t, opscope_status_text};

@@ -1,16 +1,16 @@
-use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
+use std::slice::from_raw_parts;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use opscope::trace::{Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy};
+use opscope::trace::{Buffer, BufferId, BufferOptions, Bytes, CallbackThread, Category, Policy, emit_by_id};
 
 use super::batch::{LiveBatch, opscope_batch_callback_t};
 use super::buffer_handle::opscope_buffer_t;
 use super::callback_thread::opscope_callback_thread_t;
 use crate::border::{
-    Failure, UserData, call, constant, get, insert, opscope_status_t, out, read_optional_path, read_or_default, remove,
-    required, sized, slice,
+    Failure, UserData, call, constant, get, insert_numbered, opscope_status_t, out, own_number, read_optional_path,
+    read_or_default, remove, required, sized, slice,
 };
 
 /// What happens when a buffer is full.
@@ -48,11 +48,6 @@ pub struct opscope_buffer_options_t {
 }
 sized!(opscope_buffer_options_t, 56);
 
-thread_local! {
-    /// The buffer that this thread emitted into last. Destroyed buffers refuse records themselves.
-    static LAST: RefCell<Option<(u64, Arc<Buffer>)>> = const { RefCell::new(None) };
-}
-
 /// Creates a buffer. `callback` is called with its records, by one thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_buffer_create(
@@ -74,7 +69,7 @@ pub unsafe extern "C" fn opscope_buffer_create(
             // SAFETY: the program promises that the function takes these arguments until the buffer is destroyed.
             LiveBatch::new(buffer, batch).during(|batch| unsafe { callback(batch, user.pointer()) });
         })?;
-        let handle: opscope_buffer_t = insert(created);
+        let handle: opscope_buffer_t = insert_numbered(created.id().as_raw(), created);
         let _ = own_handle.set(handle);
         // SAFETY: it is not NULL, and the caller promises that it is writable.
         unsafe { buffer.write(handle) };
@@ -92,27 +87,23 @@ pub unsafe extern "C" fn opscope_buffer_emit(
     payload: *const c_void,
     length: usize,
 ) -> opscope_status_t {
+    // Nothing of this can panic: the number of a buffer is that of its handle, and the thread knows its place in the buffer.
+    if !payload.is_null() && (1..=LONGEST).contains(&length) {
+        // SAFETY: it is not NULL, and the caller promises that it has `length` bytes.
+        let payload = unsafe { from_raw_parts(payload.cast::<u8>(), length) };
+        if emit_by_id(BufferId::from_raw(own_number(buffer)), Category(category), kind, payload) {
+            return opscope_status_t::OPSCOPE_OK;
+        }
+    }
     call(|| {
         // SAFETY: as the caller promises.
         let payload = unsafe { slice(payload.cast::<u8>(), length, "payload")? };
-        let emit = |target: &Buffer| Ok(target.emit_bytes(Category(category), kind, payload)?);
-        let by_thread = LAST.try_with(|last| match last.try_borrow() {
-            Ok(last) => last.as_ref().filter(|(id, _)| *id == buffer.id).map(|(_, target)| emit(target)),
-            Err(_) => None,
-        });
-        by_thread.ok().flatten().unwrap_or_else(|| emit_by_handle(buffer, emit))
+        Ok(get(buffer)?.emit_bytes(Category(category), kind, payload)?)
     })
 }
 
-/// Emits by the handle, and keeps the buffer for the thread's next record.
-#[cold]
-fn emit_by_handle(buffer: opscope_buffer_t, emit: impl Fn(&Buffer) -> Result<(), Failure>) -> Result<(), Failure> {
-    let target = get(buffer)?;
-    emit(&target)?;
-    let replaced = LAST.try_with(|last| last.try_borrow_mut().ok()?.replace((buffer.id, target)));
-    drop(replaced);
-    Ok(())
-}
+/// The most bytes of a record.
+const LONGEST: usize = u16::MAX as usize;
 
 /// Delivers everything that any thread emitted before, and returns when it is delivered. Inside of the buffer's callback it
 /// returns `OPSCOPE_ERROR_BUSY`.

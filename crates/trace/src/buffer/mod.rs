@@ -129,11 +129,10 @@ impl Buffer {
     /// As [`emit`](Self::emit).
     #[inline]
     pub fn emit_bytes(&self, category: Category, kind: u16, payload: &[u8]) -> Result<(), TraceError> {
-        let header = header_word(category, kind, payload.len());
-        if thread_writers::append_by_buffer(self.id(), header, payload) {
+        if emit_by_id(self.id(), category, kind, payload) {
             return Ok(());
         }
-        self.shared.emit(None, header, payload)
+        self.shared.emit(None, header_word(category, kind, payload.len()), payload)
     }
 
     /// Begins a record of this length.
@@ -191,6 +190,16 @@ impl Buffer {
     pub(crate) fn shared(&self) -> &Arc<SharedBuffer> {
         &self.shared
     }
+}
+
+/// Emits a record into the buffer with this number, if the calling thread has emitted into it lately and nothing but writing is to
+/// be done. Returns whether it did. Where it did not, emit through the [`Buffer`].
+///
+/// A caller that has only the number, as one in another language has, saves finding the buffer.
+#[inline]
+pub fn emit_by_id(buffer: BufferId, category: Category, kind: u16, payload: &[u8]) -> bool {
+    let header = header_word(category, kind, payload.len());
+    !payload.is_empty() && thread_writers::append_by_buffer(buffer, header, payload)
 }
 
 impl Drop for Handle {

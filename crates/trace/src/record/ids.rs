@@ -70,6 +70,11 @@ impl fmt::Display for BufferId {
 }
 
 impl BufferId {
+    /// Creates the id of a number that [`as_raw`](Self::as_raw) returned.
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+
     /// Returns the number.
     pub const fn as_raw(self) -> u64 {
         self.0
