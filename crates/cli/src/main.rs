@@ -7,11 +7,13 @@
 
 mod benchmark;
 mod compare;
+mod completions;
 mod consumers;
 mod debug;
 mod exit;
 mod export;
 mod inspect;
+mod manual;
 mod options;
 mod recover;
 mod terminal;
@@ -19,7 +21,7 @@ mod terminal;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
 
@@ -51,6 +53,12 @@ enum Command {
     /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
+    /// Print a script with which a shell completes opscope's commands, options and values
+    #[command(after_help = EXIT_CODES)]
+    Completions(completions::CompletionsArguments),
+    /// Write the manual pages into a directory
+    #[command(hide = true, after_help = EXIT_CODES)]
+    Manual(manual::ManualArguments),
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configuration, 3 done but data incomplete, \
@@ -68,6 +76,8 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
+        Command::Manual(arguments) => manual::run(&arguments, Cli::command()),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -26,6 +26,11 @@ pub fn print_json(document: impl Display) -> Result<(), Failure> {
     write(&escaped_json(&document.to_string()))
 }
 
+/// Prints a text of opscope's own, with the control characters that it has.
+pub fn print_as_is(text: &str) -> Result<(), Failure> {
+    write(text)
+}
+
 /// A path as it can be shown in one line.
 pub fn shown_path(path: &Path) -> String {
     shown_text(&path.to_string_lossy()).into_owned()
