@@ -30,22 +30,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// opscope_model_t.fidelity: the engine may fuse and rewrite operators.
+// opscope_producer_model_t.fidelity: the engine may fuse and rewrite operators.
 #define OPSCOPE_FIDELITY_OPTIMISED 1
 
-// opscope_model_t.fidelity: the engine executes every operator as the file has it.
+// opscope_producer_model_t.fidelity: the engine executes every operator as the file has it.
 #define OPSCOPE_FIDELITY_EXACT 2
 
-// opscope_copy_t.direction: inputs, into the engine's memory.
+// opscope_producer_copy_t.direction: inputs, into the engine's memory.
 #define OPSCOPE_COPY_HOST_TO_DEVICE 1
 
-// opscope_copy_t.direction: outputs, out of the engine's memory.
+// opscope_producer_copy_t.direction: outputs, out of the engine's memory.
 #define OPSCOPE_COPY_DEVICE_TO_HOST 2
 
-// opscope_allocation_t.operation: the engine holds memory for one more tensor.
+// opscope_producer_allocation_t.operation: the engine holds memory for one more tensor.
 #define OPSCOPE_MEMORY_ALLOCATE 1
 
-// opscope_allocation_t.operation: the engine no longer holds it.
+// opscope_producer_allocation_t.operation: the engine no longer holds it.
 #define OPSCOPE_MEMORY_FREE 2
 
 // The version of the table. It changes when a field changes its meaning. New fields are appended and only make size
@@ -59,7 +59,7 @@
 #define OPSCOPE_ATTACH_WRONG_VERSION -1
 
 // The producer itself.
-typedef struct opscope_runtime_t {
+typedef struct opscope_producer_runtime_t {
   // The size of this struct, in bytes.
   size_t size;
   // The producer's name, such as "opscope". Lives as long as the process.
@@ -72,13 +72,13 @@ typedef struct opscope_runtime_t {
   uint64_t thread;
   // When the consumer was attached, in ns of CLOCK_BOOTTIME.
   uint64_t time;
-} opscope_runtime_t;
+} opscope_producer_runtime_t;
 
 // An operator: one node of a model's file.
-typedef struct opscope_operator_t {
+typedef struct opscope_producer_operator_t {
   // The size of this struct, in bytes.
   size_t size;
-  // Its index in opscope_model_t.operators.
+  // Its index in opscope_producer_model_t.operators.
   uint64_t id;
   // Its name in the file, or "OpType_index" where it has none. Unique in the model.
   const char *name;
@@ -86,10 +86,10 @@ typedef struct opscope_operator_t {
   const char *type;
   // The domain of its operator set; "" for ONNX's own.
   const char *domain;
-} opscope_operator_t;
+} opscope_producer_operator_t;
 
 // A model that an engine has loaded. The struct and all that it points to live until model_unloaded has returned.
-typedef struct opscope_model_t {
+typedef struct opscope_producer_model_t {
   // The size of this struct, in bytes.
   size_t size;
   // Its id: above 0, and never used again by this producer.
@@ -105,27 +105,27 @@ typedef struct opscope_model_t {
   // OPSCOPE_FIDELITY_OPTIMISED or OPSCOPE_FIDELITY_EXACT.
   uint64_t fidelity;
   // Its operators, in order of execution.
-  const struct opscope_operator_t *const *operators;
+  const struct opscope_producer_operator_t *const *operators;
   // How many there are.
   size_t operator_count;
-} opscope_model_t;
+} opscope_producer_model_t;
 
 // An operator that a kernel stands for. This struct never grows.
-typedef struct opscope_attribution_t {
-  // The operator: an index into opscope_model_t.operators.
+typedef struct opscope_producer_attribution_t {
+  // The operator: an index into opscope_producer_model_t.operators.
   uint64_t operator_id;
   // 1 if the engine states it, 0 if it was inferred from the graph.
   uint64_t exact;
-} opscope_attribution_t;
+} opscope_producer_attribution_t;
 
 // A kernel: one step of a plan. The struct and all that it points to live until model_unloaded of its model has returned,
 // so a consumer may keep a pointer to it until then.
-typedef struct opscope_kernel_t {
+typedef struct opscope_producer_kernel_t {
   // The size of this struct, in bytes.
   size_t size;
-  // Its index in opscope_plan_t.kernels.
+  // Its index in opscope_producer_plan_t.kernels.
   uint64_t index;
-  // The operator that its time counts for: an index into opscope_model_t.operators.
+  // The operator that its time counts for: an index into opscope_producer_model_t.operators.
   uint64_t operator_id;
   // The name of that operator.
   const char *name;
@@ -136,7 +136,7 @@ typedef struct opscope_kernel_t {
   // The engine's name for what the kernel does, such as "OptMatMul".
   const char *op;
   // All operators that the kernel stands for; the first is that of operator_id.
-  const struct opscope_attribution_t *operators;
+  const struct opscope_producer_attribution_t *operators;
   // How many there are; at least 1.
   size_t operator_count;
   // The type of the first output's elements, such as "float32"; "" for a type of the engine's own.
@@ -145,10 +145,10 @@ typedef struct opscope_kernel_t {
   const uint64_t *output_shape;
   // How many dimensions there are; 0 for a scalar, and for a kernel without outputs.
   size_t output_rank;
-} opscope_kernel_t;
+} opscope_producer_kernel_t;
 
 // A plan: a model made ready for inputs of given shapes. Lives as long as its kernels do.
-typedef struct opscope_plan_t {
+typedef struct opscope_producer_plan_t {
   // The size of this struct, in bytes.
   size_t size;
   // Its id: above 0, and never used again by this producer.
@@ -156,13 +156,13 @@ typedef struct opscope_plan_t {
   // The id of its model.
   uint64_t model;
   // The kernels that every run executes, in order.
-  const struct opscope_kernel_t *const *kernels;
+  const struct opscope_producer_kernel_t *const *kernels;
   // How many there are.
   size_t kernel_count;
-} opscope_plan_t;
+} opscope_producer_plan_t;
 
 // A thread on which the producer runs models. Lives until the call has returned.
-typedef struct opscope_thread_t {
+typedef struct opscope_producer_thread_t {
   // The size of this struct, in bytes.
   size_t size;
   // Its id, as gettid() gives it.
@@ -171,10 +171,10 @@ typedef struct opscope_thread_t {
   const char *name;
   // When the producer first ran something on it, in ns of CLOCK_BOOTTIME.
   uint64_t time;
-} opscope_thread_t;
+} opscope_producer_thread_t;
 
 // A run: one inference. Lives until the call has returned.
-typedef struct opscope_run_t {
+typedef struct opscope_producer_run_t {
   // The size of this struct, in bytes.
   size_t size;
   // Its id: above 0, and never used again by this producer.
@@ -193,18 +193,18 @@ typedef struct opscope_run_t {
   uint64_t end;
   // 1 if it failed or was stopped, else 0. 0 in run_begin.
   uint64_t failed;
-} opscope_run_t;
+} opscope_producer_run_t;
 
 // A step of the way to an operator in the body of a control flow operator. This struct never grows.
-typedef struct opscope_iteration_t {
-  // The If, Loop or Scan: an index into opscope_model_t.operators.
+typedef struct opscope_producer_iteration_t {
+  // The If, Loop or Scan: an index into opscope_producer_model_t.operators.
   uint64_t operator_id;
   // The iteration of its body, from 0.
   uint64_t iteration;
-} opscope_iteration_t;
+} opscope_producer_iteration_t;
 
 // A dispatch: one execution of a kernel in a run. Lives until the call has returned, but for its kernel.
-typedef struct opscope_dispatch_t {
+typedef struct opscope_producer_dispatch_t {
   // The size of this struct, in bytes.
   size_t size;
   // The id of the model.
@@ -214,10 +214,10 @@ typedef struct opscope_dispatch_t {
   // The id of the run.
   uint64_t run;
   // The kernel. Lives until the model is unloaded.
-  const struct opscope_kernel_t *kernel;
+  const struct opscope_producer_kernel_t *kernel;
   // For an operator in the body of a control flow operator: the iterations in which it is executed, the outermost first.
   // NULL if path_length is 0.
-  const struct opscope_iteration_t *path;
+  const struct opscope_producer_iteration_t *path;
   // How many there are.
   size_t path_length;
   // The thread that executes it, or reports it where the engine executes it on a device, as gettid() gives it.
@@ -227,10 +227,10 @@ typedef struct opscope_dispatch_t {
   uint64_t start;
   // When the kernel ended, as the engine took the time, in ns of CLOCK_BOOTTIME. 0 in dispatch_begin.
   uint64_t end;
-} opscope_dispatch_t;
+} opscope_producer_dispatch_t;
 
 // A copy of all inputs or all outputs of a run. Lives until the call has returned.
-typedef struct opscope_copy_t {
+typedef struct opscope_producer_copy_t {
   // The size of this struct, in bytes.
   size_t size;
   // The id of the model.
@@ -251,10 +251,10 @@ typedef struct opscope_copy_t {
   uint64_t start;
   // When it ended, in ns of CLOCK_BOOTTIME.
   uint64_t end;
-} opscope_copy_t;
+} opscope_producer_copy_t;
 
 // Memory for a tensor of a run. What a run allocates is freed before its run_end. Lives until the call has returned.
-typedef struct opscope_allocation_t {
+typedef struct opscope_producer_allocation_t {
   // The size of this struct, in bytes.
   size_t size;
   // The id of the model.
@@ -273,7 +273,7 @@ typedef struct opscope_allocation_t {
   uint64_t thread;
   // When it happened, in ns of CLOCK_BOOTTIME.
   uint64_t time;
-} opscope_allocation_t;
+} opscope_producer_allocation_t;
 
 // What a producer calls. It makes a table for each of its consumers, which lives as long as the process.
 //
@@ -296,29 +296,29 @@ typedef struct opscope_producer_t {
   // The consumer's own. The first argument of every function.
   void *consumer;
   // Called once, after the consumer was attached.
-  void (*runtime_initialized)(void *consumer, const struct opscope_runtime_t *runtime);
+  void (*runtime_initialized)(void *consumer, const struct opscope_producer_runtime_t *runtime);
   // Called when a model was loaded, before its first plan. Set it while attaching; models are not announced twice.
-  void (*model_loaded)(void *consumer, const struct opscope_model_t *model);
+  void (*model_loaded)(void *consumer, const struct opscope_producer_model_t *model);
   // Called when a model that was announced is unloaded, after its last run. What the model, its plans and their kernels
   // point to is freed when this returns.
-  void (*model_unloaded)(void *consumer, const struct opscope_model_t *model);
+  void (*model_unloaded)(void *consumer, const struct opscope_producer_model_t *model);
   // Called before the first run of a plan. Set it while attaching; plans are not announced twice.
-  void (*plan_made)(void *consumer, const struct opscope_plan_t *plan);
+  void (*plan_made)(void *consumer, const struct opscope_producer_plan_t *plan);
   // Called on a thread before the first run or dispatch on it. Set it while attaching; threads are not announced twice.
-  void (*thread_started)(void *consumer, const struct opscope_thread_t *thread);
+  void (*thread_started)(void *consumer, const struct opscope_producer_thread_t *thread);
   // Called when a run begins, before its inputs are copied.
-  void (*run_begin)(void *consumer, const struct opscope_run_t *run);
+  void (*run_begin)(void *consumer, const struct opscope_producer_run_t *run);
   // Called when a run has ended, after its outputs were copied, and when it failed. The last call for this run.
-  void (*run_end)(void *consumer, const struct opscope_run_t *run);
+  void (*run_end)(void *consumer, const struct opscope_producer_run_t *run);
   // Called before a kernel is executed, on the thread that executes it.
-  void (*dispatch_begin)(void *consumer, const struct opscope_dispatch_t *dispatch);
+  void (*dispatch_begin)(void *consumer, const struct opscope_producer_dispatch_t *dispatch);
   // Called after a kernel was executed, with the times that the engine took right around it. Also for a kernel that
   // failed. May be called later than the end of the kernel, from another thread, and out of order.
-  void (*dispatch_end)(void *consumer, const struct opscope_dispatch_t *dispatch);
+  void (*dispatch_end)(void *consumer, const struct opscope_producer_dispatch_t *dispatch);
   // Called after inputs or outputs were copied.
-  void (*copy)(void *consumer, const struct opscope_copy_t *copy);
+  void (*copy)(void *consumer, const struct opscope_producer_copy_t *copy);
   // Called after memory for a tensor was allocated or freed.
-  void (*allocation)(void *consumer, const struct opscope_allocation_t *allocation);
+  void (*allocation)(void *consumer, const struct opscope_producer_allocation_t *allocation);
 } opscope_producer_t;
 
 #ifdef __cplusplus

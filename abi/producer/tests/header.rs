@@ -39,24 +39,24 @@ const EVERYTHING: &str = r#"
 #ifndef __cplusplus
 #define static_assert _Static_assert
 #endif
-static_assert(sizeof(opscope_runtime_t) == 48, "");
-static_assert(sizeof(opscope_operator_t) == 40, "");
-static_assert(sizeof(opscope_model_t) == 72, "");
-static_assert(sizeof(opscope_attribution_t) == 16, "");
-static_assert(sizeof(opscope_kernel_t) == 96, "");
-static_assert(sizeof(opscope_plan_t) == 40, "");
-static_assert(sizeof(opscope_thread_t) == 32, "");
-static_assert(sizeof(opscope_run_t) == 72, "");
-static_assert(sizeof(opscope_iteration_t) == 16, "");
-static_assert(sizeof(opscope_dispatch_t) == 80, "");
-static_assert(sizeof(opscope_copy_t) == 80, "");
-static_assert(sizeof(opscope_allocation_t) == 72, "");
+static_assert(sizeof(opscope_producer_runtime_t) == 48, "");
+static_assert(sizeof(opscope_producer_operator_t) == 40, "");
+static_assert(sizeof(opscope_producer_model_t) == 72, "");
+static_assert(sizeof(opscope_producer_attribution_t) == 16, "");
+static_assert(sizeof(opscope_producer_kernel_t) == 96, "");
+static_assert(sizeof(opscope_producer_plan_t) == 40, "");
+static_assert(sizeof(opscope_producer_thread_t) == 32, "");
+static_assert(sizeof(opscope_producer_run_t) == 72, "");
+static_assert(sizeof(opscope_producer_iteration_t) == 16, "");
+static_assert(sizeof(opscope_producer_dispatch_t) == 80, "");
+static_assert(sizeof(opscope_producer_copy_t) == 80, "");
+static_assert(sizeof(opscope_producer_allocation_t) == 72, "");
 static_assert(sizeof(opscope_producer_t) == 112, "");
-static_assert(offsetof(opscope_kernel_t, name) == 24, "");
-static_assert(offsetof(opscope_dispatch_t, kernel) == 32, "");
+static_assert(offsetof(opscope_producer_kernel_t, name) == 24, "");
+static_assert(offsetof(opscope_producer_dispatch_t, kernel) == 32, "");
 static_assert(offsetof(opscope_producer_t, dispatch_end) == 88, "");
 
-static void dispatch_end(void *consumer, const opscope_dispatch_t *dispatch)
+static void dispatch_end(void *consumer, const opscope_producer_dispatch_t *dispatch)
 {
     *(uint64_t *)consumer += dispatch->end - dispatch->start;
 }

@@ -7,20 +7,20 @@
 static unsigned dispatches, runs;
 static char producer[64], first[128];
 
-static void on_runtime(void *consumer, const opscope_runtime_t *runtime)
+static void on_runtime(void *consumer, const opscope_producer_runtime_t *runtime)
 {
     (void)consumer;
     snprintf(producer, sizeof producer, "%s", runtime->name);
 }
 
-static void on_run(void *consumer, const opscope_run_t *run)
+static void on_run(void *consumer, const opscope_producer_run_t *run)
 {
     (void)consumer;
     (void)run;
     runs++;
 }
 
-static void on_dispatch(void *consumer, const opscope_dispatch_t *dispatch)
+static void on_dispatch(void *consumer, const opscope_producer_dispatch_t *dispatch)
 {
     (void)consumer;
     if (dispatches++ == 0)

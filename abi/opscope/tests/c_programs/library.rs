@@ -65,3 +65,8 @@ fn the_library_feeds_consumers_that_it_finds() {
     let printed = run_prepared("fed.c", &["digits_cnn.onnx", &format!("{DIRECTORY}/{name}")], compile);
     assert_eq!(printed, "fed by libopscope: 3 runs, 72 dispatches, the first of /conv1/Conv\n");
 }
+
+#[test]
+fn a_program_may_use_both_headers_and_be_fed_itself() {
+    assert_eq!(run("both_headers.c", &["digits_cnn.onnx"]), "version 1\n");
+}

@@ -2,9 +2,9 @@ use std::ffi::c_char;
 
 use super::assert_layout;
 
-/// opscope_model_t.fidelity: the engine may fuse and rewrite operators.
+/// opscope_producer_model_t.fidelity: the engine may fuse and rewrite operators.
 pub const OPSCOPE_FIDELITY_OPTIMISED: u64 = 1;
-/// opscope_model_t.fidelity: the engine executes every operator as the file has it.
+/// opscope_producer_model_t.fidelity: the engine executes every operator as the file has it.
 pub const OPSCOPE_FIDELITY_EXACT: u64 = 2;
 
 /// The producer itself.
@@ -29,7 +29,7 @@ pub struct Runtime {
 pub struct Operator {
     /// The size of this struct, in bytes.
     pub size: usize,
-    /// Its index in opscope_model_t.operators.
+    /// Its index in opscope_producer_model_t.operators.
     pub id: u64,
     /// Its name in the file, or "OpType_index" where it has none. Unique in the model.
     pub name: *const c_char,
@@ -65,7 +65,7 @@ pub struct Model {
 /// An operator that a kernel stands for. This struct never grows.
 #[repr(C)]
 pub struct Attribution {
-    /// The operator: an index into opscope_model_t.operators.
+    /// The operator: an index into opscope_producer_model_t.operators.
     pub operator_id: u64,
     /// 1 if the engine states it, 0 if it was inferred from the graph.
     pub exact: u64,
@@ -77,9 +77,9 @@ pub struct Attribution {
 pub struct Kernel {
     /// The size of this struct, in bytes.
     pub size: usize,
-    /// Its index in opscope_plan_t.kernels.
+    /// Its index in opscope_producer_plan_t.kernels.
     pub index: u64,
-    /// The operator that its time counts for: an index into opscope_model_t.operators.
+    /// The operator that its time counts for: an index into opscope_producer_model_t.operators.
     pub operator_id: u64,
     /// The name of that operator.
     pub name: *const c_char,

@@ -1,13 +1,13 @@
 use super::{Kernel, assert_layout};
 
-/// opscope_copy_t.direction: inputs, into the engine's memory.
+/// opscope_producer_copy_t.direction: inputs, into the engine's memory.
 pub const OPSCOPE_COPY_HOST_TO_DEVICE: u64 = 1;
-/// opscope_copy_t.direction: outputs, out of the engine's memory.
+/// opscope_producer_copy_t.direction: outputs, out of the engine's memory.
 pub const OPSCOPE_COPY_DEVICE_TO_HOST: u64 = 2;
 
-/// opscope_allocation_t.operation: the engine holds memory for one more tensor.
+/// opscope_producer_allocation_t.operation: the engine holds memory for one more tensor.
 pub const OPSCOPE_MEMORY_ALLOCATE: u64 = 1;
-/// opscope_allocation_t.operation: the engine no longer holds it.
+/// opscope_producer_allocation_t.operation: the engine no longer holds it.
 pub const OPSCOPE_MEMORY_FREE: u64 = 2;
 
 /// A run: one inference. Lives until the call has returned.
@@ -37,7 +37,7 @@ pub struct Run {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Iteration {
-    /// The If, Loop or Scan: an index into opscope_model_t.operators.
+    /// The If, Loop or Scan: an index into opscope_producer_model_t.operators.
     pub operator_id: u64,
     /// The iteration of its body, from 0.
     pub iteration: u64,

@@ -25,7 +25,7 @@
 static FILE *output;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static opscope_producer_t *own_table;
-static void (*first_dispatch_end)(void *, const opscope_dispatch_t *);
+static void (*first_dispatch_end)(void *, const opscope_producer_dispatch_t *);
 static unsigned long runs_ended;
 static int state = 42;
 
@@ -64,39 +64,39 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 #if !defined(NOTHING) && !defined(STATUS)
 
 #ifndef ONLY_ENDS
-static void runtime_initialized(void *consumer, const opscope_runtime_t *runtime)
+static void runtime_initialized(void *consumer, const opscope_producer_runtime_t *runtime)
 {
     CHECK(consumer, runtime);
     say("runtime_initialized\tby=" NAME "\tname=%s\tversion=%s\tnumber=%llu\tthread=%llu\ttime=%llu", runtime->name,
         runtime->version, ID(runtime->version_number), ID(runtime->thread), ID(runtime->time));
 }
 
-static void model_loaded(void *consumer, const opscope_model_t *model)
+static void model_loaded(void *consumer, const opscope_producer_model_t *model)
 {
     CHECK(consumer, model);
     say("model_loaded\tmodel=%llu\tname=%s\tpath=%s\tengine=%s\tengine_version=%s\tfidelity=%llu\toperators=%zu",
         ID(model->id), model->name, model->path, model->engine, model->engine_version, ID(model->fidelity),
         model->operator_count);
     for (size_t index = 0; index < model->operator_count; index++) {
-        const opscope_operator_t *op = model->operators[index];
+        const opscope_producer_operator_t *op = model->operators[index];
         CHECK(consumer, op);
         say("operator\tmodel=%llu\tid=%llu\tname=%s\ttype=%s\tdomain=%s", ID(model->id), ID(op->id), op->name, op->type,
             op->domain);
     }
 }
 
-static void model_unloaded(void *consumer, const opscope_model_t *model)
+static void model_unloaded(void *consumer, const opscope_producer_model_t *model)
 {
     CHECK(consumer, model);
     say("model_unloaded\tmodel=%llu\tname=%s", ID(model->id), model->name);
 }
 
-static void plan_made(void *consumer, const opscope_plan_t *plan)
+static void plan_made(void *consumer, const opscope_producer_plan_t *plan)
 {
     CHECK(consumer, plan);
     say("plan_made\tplan=%llu\tmodel=%llu\tkernels=%zu", ID(plan->id), ID(plan->model), plan->kernel_count);
     for (size_t index = 0; index < plan->kernel_count; index++) {
-        const opscope_kernel_t *kernel = plan->kernels[index];
+        const opscope_producer_kernel_t *kernel = plan->kernels[index];
         char operators[512] = "", shape[512] = "";
         int written = 0;
         CHECK(consumer, kernel);
@@ -114,20 +114,20 @@ static void plan_made(void *consumer, const opscope_plan_t *plan)
     }
 }
 
-static void thread_started(void *consumer, const opscope_thread_t *thread)
+static void thread_started(void *consumer, const opscope_producer_thread_t *thread)
 {
     CHECK(consumer, thread);
     say("thread_started\tthread=%llu\tname=%s\ttime=%llu", ID(thread->id), thread->name, ID(thread->time));
 }
 
-static void run_begin(void *consumer, const opscope_run_t *run)
+static void run_begin(void *consumer, const opscope_producer_run_t *run)
 {
     CHECK(consumer, run);
     say("run_begin\trun=%llu\tnumber=%llu\tmodel=%llu\tplan=%llu\tthread=%llu\tbegin=%llu\tend=%llu", ID(run->id),
         ID(run->number), ID(run->model), ID(run->plan), ID(run->thread), ID(run->begin), ID(run->end));
 }
 
-static void dispatch_begin(void *consumer, const opscope_dispatch_t *dispatch)
+static void dispatch_begin(void *consumer, const opscope_producer_dispatch_t *dispatch)
 {
     CHECK(consumer, dispatch);
     say("dispatch_begin\trun=%llu\tkernel=%llu\tname=%s\tthread=%llu\tstart=%llu\tend=%llu", ID(dispatch->run),
@@ -135,14 +135,14 @@ static void dispatch_begin(void *consumer, const opscope_dispatch_t *dispatch)
         ID(dispatch->end));
 }
 
-static void copy(void *consumer, const opscope_copy_t *copy)
+static void copy(void *consumer, const opscope_producer_copy_t *copy)
 {
     CHECK(consumer, copy);
     say("copy\trun=%llu\tdirection=%llu\tbytes=%llu\ttensors=%llu\tthread=%llu\tstart=%llu\tend=%llu", ID(copy->run),
         ID(copy->direction), ID(copy->bytes), ID(copy->tensors), ID(copy->thread), ID(copy->start), ID(copy->end));
 }
 
-static void allocation(void *consumer, const opscope_allocation_t *allocation)
+static void allocation(void *consumer, const opscope_producer_allocation_t *allocation)
 {
     CHECK(consumer, allocation);
     say("allocation\trun=%llu\toperation=%llu\taddress=%llu\tbytes=%llu\tthread=%llu\ttime=%llu", ID(allocation->run),
@@ -151,7 +151,7 @@ static void allocation(void *consumer, const opscope_allocation_t *allocation)
 }
 #endif
 
-static void run_end(void *consumer, const opscope_run_t *run)
+static void run_end(void *consumer, const opscope_producer_run_t *run)
 {
     CHECK(consumer, run);
     say("run_end\tby=" NAME "\trun=%llu\tnumber=%llu\tmodel=%llu\tthread=%llu\tbegin=%llu\tend=%llu\tfailed=%llu",
@@ -164,7 +164,7 @@ static void run_end(void *consumer, const opscope_run_t *run)
 #endif
 }
 
-static void dispatch_end(void *consumer, const opscope_dispatch_t *dispatch)
+static void dispatch_end(void *consumer, const opscope_producer_dispatch_t *dispatch)
 {
     char path[512] = "";
     int written = 0;

@@ -8,13 +8,13 @@
 /* All runs of the benchmark are on one thread. */
 static unsigned long long count;
 
-static void dispatch(void *consumer, const opscope_dispatch_t *dispatch)
+static void dispatch(void *consumer, const opscope_producer_dispatch_t *dispatch)
 {
     (void)dispatch;
     ++*(unsigned long long *)consumer;
 }
 
-static void model_unloaded(void *consumer, const opscope_model_t *model)
+static void model_unloaded(void *consumer, const opscope_producer_model_t *model)
 {
     FILE *file = fopen(getenv("COUNT"), "w");
     (void)model;

@@ -67,7 +67,15 @@ pub fn compile(file: &str, language: Language, include: &Path) -> PathBuf {
         command.args(["-x", "c++"]);
     }
     command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-O1"]);
-    command.arg("-I").arg(include).arg(&source).arg("-o").arg(&program);
+    command
+        .arg("-I")
+        .arg(include)
+        .arg("-I")
+        .arg(root().join("../producer/include"))
+        .arg("-rdynamic")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program);
     command.arg("-L").arg(library()).args(["-lopscope", "-lpthread"]);
     command.arg(format!("-Wl,-rpath,{}", library().display()));
     succeeds(&mut command);
