@@ -19,6 +19,7 @@ use opscope_clock::{Calibration, Ticks};
 use support::{Case, Goal, Pairs, calibration, light, median, nanos, noise, not_measured, pairs, ready};
 
 const RECORDS: u64 = 10_000;
+const DUMPS: usize = 61;
 /// Small enough that the calls are a part of the time that can be seen.
 const PIECE: usize = 4096;
 
@@ -112,12 +113,13 @@ fn dump_pieces(caller: &Caller, path: &Path, calibration: &Calibration) {
     let instruments: [&dyn Instrument; 1] = [&dumper];
     let native =
         || nanos(calibration, || drop(black_box(ready.session.run(&ready.inputs, &instruments).expect("it runs"))));
-    let control = pairs(25, native, native);
+    let control = pairs(DUMPS, native, native);
     let pairs =
         pairs(25, native, || nanos(calibration, || assert_eq!((caller.dump)(inputs.as_ptr(), inputs.len()), 0)));
     let (value, interval) = pairs.ratio();
     let noise = noise(control.ratio().1, 1.0);
-    let runs = 29.0;
+    // The first pairs warm up and are not counted.
+    let runs = (DUMPS + 4) as f64;
     let pieces = (caller.pieces)() as f64 / runs;
     let rate = (caller.bytes)() as f64 / runs / median(&pairs.second);
     Case {

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn opscope_buffer_emit(
     payload: *const c_void,
     length: usize,
 ) -> opscope_status_t {
-    // Nothing of this can panic: the number of a buffer is that of its handle, and the thread knows its place in the buffer.
+    // Nothing here can panic: the number of a buffer is that of its handle, and the thread knows its place in the buffer.
     if !payload.is_null() && (1..=LONGEST).contains(&length) {
         // SAFETY: it is not NULL, and the caller promises that it has `length` bytes.
         let payload = unsafe { from_raw_parts(payload.cast::<u8>(), length) };
@@ -95,6 +95,19 @@ pub unsafe extern "C" fn opscope_buffer_emit(
             return opscope_status_t::OPSCOPE_OK;
         }
     }
+    // SAFETY: as the caller promises.
+    unsafe { emit_by_handle(buffer, category, kind, payload, length) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn emit_by_handle(
+    buffer: opscope_buffer_t,
+    category: u8,
+    kind: u16,
+    payload: *const c_void,
+    length: usize,
+) -> opscope_status_t {
     call(|| {
         // SAFETY: as the caller promises.
         let payload = unsafe { slice(payload.cast::<u8>(), length, "payload")? };
