@@ -115,7 +115,7 @@ fn dump_pieces(caller: &Caller, path: &Path, calibration: &Calibration) {
         || nanos(calibration, || drop(black_box(ready.session.run(&ready.inputs, &instruments).expect("it runs"))));
     let control = pairs(DUMPS, native, native);
     let pairs =
-        pairs(25, native, || nanos(calibration, || assert_eq!((caller.dump)(inputs.as_ptr(), inputs.len()), 0)));
+        pairs(DUMPS, native, || nanos(calibration, || assert_eq!((caller.dump)(inputs.as_ptr(), inputs.len()), 0)));
     let (value, interval) = pairs.ratio();
     let noise = noise(control.ratio().1, 1.0);
     // The first pairs warm up and are not counted.
