@@ -15,8 +15,10 @@
  *   say otherwise. What would wait for the callback that it is called from returns OPSCOPE_ERROR_BUSY.
  * - A function that fails returns why, and opscope_error_text says it in a sentence, for each thread.
  * - Callbacks must return normally: no exception, no longjmp.
- * - In the child of a fork, buffers are empty and work, and sessions run. A session that another thread was running at that moment
- *   says so instead: load the model again. Dumpers, profilers and debuggers stay with the parent.
+ * - In the child of a fork, buffers are empty and work. Models can be loaded and run, unless another thread was loading or running
+ *   one at that moment: then the child's calls say so. Dumpers, profilers and debuggers stay with the parent.
+ * - On a thread that ends (in the destructors of its pthread_key values), calls that keep a text for the thread return
+ *   OPSCOPE_ERROR_INVALID_STATE.
  */
 
 #ifndef OPSCOPE_H
@@ -31,14 +33,15 @@
 /// The category of opscope's own records. Programs use the others, 2 to 255, for records of their own.
 #define OPSCOPE_CATEGORY 1
 
-/// The `run` of a value that is the same in every run, because it was computed when the model was loaded.
+/// In the place of a run's number: none. A tensor of no run is the same in every run, because it was computed when the model was
+/// loaded. `opscope_attachment_pause` takes it for all runs.
 #define OPSCOPE_NO_RUN UINT64_MAX
 
 /// What a call returns. A call that fails changes nothing, unless its description says so.
 typedef enum {
     /// Done.
     OPSCOPE_OK = 0,
-    /// There is nothing to return: no event waits. This is no error.
+    /// There is nothing more: no event waits, a batch has no further record. This is no error.
     OPSCOPE_EMPTY = 1,
     /// A pointer is NULL, a text is not UTF-8, or a number is none of the constants.
     OPSCOPE_ERROR_INVALID_ARGUMENT = 2,
@@ -47,7 +50,8 @@ typedef enum {
     OPSCOPE_ERROR_INVALID_SIZE = 3,
     /// The handle was freed, or was never returned by this library.
     OPSCOPE_ERROR_INVALID_HANDLE = 4,
-    /// The call cannot be made from inside of a callback, because it would wait for that callback.
+    /// The call cannot be made from inside of a callback, because it would wait for that callback, or another call uses the
+    /// object.
     OPSCOPE_ERROR_BUSY = 5,
     /// The call does not fit the state of the object: a context that is not started, an event that was not read.
     OPSCOPE_ERROR_INVALID_STATE = 6,
@@ -321,7 +325,7 @@ typedef struct {
     size_t size;
     /// An `opscope_fidelity_t`.
     uint32_t fidelity;
-    /// Threads within one operator. 0 stands for 1.
+    /// Threads within one operator, at most 1024. 0 stands for 1.
     uint32_t threads;
     /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for 1.
     uint32_t load_budget;
@@ -391,9 +395,9 @@ typedef struct {
     const char *op_type;
     /// The domain of its operator set; empty for ONNX's own.
     const char *domain;
-    /// The names of its inputs by slot; NULL for an input that is left out.
+    /// The names of its inputs by slot; NULL for an input that is left out. NULL if there are none.
     const char *const *inputs;
-    /// The names of its outputs by slot; NULL for an output that is left out.
+    /// The names of its outputs by slot; NULL for an output that is left out. NULL if there are none.
     const char *const *outputs;
     /// The number of inputs.
     uint32_t input_count;
@@ -1115,7 +1119,8 @@ opscope_status_t opscope_session_output(opscope_session_t session, size_t index,
 opscope_status_t opscope_session_operator(opscope_session_t session, size_t index, opscope_operator_t *value);
 
 /// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be NULL.
-/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees.
+/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a debugger stops waits for
+/// its client, so the client reads events on another thread.
 opscope_status_t opscope_session_run(opscope_session_t session,
                                      const opscope_tensor_t *inputs,
                                      size_t input_count,
@@ -1159,8 +1164,8 @@ opscope_status_t opscope_buffer_create(const opscope_buffer_options_t *options,
                                        void *user,
                                        opscope_buffer_t *buffer);
 
-/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has 1 to 65,535 bytes,
-/// and at most a sixteenth of the buffer, or 512 bytes where that is more.
+/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
+/// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
 opscope_status_t opscope_buffer_emit(opscope_buffer_t buffer,
                                      uint8_t category,
                                      uint16_t kind,
@@ -1222,7 +1227,7 @@ opscope_status_t opscope_context_destroy(opscope_context_t context);
 /// Begins a named range of the calling thread. Ranges of a thread are nested.
 opscope_status_t opscope_range_push(const char *name);
 
-/// As `opscope_range_push`, by the number of a name: the name is not looked up.
+/// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
 opscope_status_t opscope_range_push_named(uint32_t name);
 
 /// Ends the innermost range of the calling thread.
@@ -1314,7 +1319,8 @@ opscope_status_t opscope_profiler_create(opscope_session_t session,
                                          opscope_profiler_t *profiler);
 
 /// Writes what is still in memory and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing, which the
-/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while a run uses the profiler.
+/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. But for the latter, the profiler is
+/// freed.
 opscope_status_t opscope_profiler_finish(opscope_profiler_t profiler);
 
 /// Writes the files of a format, "perfetto", "chrome" or "csv", into the directory of a recording. Files that are there
@@ -1325,7 +1331,8 @@ opscope_status_t opscope_recording_export(const char *directory, const char *for
 opscope_status_t opscope_debugger_create(opscope_debugger_t *debugger);
 
 /// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
-/// `opscope_debugger_unload`, or until the debugger is freed.
+/// `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the client has
+/// acknowledged the event, or its lease has expired: load first and attach then, or read events on another thread.
 opscope_status_t opscope_debugger_load(opscope_debugger_t debugger,
                                        opscope_session_t session);
 
@@ -1394,7 +1401,8 @@ opscope_status_t opscope_attachment_pause(opscope_attachment_t attachment,
 /// last is `OPSCOPE_DETACH_COMPLETE`.
 opscope_status_t opscope_attachment_detach(opscope_attachment_t attachment);
 
-/// Detaches the client if it is attached, and frees the attachment.
+/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards; where this is
+/// called inside of it, that is its last call.
 opscope_status_t opscope_attachment_free(opscope_attachment_t attachment);
 
 /// Sets a breakpoint, and writes its number to `number`.

@@ -1,11 +1,11 @@
 use std::cell::RefCell;
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope::consumers::attach;
 
-use crate::border::{Text, call, opscope_status_t};
+use crate::border::{Text, call, keep, opscope_status_t};
 
 thread_local! {
     /// The text of the search that this thread made last.
@@ -27,16 +27,16 @@ pub unsafe extern "C" fn opscope_attach_consumers(
         let report = attach(PROGRAM);
         let lines: Vec<String> = report.skipped.iter().map(ToString::to_string).collect();
         let text = (!lines.is_empty()).then(|| Text::new(&lines.join("\n")));
+        let pointer = text.map_or(Ok(ptr::null()), |text| keep(&SKIPPED, text, Text::as_ptr))?;
         // SAFETY: the caller promises that what is not NULL is writable.
         unsafe {
             if !attached.is_null() {
                 attached.write(report.attached.len());
             }
             if !skipped.is_null() {
-                skipped.write(text.as_ref().map_or(ptr::null(), Text::as_ptr));
+                skipped.write(pointer);
             }
         }
-        let _ = SKIPPED.try_with(|place| place.replace(text));
         Ok(())
     })
 }
@@ -46,6 +46,9 @@ const PROGRAM: &std::ffi::CStr = c"libopscope";
 
 /// Attaches consumers before the first session is loaded.
 pub(crate) fn attach_once() {
-    static ATTACHED: Once = Once::new();
-    ATTACHED.call_once(|| drop(attach(PROGRAM)));
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    // No lock: a consumer may itself load a model while it is attached. One that comes late learns of models with their next run.
+    if !BEGUN.swap(true, Ordering::AcqRel) {
+        drop(attach(PROGRAM));
+    }
 }

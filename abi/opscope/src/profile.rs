@@ -66,7 +66,8 @@ pub unsafe extern "C" fn opscope_profiler_create(
 }
 
 /// Writes what is still in memory and closes the recording. Returns `OPSCOPE_ERROR_INCOMPLETE` if something is missing, which the
-/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while a run uses the profiler.
+/// recording's manifest names, and `OPSCOPE_ERROR_BUSY` while another call uses the profiler. But for the latter, the profiler is
+/// freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_profiler_finish(profiler: opscope_profiler_t) -> opscope_status_t {
     call(|| {

@@ -1,14 +1,13 @@
 use std::sync::Arc;
 
-use opscope::dump::Dumper;
 use opscope::model::Instrument;
 use opscope::profile::Profiler;
 use opscope::tensor::Tensor;
 
 use crate::border::opscope_status_t;
-use crate::border::{Failure, Handle, Text, call, get, insert, read_array, read_or_default, sized};
+use crate::border::{Failure, Handle, Text, call, get, insert, read_array, read_or_default, sized, use_engine};
 use crate::debug::{DebuggerForC, opscope_debugger_t};
-use crate::dump::opscope_dumper_t;
+use crate::dump::{DumperForC, opscope_dumper_t};
 use crate::profile::opscope_profiler_t;
 use crate::session::{LoadedSession, opscope_session_t};
 use crate::tensor::{Tensors, opscope_tensor_t, opscope_tensors_t, tensor_from_c};
@@ -30,7 +29,8 @@ pub struct opscope_instruments_t {
 sized!(opscope_instruments_t, 32);
 
 /// Runs the model once, on the calling thread. `inputs` are in the order of the model's inputs. `instruments` may be NULL.
-/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees.
+/// Where `outputs` is not NULL, the outputs are copied into a new list, which the caller frees. A run that a debugger stops waits for
+/// its client, so the client reads events on another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_session_run(
     session: opscope_session_t,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn opscope_session_run(
         // SAFETY: as the caller promises.
         let (inputs, instruments) = unsafe { (inputs_from_c(inputs, input_count)?, read_or_default(instruments)?) };
         let instruments = Instruments::get(&instruments)?;
-        let _call = loaded.use_engine()?;
+        let _call = use_engine()?;
         instruments.prepare(&loaded, &inputs)?;
         let computed = loaded.session.run(&inputs, &instruments.list())?;
         if !outputs.is_null() {
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn opscope_session_run(
 /// The instruments of one run.
 struct Instruments {
     debugger: Option<Arc<DebuggerForC>>,
-    dumper: Option<Arc<Dumper>>,
+    dumper: Option<Arc<DumperForC>>,
     profiler: Option<Arc<Profiler>>,
 }
 
@@ -83,7 +83,7 @@ impl Instruments {
     /// Returns them in the order in which they are called.
     fn list(&self) -> Vec<&dyn Instrument> {
         let debugger = self.debugger.as_deref().map(|debugger| &**debugger as &dyn Instrument);
-        let dumper = self.dumper.as_deref().map(|dumper| dumper as &dyn Instrument);
+        let dumper = self.dumper.as_deref().map(|dumper| &**dumper as &dyn Instrument);
         let profiler = self.profiler.as_deref().map(|profiler| profiler as &dyn Instrument);
         [debugger, dumper, profiler].into_iter().flatten().collect()
     }

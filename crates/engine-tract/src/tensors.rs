@@ -92,7 +92,13 @@ pub(crate) fn import(tensor: &Tensor) -> TractResult<TValue> {
         bail!("tract has no {}", tensor.dtype());
     };
     let mut imported = TractTensor::zero_dt(datum, tensor.shape())?;
-    imported.as_bytes_mut().copy_from_slice(tensor.bytes());
+    if datum == DatumType::Bool {
+        // A bool of Rust is 0 or 1. Files and programs in other languages may have other bytes for true.
+        let truths = tensor.bytes().iter().map(|byte| u8::from(*byte != 0));
+        imported.as_bytes_mut().iter_mut().zip(truths).for_each(|(to, truth)| *to = truth);
+    } else {
+        imported.as_bytes_mut().copy_from_slice(tensor.bytes());
+    }
     Ok(imported.into_tvalue())
 }
 

@@ -1,13 +1,15 @@
 //! Handles: numbers that stand for objects. A handle that was freed is recognised, because no number is used twice.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::hash_map::Entry;
+use std::ffi::c_char;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-use super::Failure;
-use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
+use opscope::trace::{HeldLocks, hold_across_forks};
+
+use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE, OPSCOPE_ERROR_INVALID_STATE};
+use super::{Failure, Text};
 
 /// A handle of C, which stands for an object.
 pub trait Handle: Copy {
@@ -47,6 +49,12 @@ struct Objects {
     objects: HashMap<u64, Arc<dyn Any + Send + Sync>>,
     /// How many handles were made.
     made: u64,
+    /// The texts of names, by number.
+    names: HashMap<u32, Text>,
+    /// How many calls use the engine at the moment.
+    engine_calls: usize,
+    /// Whether this is the child of a fork that happened during such a call.
+    engine_lost: bool,
 }
 
 static OBJECTS: Mutex<Option<Objects>> = Mutex::new(None);
@@ -133,40 +141,64 @@ fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
     Failure::new(OPSCOPE_ERROR_INVALID_HANDLE, text)
 }
 
-thread_local! {
-    /// The lock that this thread holds while it forks.
-    static HELD: RefCell<Option<MutexGuard<'static, Option<Objects>>>> = const { RefCell::new(None) };
-}
-
-/// How many forks lie between the first process and this one.
-static FORKS: AtomicU64 = AtomicU64::new(0);
-
-/// Returns a number that is another one in the child of a fork.
-pub fn forks() -> u64 {
-    FORKS.load(Ordering::Relaxed)
-}
-
 /// Makes forks safe: a thread that forks holds the lock meanwhile, so that the child never finds it locked by a thread that it
 /// does not have.
 fn fork_safe() {
     static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        // SAFETY: the functions take no arguments, never unwind, and exist as long as the library, which is never unloaded.
-        // A failure means that there is no memory for the registration; then only forks during a call are unsafe.
-        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child)) };
-    });
+    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldObjects(lock())))));
 }
 
-extern "C" fn before_fork() {
-    let guard = lock();
-    let _ = HELD.try_with(|held| held.replace(Some(guard)));
+/// The lock during a fork.
+struct HeldObjects(MutexGuard<'static, Option<Objects>>);
+
+impl HeldLocks for HeldObjects {
+    fn reset_in_child(mut self: Box<Self>) {
+        let objects = self.0.get_or_insert_default();
+        objects.engine_lost |= objects.engine_calls > 0;
+        objects.engine_calls = 0;
+    }
 }
 
-extern "C" fn after_fork() {
-    let _ = HELD.try_with(|held| held.take());
+/// A call that uses the engine, for as long as this is not dropped.
+pub struct EngineCall {
+    /// The process that it began in.
+    process: u32,
 }
 
-extern "C" fn after_fork_in_child() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-    after_fork();
+/// Begins a call that uses the engine. In the child of a fork the engine is refused if another thread was using it in the parent:
+/// its locks may be held by threads that the child does not have.
+pub fn use_engine() -> Result<EngineCall, Failure> {
+    fork_safe();
+    let mut locked = lock();
+    let objects = locked.get_or_insert_default();
+    if objects.engine_lost {
+        let text = "a thread was using the engine when this process was forked, so it cannot be used here; fork while no model is \
+                    loaded or run, or run the model in a process that is started anew";
+        return Err(Failure::new(OPSCOPE_ERROR_INVALID_STATE, text));
+    }
+    objects.engine_calls += 1;
+    Ok(EngineCall { process: std::process::id() })
+}
+
+impl Drop for EngineCall {
+    fn drop(&mut self) {
+        // A call that forked in a callback returns in the child, too, where it was counted off.
+        if self.process == std::process::id() {
+            let mut locked = lock();
+            let objects = locked.get_or_insert_default();
+            objects.engine_calls = objects.engine_calls.saturating_sub(1);
+        }
+    }
+}
+
+/// Returns the text of a name, kept until the process ends.
+pub fn name_for_c(number: u32, text: impl FnOnce() -> Option<Text>) -> Option<*const c_char> {
+    fork_safe();
+    let mut locked = lock();
+    let names = &mut locked.get_or_insert_default().names;
+    match names.entry(number) {
+        Entry::Occupied(known) => Some(known.get().as_ptr()),
+        Entry::Vacant(place) => Some(place.insert(text()?).as_ptr()),
+    }
 }

@@ -11,8 +11,10 @@ mod text;
 pub(crate) use call::{call, required};
 pub(crate) use error::Failure;
 pub use error::opscope_error_text;
-pub(crate) use handle::{Handle, forks, get, handle, insert, insert_numbered, own_number, remove, take};
+pub(crate) use handle::{
+    Handle, get, handle, insert, insert_numbered, name_for_c, own_number, remove, take, use_engine,
+};
 pub(crate) use pointer::{UserData, constant, out, slice, write_out};
-pub(crate) use sized::{SizedStruct, read, read_array, read_or_default, sized, write};
+pub(crate) use sized::{SizedStruct, check_place, read, read_array, read_or_default, sized, write};
 pub use status::{opscope_status_t, opscope_status_text};
-pub(crate) use text::{Text, read_optional_path, read_optional_text, read_path, read_text};
+pub(crate) use text::{Text, can_keep, keep, read_optional_path, read_optional_text, read_path, read_text};

@@ -89,16 +89,27 @@ pub unsafe fn read_array<T: SizedStruct>(from: *const T, count: usize) -> Result
     (0..count).map(element).collect()
 }
 
+/// Checks that there is a place for a struct, before what it is to hold is taken from somewhere.
+///
+/// # Safety
+/// As [`write`].
+pub unsafe fn check_place<T: SizedStruct>(to: *mut T) -> Result<(), Failure> {
+    if to.is_null() {
+        return Err(Failure::argument(format!("the pointer to {} is NULL", T::NAME)));
+    }
+    // SAFETY: the caller promises that the struct begins with its size.
+    check_size::<T>(unsafe { to.cast::<usize>().read_unaligned() }).map(drop)
+}
+
 /// Writes a struct to where the caller wants it, as far as the caller's own version of it goes. Its `size` stays the caller's.
 ///
 /// # Safety
 /// `to` is NULL, or points to a writable struct of the size that its first field says.
 pub unsafe fn write<T: SizedStruct>(to: *mut T, value: &T) -> Result<(), Failure> {
-    if to.is_null() {
-        return Err(Failure::argument(format!("the pointer to {} is NULL", T::NAME)));
-    }
-    // SAFETY: the caller promises that the struct begins with its size.
-    let size = check_size::<T>(unsafe { to.cast::<usize>().read_unaligned() })?;
+    // SAFETY: as the caller promises.
+    unsafe { check_place(to)? };
+    // SAFETY: it was just found to be valid.
+    let size = unsafe { to.cast::<usize>().read_unaligned() };
     let (head, end) = (size_of::<usize>(), size.min(size_of::<T>()));
     // SAFETY: both have at least `end` bytes.
     unsafe {

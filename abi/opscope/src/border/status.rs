@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 pub enum opscope_status_t {
     /// Done.
     OPSCOPE_OK = 0,
-    /// There is nothing to return: no event waits. This is no error.
+    /// There is nothing more: no event waits, a batch has no further record. This is no error.
     OPSCOPE_EMPTY = 1,
     /// A pointer is NULL, a text is not UTF-8, or a number is none of the constants.
     OPSCOPE_ERROR_INVALID_ARGUMENT = 2,
@@ -15,7 +15,8 @@ pub enum opscope_status_t {
     OPSCOPE_ERROR_INVALID_SIZE = 3,
     /// The handle was freed, or was never returned by this library.
     OPSCOPE_ERROR_INVALID_HANDLE = 4,
-    /// The call cannot be made from inside of a callback, because it would wait for that callback.
+    /// The call cannot be made from inside of a callback, because it would wait for that callback, or another call uses the
+    /// object.
     OPSCOPE_ERROR_BUSY = 5,
     /// The call does not fit the state of the object: a context that is not started, an event that was not read.
     OPSCOPE_ERROR_INVALID_STATE = 6,

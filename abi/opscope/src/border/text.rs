@@ -1,8 +1,11 @@
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::thread::{AccessError, LocalKey};
 
 use super::Failure;
+use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
 
 /// A text that C reads, kept by the object that it belongs to.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +26,25 @@ impl Text {
     pub fn as_ptr(&self) -> *const c_char {
         self.0.as_ptr()
     }
+}
+
+/// Keeps what C reads until this thread asks for the next one, and describes it. Fails on a thread that is being torn down, which
+/// has no place for it any more.
+pub fn keep<T, D>(
+    place: &'static LocalKey<RefCell<Option<T>>>,
+    value: T,
+    describe: impl FnOnce(&T) -> D,
+) -> Result<D, Failure> {
+    place.try_with(|place| describe(place.borrow_mut().insert(value))).map_err(ends)
+}
+
+/// Checks that this thread has a place for what C reads.
+pub fn can_keep<T>(place: &'static LocalKey<RefCell<Option<T>>>) -> Result<(), Failure> {
+    place.try_with(|_| ()).map_err(ends)
+}
+
+fn ends(_: AccessError) -> Failure {
+    Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the thread ends, and has no place for texts any more")
 }
 
 /// Reads a text that the caller passes.

@@ -5,11 +5,11 @@ use opscope::debug::{Attachment, Sequence};
 use opscope::model::RunId;
 
 use super::debugger::opscope_debugger_t;
-use super::event::{event_for_c, opscope_event_t, queue};
+use super::event::{can_read_events, event_for_c, opscope_event_t, queue};
 use super::options::{attach_options, event_set, opscope_attach_options_t};
 use super::resume::{opscope_resume_t, resume};
 use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY};
-use crate::border::{UserData, call, get, handle, insert, out, remove, write};
+use crate::border::{UserData, call, check_place, get, handle, insert, out, remove, write};
 use crate::dump::OPSCOPE_NO_RUN;
 
 /// A client that is attached to a debugger of its own process. Detach it with `opscope_attachment_free`: threads that wait
@@ -56,9 +56,10 @@ pub unsafe extern "C" fn opscope_attachment_next_event(
     let mut empty = false;
     let status = call(|| {
         let (attachment, event, queue) = (get(attachment)?, out(event, "event")?, queue(queue_number)?);
-        // The struct is checked first: an event that could not be written would be lost.
+        // An event that could not be written would be lost.
+        can_read_events()?;
         // SAFETY: as the caller promises.
-        unsafe { write(event, &crate::border::SizedStruct::zeroed())? };
+        unsafe { check_place(event)? };
         let Some(next) = attachment.next_event(queue)? else {
             empty = true;
             return Ok(());
@@ -174,8 +175,15 @@ pub extern "C" fn opscope_attachment_detach(attachment: opscope_attachment_t) ->
     call(|| Ok(get(attachment)?.detach()?))
 }
 
-/// Detaches the client if it is attached, and frees the attachment.
+/// Detaches the client if it is attached, and frees the attachment. The notification callback is not called afterwards; where this is
+/// called inside of it, that is its last call.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_attachment_free(attachment: opscope_attachment_t) -> opscope_status_t {
-    call(|| remove(attachment).map(drop))
+    call(|| {
+        let freed = remove(attachment)?;
+        // Another call may use it still. Both fail inside of the callback, which ends with the last use.
+        let _ = freed.set_notification_callback(None);
+        let _ = freed.detach();
+        Ok(())
+    })
 }

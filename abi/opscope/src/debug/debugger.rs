@@ -64,7 +64,8 @@ pub unsafe extern "C" fn opscope_debugger_create(debugger: *mut opscope_debugger
 }
 
 /// Shows a model to clients before its first run, so that they can set breakpoints on its operators. It stays shown until
-/// `opscope_debugger_unload`, or until the debugger is freed.
+/// `opscope_debugger_unload`, or until the debugger is freed. If a client is attached, the call waits until the client has
+/// acknowledged the event, or its lease has expired: load first and attach then, or read events on another thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> opscope_status_t {
     call(|| {

@@ -4,7 +4,7 @@ use std::ptr;
 
 use opscope::debug::{Event, EventName, Moment, Queue, StopCause};
 
-use crate::border::{Failure, Text, constant, sized};
+use crate::border::{Failure, Text, can_keep, constant, keep, sized};
 use crate::dump::OPSCOPE_NO_RUN;
 
 /// What an event tells. `docs/debug-protocol.md` describes them all.
@@ -142,8 +142,18 @@ pub(super) fn event_for_c(event: &Event) -> Result<opscope_event_t, Failure> {
         operator: position.map(|position| (Text::new(&position.name), Text::new(&position.op_type))),
         breakpoints: event.kind.breakpoints().iter().map(|breakpoint| breakpoint.0).collect(),
     };
+    keep(&TEXTS, texts, |texts| described(event, texts))
+}
+
+/// Checks that this thread can read an event.
+pub(super) fn can_read_events() -> Result<(), Failure> {
+    can_keep(&TEXTS)
+}
+
+fn described(event: &Event, texts: &Texts) -> opscope_event_t {
+    let position = event.kind.position();
     let operator = texts.operator.as_ref();
-    let described = opscope_event_t {
+    opscope_event_t {
         size: size_of::<opscope_event_t>(),
         sequence: event.sequence.0,
         timestamp: event.at.as_nanos(),
@@ -167,9 +177,7 @@ pub(super) fn event_for_c(event: &Event) -> Result<opscope_event_t, Failure> {
             Some(StopCause::Request) => opscope_stop_cause_t::OPSCOPE_STOPPED_BY_REQUEST,
             Some(StopCause::Failure) => opscope_stop_cause_t::OPSCOPE_STOPPED_BY_FAILURE,
         } as u32,
-    };
-    let _ = TEXTS.try_with(|place| place.replace(Some(texts)));
-    Ok(described)
+    }
 }
 
 /// Returns the kind of events with this number.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::attachment::opscope_attachment_t;
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INTERNAL, OPSCOPE_ERROR_INVALID_ARGUMENT};
-use crate::border::{Failure, Text, UserData, call, get, insert, out, read, read_text, required};
+use crate::border::{Failure, Text, UserData, call, get, insert, keep, out, read, read_text, required};
 use crate::tensor::{Tensors, for_c, opscope_tensor_t, opscope_tensors_t, tensor_from_c};
 
 /// Called with a tensor of a stopped run, on the thread of that run. The tensor is the engine's own memory, and valid until the
@@ -133,10 +133,9 @@ unsafe fn reference_from_c(reference: *const c_char) -> Result<(Text, TensorRef)
 
 unsafe fn give_json(value: &serde_json::Value, to: *mut *const c_char) -> Result<(), Failure> {
     let to = out(to, "json")?;
-    let text = Text::new(&value.to_string());
+    let pointer = keep(&JSON, Text::new(&value.to_string()), Text::as_ptr)?;
     // SAFETY: it is not NULL, and the caller promises that it is writable.
-    unsafe { to.write(text.as_ptr()) };
-    let _ = JSON.try_with(|place| place.replace(Some(text)));
+    unsafe { to.write(pointer) };
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 use std::ffi::c_char;
+use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use opscope::dump::{DumpFormat, DumpInfo, DumpReport, Dumper, Handle, Sink};
+use opscope::dump::{DumpFormat, DumpInfo, DumpReport, Dumper, Handle, Request, Sink};
 
 use super::report::{ReportForC, opscope_dump_report_t};
-use super::request::{opscope_dump_request_t, request};
+use super::request::{opscope_dump_request_t, read_request};
 use super::sink::{CallbackSink, opscope_sink_t};
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INCOMPLETE};
 use crate::border::{Failure, call, get, handle, insert, out, read_optional_text, read_path, remove};
@@ -18,7 +19,7 @@ pub struct opscope_dumper_t {
     /// 0 is no dumper.
     pub id: u64,
 }
-handle!(opscope_dumper_t => Dumper, "dumper");
+handle!(opscope_dumper_t => DumperForC, "dumper");
 
 /// A sink of a dumper. It ends with `opscope_dumper_unsubscribe` or `opscope_dumper_finish`.
 #[repr(C)]
@@ -29,10 +30,36 @@ pub struct opscope_subscription_t {
 }
 handle!(opscope_subscription_t => Subscription, "subscription");
 
+/// A dumper, and the handles of its subscriptions.
+#[derive(Default)]
+pub struct DumperForC {
+    dumper: Dumper,
+    subscriptions: Mutex<Vec<opscope_subscription_t>>,
+}
+
 /// A dumper and its number for the sink.
 pub struct Subscription {
-    dumper: Arc<Dumper>,
+    dumper: Weak<DumperForC>,
     handle: Handle,
+}
+
+impl Deref for DumperForC {
+    type Target = Dumper;
+
+    fn deref(&self) -> &Dumper {
+        &self.dumper
+    }
+}
+
+impl DumperForC {
+    /// Ends all sinks. Their handles are invalid from then on.
+    fn end(&self) -> Result<DumpReport, Failure> {
+        let report = self.dumper.finish()?;
+        let ended = std::mem::take(&mut *self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner));
+        // Some were unsubscribed before.
+        ended.into_iter().for_each(|subscription| drop(remove(subscription)));
+        Ok(report)
+    }
 }
 
 /// Creates a dumper without sinks.
@@ -41,7 +68,7 @@ pub unsafe extern "C" fn opscope_dumper_create(dumper: *mut opscope_dumper_t) ->
     call(|| {
         let dumper = out(dumper, "dumper")?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { dumper.write(insert(Dumper::new())) };
+        unsafe { dumper.write(insert(DumperForC::default())) };
         Ok(())
     })
 }
@@ -57,7 +84,9 @@ pub unsafe extern "C" fn opscope_dumper_subscribe(
     call(|| {
         let dumper = get(dumper)?;
         // SAFETY: as the caller promises.
-        unsafe { subscribe(dumper, Box::new(CallbackSink::read(sink)?), request, subscription) }
+        let (request, sink) = unsafe { (read_request(request)?, CallbackSink::read(sink)?) };
+        // SAFETY: as the caller promises.
+        unsafe { subscribe(dumper, request, Box::new(sink), subscription) }
     })
 }
 
@@ -77,9 +106,12 @@ pub unsafe extern "C" fn opscope_dumper_subscribe_directory(
         // SAFETY: as the caller promises.
         let (directory, format) =
             unsafe { (read_path(directory, "directory")?, read_optional_text(format, "format")?) };
+        // The request comes first: a wrong one leaves no directory.
+        // SAFETY: as the caller promises.
+        let request = unsafe { read_request(request)? };
         let sink = directory_sink(&loaded, &directory, format.unwrap_or(DumpFormat::NPY.name))?;
         // SAFETY: as the caller promises.
-        unsafe { subscribe(dumper, sink, request, subscription) }
+        unsafe { subscribe(dumper, request, sink, subscription) }
     })
 }
 
@@ -93,10 +125,12 @@ pub unsafe extern "C" fn opscope_dumper_unsubscribe(
 ) -> opscope_status_t {
     call(|| {
         let found = get(subscription)?;
-        let ended = found.dumper.unsubscribe(found.handle)?;
-        remove(subscription)?;
+        let ended = found.dumper.upgrade().map_or(Ok(None), |dumper| dumper.unsubscribe(found.handle))?;
+        // Whoever ended it gets the report.
+        let removed = remove(subscription);
+        let Some(ended) = ended else { return removed.map(drop) };
         // SAFETY: as the caller promises.
-        unsafe { give(&DumpReport { subscriptions: ended.into_iter().collect() }, report) }
+        unsafe { give(&DumpReport { subscriptions: vec![ended] }, report) }
     })
 }
 
@@ -107,29 +141,30 @@ pub unsafe extern "C" fn opscope_dumper_finish(
     report: *mut opscope_dump_report_t,
 ) -> opscope_status_t {
     // SAFETY: as the caller promises.
-    call(|| unsafe { give(&get(dumper)?.finish()?, report) })
+    call(|| unsafe { give(&get(dumper)?.end()?, report) })
 }
 
 /// Frees a dumper, and ends its sinks.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_dumper_free(dumper: opscope_dumper_t) -> opscope_status_t {
     call(|| {
-        get(dumper)?.finish()?;
+        get(dumper)?.end()?;
         remove(dumper).map(drop)
     })
 }
 
 unsafe fn subscribe(
-    dumper: Arc<Dumper>,
+    dumper: Arc<DumperForC>,
+    request: Request,
     sink: Box<dyn Sink>,
-    given: *const opscope_dump_request_t,
     subscription: *mut opscope_subscription_t,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
-    let handle = dumper.subscribe(sink, unsafe { request(given)? })?;
+    let handle = dumper.subscribe(sink, request)?;
     if !subscription.is_null() {
+        let made = insert(Subscription { dumper: Arc::downgrade(&dumper), handle });
+        dumper.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).push(made);
         // SAFETY: it is not NULL, and the caller promises that it is writable.
-        unsafe { subscription.write(insert(Subscription { dumper, handle })) };
+        unsafe { subscription.write(made) };
     }
     Ok(())
 }

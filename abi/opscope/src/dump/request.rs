@@ -87,7 +87,7 @@ pub struct opscope_dump_request_t {
 sized!(opscope_dump_request_t, 128);
 
 /// Reads a request, and checks its names where it has a session.
-pub(super) unsafe fn request(request: *const opscope_dump_request_t) -> Result<Request, Failure> {
+pub(super) unsafe fn read_request(request: *const opscope_dump_request_t) -> Result<Request, Failure> {
     // SAFETY: as the caller promises.
     let given = unsafe { read_or_default(request)? };
     let some = |limit: u64| (limit > 0).then_some(limit);

@@ -15,7 +15,8 @@ pub enum opscope_io_t {
     OPSCOPE_INPUT = 1,
 }
 
-/// The `run` of a value that is the same in every run, because it was computed when the model was loaded.
+/// In the place of a run's number: none. A tensor of no run is the same in every run, because it was computed when the model was
+/// loaded. `opscope_attachment_pause` takes it for all runs.
 pub const OPSCOPE_NO_RUN: u64 = u64::MAX;
 
 /// A tensor on its way to a sink: what is known before its first piece. It is valid until the callback returns.

@@ -7,7 +7,7 @@ use opscope::trace::{Batch, Records};
 
 use super::buffer_handle::opscope_buffer_t;
 use crate::border::opscope_status_t::{self, OPSCOPE_EMPTY, OPSCOPE_ERROR_INVALID_HANDLE};
-use crate::border::{Failure, call, sized, write};
+use crate::border::{Failure, call, check_place, sized, write};
 
 /// What one callback gets. It is valid until the callback returns, on the thread that it was called on.
 #[repr(C)]
@@ -108,6 +108,9 @@ pub unsafe extern "C" fn opscope_batch_next(
 ) -> opscope_status_t {
     let mut status = opscope_status_t::OPSCOPE_OK;
     let called = call(|| {
+        // A record that could not be written would be lost.
+        // SAFETY: as the caller promises.
+        unsafe { check_place(record)? };
         let next = current(batch, |batch| {
             let next = batch.records.borrow_mut().next();
             next.map(|next| (next.header(), next.payload().as_ptr(), next.payload().len()))

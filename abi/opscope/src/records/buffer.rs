@@ -77,8 +77,8 @@ pub unsafe extern "C" fn opscope_buffer_create(
     })
 }
 
-/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has 1 to 65,535 bytes,
-/// and at most a sixteenth of the buffer, or 512 bytes where that is more.
+/// Emits a record of any category and kind: `length` bytes from `payload`, which are copied. A record has at
+/// least 1 byte, and at most a sixteenth of the buffer, which counts as 512 bytes to 31,744.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_buffer_emit(
     buffer: opscope_buffer_t,

@@ -5,7 +5,7 @@ use opscope::profile::{KernelNames, plan_names};
 use opscope::trace::PlanId;
 
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, out, sized, write};
+use crate::border::{Failure, Text, call, keep, out, sized, write};
 
 /// A kernel of a plan that records refer to. Its texts are valid until the same thread asks for the next one.
 #[repr(C)]
@@ -34,7 +34,7 @@ sized!(opscope_kernel_t, 64);
 
 thread_local! {
     /// The texts that this thread asked for last.
-    static TEXTS: RefCell<[Text; 6]> = RefCell::default();
+    static TEXTS: RefCell<Option<[Text; 6]>> = const { RefCell::new(None) };
 }
 
 /// Writes the names of a kernel to `kernel`, whose `size` must be set. `plan` and `index` are those of an
@@ -52,19 +52,20 @@ pub unsafe extern "C" fn opscope_kernel(plan: u64, index: u32, kernel: *mut opsc
             )
         })?;
         let texts = texts(found, &names.model.display().to_string());
-        let [operator_name, operator_type, name, op, fused, model] = texts.each_ref().map(Text::as_ptr);
-        let described = opscope_kernel_t {
-            size: size_of::<opscope_kernel_t>(),
-            operator_name,
-            operator_type,
-            name,
-            op,
-            fused,
-            model,
-            fused_count: found.fused.len() as u32,
-            exact: u32::from(found.exact),
-        };
-        let _ = TEXTS.try_with(|place| place.replace(texts));
+        let described = keep(&TEXTS, texts, |texts| {
+            let [operator_name, operator_type, name, op, fused, model] = texts.each_ref().map(Text::as_ptr);
+            opscope_kernel_t {
+                size: size_of::<opscope_kernel_t>(),
+                operator_name,
+                operator_type,
+                name,
+                op,
+                fused,
+                model,
+                fused_count: found.fused.len() as u32,
+                exact: u32::from(found.exact),
+            }
+        })?;
         // SAFETY: as the caller promises.
         unsafe { write(kernel, &described) }
     })

@@ -1,9 +1,6 @@
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use opscope::clock::{Ticks, Timestamp};
 use opscope::trace::{
@@ -13,7 +10,7 @@ use opscope::trace::{
 
 use super::layout::opscope_correlation_t;
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, out, read_text, write_out};
+use crate::border::{Failure, Text, call, name_for_c, out, read_text, write_out};
 
 thread_local! {
     /// The ranges that this thread has begun, the innermost last. A thread that ends, ends them.
@@ -27,7 +24,7 @@ pub unsafe extern "C" fn opscope_range_push(name: *const c_char) -> opscope_stat
     call(|| begin(range(unsafe { read_text(name, "name")? })))
 }
 
-/// As `opscope_range_push`, by the number of a name: the name is not looked up.
+/// As `opscope_range_push`, by the number of a name: the name is not looked up, so the number is not checked.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_range_push_named(name: u32) -> opscope_status_t {
     call(|| begin(range_named(NameId(name))))
@@ -87,21 +84,12 @@ pub unsafe extern "C" fn opscope_intern(name: *const c_char, number: *mut u32) -
 /// Returns the text of a name's number; NULL for a number that is no name. The text is kept until the process ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_name(number: u32) -> *const c_char {
-    static TEXTS: Mutex<Option<HashMap<u32, Text>>> = Mutex::new(None);
     let mut pointer = ptr::null();
     call(|| {
-        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let texts = texts.get_or_insert_default();
-        let text = match texts.entry(number) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let unknown = || {
-                    Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"))
-                };
-                place.insert(Text::new(&name_text(NameId(number)).ok_or_else(unknown)?))
-            }
-        };
-        pointer = text.as_ptr();
+        let text = || Some(Text::new(&name_text(NameId(number))?));
+        let unknown =
+            || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"));
+        pointer = name_for_c(number, text).ok_or_else(unknown)?;
         Ok(())
     });
     pointer
@@ -152,7 +140,6 @@ pub extern "C" fn opscope_timestamp() -> u64 {
 }
 
 fn begin(range: Range) -> Result<(), Failure> {
-    // A thread that is being torn down begins no ranges.
-    let _ = RANGES.try_with(|ranges| ranges.borrow_mut().push(range));
-    Ok(())
+    let ends = |_| Failure::new(OPSCOPE_ERROR_INVALID_STATE, "the thread ends, and has no place for ranges any more");
+    RANGES.try_with(|ranges| ranges.borrow_mut().push(range)).map_err(ends)
 }

@@ -70,9 +70,9 @@ pub struct opscope_operator_t {
     pub op_type: *const c_char,
     /// The domain of its operator set; empty for ONNX's own.
     pub domain: *const c_char,
-    /// The names of its inputs by slot; NULL for an input that is left out.
+    /// The names of its inputs by slot; NULL for an input that is left out. NULL if there are none.
     pub inputs: *const *const c_char,
-    /// The names of its outputs by slot; NULL for an output that is left out.
+    /// The names of its outputs by slot; NULL for an output that is left out. NULL if there are none.
     pub outputs: *const *const c_char,
     /// The number of inputs.
     pub input_count: u32,
@@ -155,8 +155,8 @@ pub unsafe extern "C" fn opscope_session_operator(
             name: operator.name.as_ptr(),
             op_type: operator.op_type.as_ptr(),
             domain: operator.domain.as_ptr(),
-            inputs: operator.inputs.as_ptr(),
-            outputs: operator.outputs.as_ptr(),
+            inputs: pointer_or_null(&operator.inputs),
+            outputs: pointer_or_null(&operator.outputs),
             input_count: operator.inputs.len() as u32,
             output_count: operator.outputs.len() as u32,
             id: index as u32,
@@ -171,6 +171,10 @@ fn found<'a, T>(list: &'a [T], index: usize, name: &str) -> Result<&'a T, Failur
     list.get(index).ok_or_else(|| {
         Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("there is no {name} {index}; the model has {}", list.len()))
     })
+}
+
+fn pointer_or_null<T>(list: &[T]) -> *const T {
+    if list.is_empty() { ptr::null() } else { list.as_ptr() }
 }
 
 fn value_for_c(value: &Value) -> opscope_value_t {

@@ -1,7 +1,6 @@
 use std::ffi::{c_char, c_void};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use opscope::Session;
@@ -9,9 +8,9 @@ use opscope::model::{Fidelity, LoadBudget, LoadOptions};
 use opscope::onnx::Graph;
 
 use super::description::Description;
-use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_MODEL};
+use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_MODEL};
 use crate::border::{
-    Failure, call, constant, forks, handle, insert, out, read_or_default, read_path, remove, sized, slice,
+    Failure, call, constant, handle, insert, out, read_or_default, read_path, remove, sized, slice, use_engine,
 };
 use crate::consumers::attach_once;
 
@@ -43,7 +42,7 @@ pub struct opscope_session_options_t {
     pub size: usize,
     /// An `opscope_fidelity_t`.
     pub fidelity: u32,
-    /// Threads within one operator. 0 stands for 1.
+    /// Threads within one operator, at most 1024. 0 stands for 1.
     pub threads: u32,
     /// How much time and memory loading may take, as a multiple of the default for a model of that size. 0 stands for 1.
     pub load_budget: u32,
@@ -52,17 +51,14 @@ pub struct opscope_session_options_t {
 }
 sized!(opscope_session_options_t, 24);
 
+/// The most threads within an operator.
+const MOST_THREADS: u32 = 1024;
+
 /// A session with its description for C.
 pub struct LoadedSession {
     pub(crate) session: Session,
     description: OnceLock<Description>,
-    /// The calls that use the engine at the moment, and the process that they are made in.
-    calls: AtomicUsize,
-    process: AtomicU64,
 }
-
-/// A call that uses the engine, for as long as this is not dropped.
-pub struct EngineCall<'a>(&'a LoadedSession);
 
 /// Reads an `.onnx` file and loads it into the embedded engine.
 #[unsafe(no_mangle)]
@@ -75,6 +71,7 @@ pub unsafe extern "C" fn opscope_session_load(
         let session = out(session, "session")?;
         // SAFETY: as the caller promises.
         let (path, options) = unsafe { (read_path(path, "path")?, load_options(options)?) };
+        let _call = use_engine()?;
         attach_once();
         let loaded = Session::open(&path, &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
@@ -98,6 +95,7 @@ pub unsafe extern "C" fn opscope_session_load_memory(
         let (bytes, options) = unsafe { (slice(bytes.cast::<u8>(), length, "bytes")?, load_options(options)?) };
         let graph = Graph::from_bytes(Path::new("(memory)"), bytes.to_vec().into());
         let graph = graph.map_err(|error| Failure::new(OPSCOPE_ERROR_MODEL, error.to_string()))?;
+        let _call = use_engine()?;
         attach_once();
         let loaded = Session::with_graph(Arc::new(graph), &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
@@ -114,27 +112,7 @@ pub extern "C" fn opscope_session_free(session: opscope_session_t) -> opscope_st
 
 impl LoadedSession {
     fn insert(session: Session) -> opscope_session_t {
-        insert(Self {
-            session,
-            description: OnceLock::new(),
-            calls: AtomicUsize::new(0),
-            process: AtomicU64::new(forks()),
-        })
-    }
-
-    /// Begins a call that uses the engine. In the child of a fork, a session whose engine was in use in the parent is refused:
-    /// its locks may be held by threads that the child does not have.
-    pub(crate) fn use_engine(&self) -> Result<EngineCall<'_>, Failure> {
-        if self.process.load(Ordering::Relaxed) != forks() {
-            if self.calls.load(Ordering::Relaxed) > 0 {
-                let text =
-                    "the session was running on another thread when this process was forked; load the model again";
-                return Err(Failure::new(OPSCOPE_ERROR_INVALID_STATE, text));
-            }
-            self.process.store(forks(), Ordering::Relaxed);
-        }
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        Ok(EngineCall(self))
+        insert(Self { session, description: OnceLock::new() })
     }
 
     /// Returns what C reads about the session.
@@ -143,16 +121,14 @@ impl LoadedSession {
     }
 }
 
-impl Drop for EngineCall<'_> {
-    fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 unsafe fn load_options(options: *const opscope_session_options_t) -> Result<LoadOptions, Failure> {
     // SAFETY: as the caller promises.
     let options = unsafe { read_or_default(options)? };
     let fidelity = fidelity(options.fidelity)?;
+    if options.threads > MOST_THREADS {
+        let text = format!("{} threads are more than the {MOST_THREADS} that an operator can use", options.threads);
+        return Err(Failure::argument(text));
+    }
     let threads = NonZeroUsize::new(options.threads as usize).unwrap_or(NonZeroUsize::MIN);
     let budget = LoadBudget::times(NonZeroU32::new(options.load_budget).unwrap_or(NonZeroU32::MIN));
     Ok(LoadOptions { budget, ..LoadOptions::new(fidelity, threads) })

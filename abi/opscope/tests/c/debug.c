@@ -84,6 +84,35 @@ static void look(const opscope_tensor_t *tensor, void *user)
     CHECK(tensor->dtype == OPSCOPE_FLOAT32 && tensor->rank == 4);
 }
 
+static opscope_attachment_t used_at_the_end;
+static opscope_status_t statuses_at_the_end[3];
+
+/* Called when the thread ends, after everything that the thread keeps is gone. */
+static void at_the_end(void *value)
+{
+    (void)value;
+    const char *json;
+    opscope_event_t event;
+    event.size = sizeof event;
+    statuses_at_the_end[0] = opscope_attachment_status(used_at_the_end, &json);
+    statuses_at_the_end[1] = opscope_attachment_next_event(used_at_the_end, OPSCOPE_SYNC, &event);
+    opscope_push_external(7);
+    statuses_at_the_end[2] = opscope_pop_external(NULL);
+}
+
+static void *end(void *argument)
+{
+    const char *json;
+    CHECK(pthread_setspecific(*(pthread_key_t *)argument, argument) == 0);
+    OK(opscope_attachment_status(used_at_the_end, &json));
+    opscope_event_t event;
+    event.size = sizeof event;
+    IS(opscope_attachment_next_event(used_at_the_end, OPSCOPE_SYNC, &event), OPSCOPE_EMPTY);
+    OK(opscope_push_external(7));
+    OK(opscope_pop_external(NULL));
+    return NULL;
+}
+
 struct notified {
     opscope_attachment_t attachment;
     opscope_status_t status;
@@ -232,6 +261,15 @@ int main(int argc, char **argv)
     CHECK(program.status == OPSCOPE_ERROR_STOPPED);
     printf("%s\n", program.error);
     OK(opscope_attachment_remove_breakpoint(attachment, after));
+
+    /* Calls while a thread ends. */
+    pthread_key_t key;
+    CHECK(pthread_key_create(&key, at_the_end) == 0);
+    used_at_the_end = attachment;
+    CHECK(pthread_create(&thread, NULL, end, &key) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK(statuses_at_the_end[i] == OPSCOPE_ERROR_INVALID_STATE);
 
     /* A call from inside of the notification callback. */
     struct notified seen;

@@ -10,7 +10,7 @@ struct seen {
     int32_t answer;
     double sum;
     opscope_dumper_t dumper;
-    opscope_status_t finish_inside;
+    opscope_status_t finish_inside, finish_in_run_ended, finish_in_closed;
 };
 
 static int32_t begin(const opscope_stream_t *stream, void *user)
@@ -54,14 +54,20 @@ static void broken(const opscope_stream_t *stream, const char *reason, void *use
 
 static int32_t run_ended(uint64_t run, void *user)
 {
+    struct seen *seen = (struct seen *)user;
     (void)run;
-    ((struct seen *)user)->ended++;
+    seen->ended++;
+    if (seen->dumper.id != 0)
+        seen->finish_in_run_ended = opscope_dumper_finish(seen->dumper, NULL);
     return OPSCOPE_CONTINUE;
 }
 
 static void closed(void *user)
 {
-    ((struct seen *)user)->closed++;
+    struct seen *seen = (struct seen *)user;
+    seen->closed++;
+    if (seen->dumper.id != 0)
+        seen->finish_in_closed = opscope_dumper_finish(seen->dumper, NULL);
 }
 
 static opscope_sink_t sink_of(struct seen *seen)
@@ -154,6 +160,7 @@ int main(int argc, char **argv)
     OK(opscope_dumper_unsubscribe(subscription, NULL));
     IS(opscope_dumper_unsubscribe(subscription, NULL), OPSCOPE_ERROR_INVALID_HANDLE);
     CHECK(some.closed == 1);
+    CHECK(some.finish_in_run_ended == OPSCOPE_ERROR_BUSY && some.finish_in_closed == OPSCOPE_ERROR_BUSY);
     OK(run(session, dumper, pixels));
     CHECK(some.begun == 3);
 
@@ -179,12 +186,22 @@ int main(int argc, char **argv)
     OK(opscope_dump_report_free(report));
 
     /* A sink that stops may stop the run, too. */
+    OK(opscope_dumper_subscribe(dumper, NULL, &sink, &subscription));
+    OK(opscope_dumper_finish(dumper, NULL));
+    IS(opscope_dumper_unsubscribe(subscription, NULL), OPSCOPE_ERROR_INVALID_HANDLE);
     request.stops_run = 1;
     OK(opscope_dumper_subscribe(dumper, &request, &sink, &subscription));
     IS(run(session, dumper, pixels), OPSCOPE_ERROR_STOPPED);
     IS(opscope_dumper_unsubscribe(subscription, NULL), OPSCOPE_ERROR_INCOMPLETE);
 
-    /* What cannot be. */
+    /* What cannot be. A wrong request leaves no directory. */
+    snprintf(path, sizeof path, "%s/wrong", argv[3]);
+    request.io = 99;
+    IS(opscope_dumper_subscribe_directory(dumper, &request, session, path, NULL, NULL),
+       OPSCOPE_ERROR_INVALID_ARGUMENT);
+    CHECK(fopen(path, "r") == NULL);
+    snprintf(path, sizeof path, "%s/dump", argv[3]);
+    request.io = OPSCOPE_OUTPUTS;
     const char *names[1] = {"/conv1/Conf"};
     request.operators = names;
     request.operator_count = 1;

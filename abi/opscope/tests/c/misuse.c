@@ -152,6 +152,10 @@ int main(int argc, char **argv)
     IS(opscope_session_load(argv[1], &options, &session), size);
     SAYS("sizeof(opscope_session_options_t)");
     options.size = sizeof options;
+    options.threads = 100000;
+    IS(opscope_session_load(argv[1], &options, &session), argument);
+    SAYS("1024");
+    options.threads = 0;
     options.fidelity = 2;
     IS(opscope_session_load(argv[1], &options, &session), argument);
     SAYS("opscope_fidelity_t");

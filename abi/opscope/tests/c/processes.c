@@ -76,8 +76,8 @@ int main(int argc, char **argv)
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 
-    /* Forks while another thread makes calls. The child's buffer is empty, and works. Its session runs, or says that it cannot
-     * since the other thread was running it; it never hangs. */
+    /* Forks while another thread makes calls. The child's buffer is empty, and works. Models run there, or it says that they
+     * cannot since the other thread was running one; it never hangs. */
     uint64_t delivered = 0;
     const uint64_t payload[3] = {1, 2, 3};
     opscope_buffer_t buffer;
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
             opscope_status_t ran = run_once();
             CHECK(ran == OPSCOPE_OK || ran == OPSCOPE_ERROR_INVALID_STATE);
             if (ran != OPSCOPE_OK)
-                SAYS("load the model again");
+                SAYS("when this process was forked");
             _exit(delivered == 2 ? 0 : 3);
         }
         CHECK(waitpid(child, &status, 0) == child);

@@ -22,6 +22,10 @@ static void count(const opscope_batch_t *batch, void *user)
     record.size = sizeof record;
     opscope_status_t status;
     uint64_t records = 0;
+    record.size = 1; /* A record that could not be written is not lost. */
+    IS(opscope_batch_next(batch, &record), OPSCOPE_ERROR_INVALID_SIZE);
+    IS(opscope_batch_next(batch, NULL), OPSCOPE_ERROR_INVALID_ARGUMENT);
+    record.size = sizeof record;
     while ((status = opscope_batch_next(batch, &record)) == OPSCOPE_OK) {
         records++;
         seen->bytes += (record.length + 7u) / 8u * 8u;

@@ -66,7 +66,7 @@ impl Dumper {
         let report = subscription.close()?;
         let mut subscriptions = self.subscriptions.write().unwrap_or_else(PoisonError::into_inner);
         subscriptions.retain(|(other, _)| *other != handle);
-        Ok(Some(report))
+        Ok(report)
     }
 
     /// Adds a plan and delivers the values that the engine computed when it loaded the model. Must be called once per

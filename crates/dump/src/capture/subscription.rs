@@ -121,9 +121,7 @@ impl Subscription {
         let stream = Stream { origin, dtype, shape, bytes, siblings };
         match &self.route {
             Route::Direct(driver) => {
-                *lock(&self.inside) = Some(thread::current().id());
-                direct(&mut lock(driver), &stream, tensor, self.piece_size);
-                *lock(&self.inside) = None;
+                self.inside(|| direct(&mut lock(driver), &stream, tensor, self.piece_size));
             }
             Route::Queued(worker) => chosen.given_up = self.queue(worker, stream, tensor),
         }
@@ -149,26 +147,27 @@ impl Subscription {
         let chosen = lock(&self.chosen);
         if !chosen.closed {
             match &self.route {
-                Route::Direct(driver) => lock(driver).run_ended(run),
+                Route::Direct(driver) => self.inside(|| lock(driver).run_ended(run)),
                 Route::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
             }
         }
     }
 
-    /// Waits for the stream in flight, delivers what is queued, and closes the sink. It is not called afterwards.
-    pub fn close(&self) -> Result<SubscriptionReport, DumpError> {
+    /// Waits for the stream in flight, delivers what is queued, and closes the sink. It is not called afterwards. Returns `None` if
+    /// it was closed before.
+    pub fn close(&self) -> Result<Option<SubscriptionReport>, DumpError> {
         if self.is_inside() {
             return Err(DumpError::FromWithin);
         }
         let mut chosen = lock(&self.chosen);
         if std::mem::replace(&mut chosen.closed, true) {
-            return Ok(SubscriptionReport::default());
+            return Ok(None);
         }
         let mut ending = lock(&self.ending);
         ending.stopped = chosen.given_up.take();
         drop(ending);
         let closed = match &self.route {
-            Route::Direct(driver) => lock(driver).close(),
+            Route::Direct(driver) => self.inside(|| lock(driver).close()),
             Route::Queued(worker) => worker.close().unwrap_or_else(|| {
                 let error = "the sink took nothing for too long and was given up; what waited for it is lost".into();
                 Closed { directory: None, errors: vec![error] }
@@ -180,12 +179,20 @@ impl Subscription {
             .iter()
             .filter_map(|run| run.failure.as_ref().map(|reason| format!("run {} failed: {reason}", run.run.0)));
         let errors = closed.errors.into_iter().chain(failed).chain(ending.shortfalls).collect();
-        Ok(SubscriptionReport {
+        Ok(Some(SubscriptionReport {
             directory: closed.directory,
             delivered: ending.delivered,
             losses: ending.losses,
             errors,
-        })
+        }))
+    }
+
+    /// Calls a sink on this thread, which is inside of it meanwhile.
+    fn inside<R>(&self, call: impl FnOnce() -> R) -> R {
+        *lock(&self.inside) = Some(thread::current().id());
+        let result = call();
+        *lock(&self.inside) = None;
+        result
     }
 
     /// Returns whether the calling thread is, or may be, inside the sink.

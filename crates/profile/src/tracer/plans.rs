@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use opscope_model::{Fidelity, Kernel, RunInfo};
-use opscope_trace::PlanId;
+use opscope_trace::{HeldLocks, PlanId, hold_across_forks};
 
 use crate::KernelNames;
 
@@ -63,7 +63,21 @@ struct Known {
 static PLANS: Mutex<Plans> = Mutex::new(Plans::new());
 
 fn plans() -> MutexGuard<'static, Plans> {
+    static HELD: Once = Once::new();
+    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    HELD.call_once(|| drop(hold_across_forks(|| Box::new(HeldPlans(lock())))));
+    lock()
+}
+
+fn lock() -> MutexGuard<'static, Plans> {
     PLANS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock during a fork: the child has no other thread that could release it.
+struct HeldPlans(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Plans>);
+
+impl HeldLocks for HeldPlans {
+    fn reset_in_child(self: Box<Self>) {}
 }
 
 impl Plans {

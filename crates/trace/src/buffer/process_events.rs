@@ -115,6 +115,8 @@ impl SharedBuffer {
             locked = self.done.wait_timeout(locked, left).unwrap_or_else(PoisonError::into_inner).0;
             locked.fork_waiters -= 1;
         }
+        // Callback threads wait for the fork, which holds the lock until it is over.
+        self.done.notify_all();
         locked
     }
 

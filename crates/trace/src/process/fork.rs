@@ -6,13 +6,13 @@ use crate::record::thread;
 
 /// The locks of one room. They are held during a fork, so that the child gets no copy of something in the middle of a
 /// change, and are released when this is dropped.
-pub(crate) trait HeldLocks {
+pub trait HeldLocks {
     /// Resets what the room protects, and releases the locks. It is called in the child.
     fn reset_in_child(self: Box<Self>);
 }
 
 /// Takes a room's locks.
-pub(super) type LockRoom = fn() -> Box<dyn HeldLocks>;
+pub type LockRoom = fn() -> Box<dyn HeldLocks>;
 
 /// The functions that take the locks of each room, in the order in which they were registered.
 static ROOMS: Mutex<Vec<LockRoom>> = Mutex::new(Vec::new());
@@ -29,8 +29,12 @@ thread_local! {
     static HELD: RefCell<Option<AllLocks>> = const { RefCell::new(None) };
 }
 
-/// Registers a room whose locks every fork holds. The locks of the room that was registered last are taken first.
-pub(super) fn hold_across_forks(lock: LockRoom) -> io::Result<()> {
+/// Registers a room whose locks every fork holds: a library's own that calls this one. The locks of the room that was registered
+/// last are taken first.
+///
+/// # Errors
+/// Returns an error if the system has no memory for the registration.
+pub fn hold_across_forks(lock: LockRoom) -> io::Result<()> {
     static REGISTERED: OnceLock<i32> = OnceLock::new();
     // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is never unloaded
     // while functions are registered.

@@ -7,8 +7,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use crate::TraceError;
-pub(crate) use fork::HeldLocks;
-use fork::LockRoom;
+pub use fork::{HeldLocks, LockRoom, hold_across_forks};
 
 /// What a room does at forks and at the exit of the process.
 ///

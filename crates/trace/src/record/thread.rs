@@ -56,14 +56,15 @@ pub(crate) fn new_correlation() -> CorrelationId {
     CorrelationId(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Pushes an external id onto the calling thread's stack. Records carry the topmost one.
+/// Pushes an external id onto the calling thread's stack. Records carry the topmost one. A thread that is being torn down has no
+/// stack any more, and nothing is pushed.
 pub fn push_external(id: ExternalId) {
-    BELOW.with_borrow_mut(|below| below.push(EXTERNAL.replace(id)));
+    let _ = BELOW.try_with(|below| below.borrow_mut().push(EXTERNAL.replace(id)));
 }
 
 /// Pops the topmost external id off the calling thread's stack and returns it, or `None` if the stack is empty.
 pub fn pop_external() -> Option<ExternalId> {
-    let below = BELOW.with_borrow_mut(Vec::pop)?;
+    let below = BELOW.try_with(|below| below.borrow_mut().pop()).ok()??;
     Some(EXTERNAL.replace(below))
 }
 

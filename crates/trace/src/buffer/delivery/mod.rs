@@ -5,7 +5,7 @@ mod flush;
 mod schedule;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::callback_thread::Served;
 use super::shared::Callback;
@@ -22,6 +22,10 @@ impl Served for SharedBuffer {
             // The buffer was assigned to this thread while a callback runs on another one. When that callback has returned,
             // the buffer is scheduled here again.
             return;
+        }
+        // A fork comes before the next batch. Otherwise it could wait for one callback after the other.
+        while locked.fork_waiters > 0 {
+            locked = self.done.wait(locked).unwrap_or_else(PoisonError::into_inner);
         }
         let flushes_before = locked.state.flushes_done();
         // SAFETY: the batch is read in the callback below, before `finish`. The buffer keeps its region until then; where
