@@ -1,4 +1,4 @@
-use super::support::{DIRECTORY, run};
+use super::support::{DIRECTORY, run, run_with_first_header};
 
 const MODEL: &str = "digits_cnn.onnx";
 const INPUT: &str = "digits_cnn.input.image.npy";
@@ -26,4 +26,21 @@ fn a_debugger_stops_looks_replaces_and_aborts() {
 #[test]
 fn a_profiler_leaves_a_recording() {
     run("profile.c", &[MODEL, DIRECTORY]);
+}
+
+#[test]
+fn programs_that_were_compiled_against_the_first_header_work_as_ever() {
+    let socket = format!("{DIRECTORY}/socket");
+    let programs: [(&str, &[&str]); 7] = [
+        ("session.c", &[MODEL, INPUT]),
+        ("records.c", &[]),
+        ("runs.c", &[MODEL, INPUT]),
+        ("dump.c", &[MODEL, INPUT, DIRECTORY]),
+        ("profile.c", &[MODEL, DIRECTORY]),
+        ("debug.c", &[MODEL, INPUT, &socket]),
+        ("misuse.c", &[MODEL]),
+    ];
+    for (program, arguments) in programs {
+        assert_eq!(run_with_first_header(program, arguments), run(program, arguments), "{program}");
+    }
 }
