@@ -229,10 +229,18 @@ fn fork_while_others_are_within() {
     }
 }
 
+/// Forks of a process whose threads emit without a pause, into a small buffer and into a large one, whose callbacks follow each
+/// other closely.
 fn forks_in_a_storm() {
+    let small = BufferOptions { size: Bytes::kib(16), watermark: Bytes::kib(2), ..BufferOptions::default() };
+    let lost = forks_while_others_emit(small, 30) + forks_while_others_emit(BufferOptions::default(), 100);
+    println!("::lost {lost}");
+    std::process::exit(0);
+}
+
+fn forks_while_others_emit(options: BufferOptions, forks: usize) -> u64 {
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);
-    let options = BufferOptions { size: Bytes::kib(16), watermark: Bytes::kib(2), ..BufferOptions::default() };
     let buffer = Buffer::create(options, move |batch| {
         counted.fetch_add(batch.len(), Ordering::SeqCst);
     });
@@ -246,7 +254,7 @@ fn forks_in_a_storm() {
                 }
             });
         }
-        for _ in 0..30 {
+        for _ in 0..forks {
             // SAFETY: as above.
             match unsafe { libc::fork() } {
                 0 => {
@@ -268,8 +276,7 @@ fn forks_in_a_storm() {
     buffer.flush().expect("it is not destroyed");
     let total = buffer.statistics().total();
     let callbacks = count.load(Ordering::SeqCst);
-    println!("::lost {}", total.emitted - total.delivered + callbacks - total.delivered);
-    std::process::exit(0);
+    total.emitted - total.delivered + callbacks - total.delivered
 }
 
 fn fork_in_a_callback() {

@@ -31,14 +31,13 @@ fn a_profiler_leaves_a_recording() {
 #[test]
 fn programs_that_were_compiled_against_the_first_header_work_as_ever() {
     let socket = format!("{DIRECTORY}/socket");
-    let programs: [(&str, &[&str]); 7] = [
+    let programs: [(&str, &[&str]); 6] = [
         ("session.c", &[MODEL, INPUT]),
         ("records.c", &[]),
         ("runs.c", &[MODEL, INPUT]),
         ("dump.c", &[MODEL, INPUT, DIRECTORY]),
         ("profile.c", &[MODEL, DIRECTORY]),
         ("debug.c", &[MODEL, INPUT, &socket]),
-        ("misuse.c", &[MODEL]),
     ];
     for (program, arguments) in programs {
         assert_eq!(run_with_first_header(program, arguments), run(program, arguments), "{program}");
