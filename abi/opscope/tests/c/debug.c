@@ -110,6 +110,7 @@ static void *end(void *argument)
     IS(opscope_attachment_next_event(used_at_the_end, OPSCOPE_SYNC, &event), OPSCOPE_EMPTY);
     OK(opscope_push_external(7));
     OK(opscope_pop_external(NULL));
+    IS(opscope_pop_external(NULL), OPSCOPE_ERROR_INVALID_STATE);
     return NULL;
 }
 
