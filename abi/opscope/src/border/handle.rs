@@ -2,14 +2,12 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::ffi::c_char;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use opscope::trace::{HeldLocks, hold_across_forks};
 
-use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE, OPSCOPE_ERROR_INVALID_STATE};
-use super::{Failure, Text};
+use super::Failure;
+use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
 
 /// A handle of C, which stands for an object.
 pub trait Handle: Copy {
@@ -49,12 +47,6 @@ struct Objects {
     objects: HashMap<u64, Arc<dyn Any + Send + Sync>>,
     /// How many handles were made.
     made: u64,
-    /// The texts of names, by number.
-    names: HashMap<u32, Text>,
-    /// How many calls use the engine at the moment.
-    engine_calls: usize,
-    /// Whether this is the child of a fork that happened during such a call.
-    engine_lost: bool,
 }
 
 static OBJECTS: Mutex<Option<Objects>> = Mutex::new(None);
@@ -150,55 +142,8 @@ fn fork_safe() {
 }
 
 /// The lock during a fork.
-struct HeldObjects(MutexGuard<'static, Option<Objects>>);
+struct HeldObjects(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<Objects>>);
 
 impl HeldLocks for HeldObjects {
-    fn reset_in_child(mut self: Box<Self>) {
-        let objects = self.0.get_or_insert_default();
-        objects.engine_lost |= objects.engine_calls > 0;
-        objects.engine_calls = 0;
-    }
-}
-
-/// A call that uses the engine, for as long as this is not dropped.
-pub struct EngineCall {
-    /// The process that it began in.
-    process: u32,
-}
-
-/// Begins a call that uses the engine. In the child of a fork the engine is refused if another thread was using it in the parent:
-/// its locks may be held by threads that the child does not have.
-pub fn use_engine() -> Result<EngineCall, Failure> {
-    fork_safe();
-    let mut locked = lock();
-    let objects = locked.get_or_insert_default();
-    if objects.engine_lost {
-        let text = "a thread was using the engine when this process was forked, so it cannot be used here; fork while no model is \
-                    loaded or run, or run the model in a process that is started anew";
-        return Err(Failure::new(OPSCOPE_ERROR_INVALID_STATE, text));
-    }
-    objects.engine_calls += 1;
-    Ok(EngineCall { process: std::process::id() })
-}
-
-impl Drop for EngineCall {
-    fn drop(&mut self) {
-        // A call that forked in a callback returns in the child, too, where it was counted off.
-        if self.process == std::process::id() {
-            let mut locked = lock();
-            let objects = locked.get_or_insert_default();
-            objects.engine_calls = objects.engine_calls.saturating_sub(1);
-        }
-    }
-}
-
-/// Returns the text of a name, kept until the process ends.
-pub fn name_for_c(number: u32, text: impl FnOnce() -> Option<Text>) -> Option<*const c_char> {
-    fork_safe();
-    let mut locked = lock();
-    let names = &mut locked.get_or_insert_default().names;
-    match names.entry(number) {
-        Entry::Occupied(known) => Some(known.get().as_ptr()),
-        Entry::Vacant(place) => Some(place.insert(text()?).as_ptr()),
-    }
+    fn reset_in_child(self: Box<Self>) {}
 }

@@ -64,6 +64,7 @@ pub extern "C" fn opscope_status_text(status: i32) -> *const c_char {
         c"the operating system refused a resource",
         c"opscope failed",
     ];
+    const _: () = assert!(TEXTS.len() == opscope_status_t::OPSCOPE_ERROR_INTERNAL as usize + 1);
     let text = usize::try_from(status).ok().and_then(|status| TEXTS.get(status).copied());
     text.unwrap_or(c"unknown status").as_ptr()
 }

@@ -4,13 +4,14 @@ use std::ptr;
 
 use opscope::clock::{Ticks, Timestamp};
 use opscope::trace::{
-    ExternalId, NameId, Range, counter, current_correlation, intern, mark, mark_named, name_text, pop_external,
-    push_external, range, range_named,
+    ExternalId, NameId, Range, counter, current_correlation, intern, mark, mark_named, pop_external, push_external,
+    range, range_named,
 };
 
 use super::layout::opscope_correlation_t;
+use super::names::text_for_c;
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INVALID_STATE, OPSCOPE_ERROR_NOT_FOUND};
-use crate::border::{Failure, Text, call, name_for_c, out, read_text, write_out};
+use crate::border::{Failure, call, out, read_text, write_out};
 
 thread_local! {
     /// The ranges that this thread has begun, the innermost last. A thread that ends, ends them.
@@ -86,10 +87,9 @@ pub unsafe extern "C" fn opscope_intern(name: *const c_char, number: *mut u32) -
 pub extern "C" fn opscope_name(number: u32) -> *const c_char {
     let mut pointer = ptr::null();
     call(|| {
-        let text = || Some(Text::new(&name_text(NameId(number))?));
         let unknown =
             || Failure::new(OPSCOPE_ERROR_NOT_FOUND, format!("{number} is no name; opscope_intern returns names"));
-        pointer = name_for_c(number, text).ok_or_else(unknown)?;
+        pointer = text_for_c(NameId(number)).ok_or_else(unknown)?;
         Ok(())
     });
     pointer

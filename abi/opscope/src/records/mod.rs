@@ -9,6 +9,7 @@ mod kernel;
 mod kinds;
 mod layout;
 mod markers;
+mod names;
 mod statistics;
 
 pub use batch::*;

@@ -57,4 +57,19 @@ static inline float *image(const char *npy)
     return pixels;
 }
 
+/* Returns these pixels as the model's input. */
+static inline opscope_tensor_t input_of(const float *pixels)
+{
+    static const size_t dims[4] = {1, 1, 8, 8};
+    opscope_tensor_t input;
+    memset(&input, 0, sizeof input);
+    input.size = sizeof input;
+    input.dtype = OPSCOPE_FLOAT32;
+    input.dims = dims;
+    input.rank = 4;
+    input.data = pixels;
+    input.bytes = 64 * sizeof(float);
+    return input;
+}
+
 #endif

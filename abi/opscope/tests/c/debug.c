@@ -18,15 +18,8 @@ struct program {
 static void *run(void *argument)
 {
     struct program *program = (struct program *)argument;
-    const size_t dims[4] = {1, 1, 8, 8};
-    opscope_tensor_t input, output;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = program->pixels;
-    input.bytes = 64 * sizeof(float);
+    const opscope_tensor_t input = input_of(program->pixels);
+    opscope_tensor_t output;
     opscope_instruments_t instruments;
     memset(&instruments, 0, sizeof instruments);
     instruments.size = sizeof instruments;

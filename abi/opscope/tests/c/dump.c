@@ -86,15 +86,7 @@ static opscope_sink_t sink_of(struct seen *seen)
 
 static opscope_status_t run(opscope_session_t session, opscope_dumper_t dumper, const float *pixels)
 {
-    const size_t dims[4] = {1, 1, 8, 8};
-    opscope_tensor_t input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = 64 * sizeof(float);
+    const opscope_tensor_t input = input_of(pixels);
     opscope_instruments_t instruments;
     memset(&instruments, 0, sizeof instruments);
     instruments.size = sizeof instruments;

@@ -12,16 +12,8 @@ int main(int argc, char **argv)
     const char *skipped;
     OK(opscope_attach_consumers(&attached, &skipped));
     CHECK(attached == 0);
-    const size_t dims[4] = {1, 1, 8, 8};
     float pixels[64] = {0};
-    opscope_tensor_t input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = sizeof pixels;
+    const opscope_tensor_t input = input_of(pixels);
     for (int i = 0; i < 3; i++)
         OK(opscope_session_run(session, &input, 1, NULL, NULL));
     void *consumer = dlopen(argv[2], RTLD_NOW | RTLD_NOLOAD);

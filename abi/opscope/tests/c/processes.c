@@ -13,16 +13,9 @@ static opscope_session_t session;
 
 static opscope_status_t run_once(void)
 {
-    const size_t dims[4] = {1, 1, 8, 8};
     float pixels[64] = {0};
-    opscope_tensor_t input, output;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = sizeof pixels;
+    const opscope_tensor_t input = input_of(pixels);
+    opscope_tensor_t output;
     opscope_tensors_t outputs;
     opscope_status_t status = opscope_session_run(session, &input, 1, NULL, &outputs);
     if (status != OPSCOPE_OK)

@@ -20,16 +20,8 @@ int main(int argc, char **argv)
     opscope_profiler_t twice;
     IS(opscope_profiler_create(session, path, &options, &twice), OPSCOPE_ERROR_SYSTEM);
 
-    const size_t dims[4] = {1, 1, 8, 8};
     float pixels[64] = {0};
-    opscope_tensor_t input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = sizeof pixels;
+    const opscope_tensor_t input = input_of(pixels);
     opscope_instruments_t instruments;
     memset(&instruments, 0, sizeof instruments);
     instruments.size = sizeof instruments;

@@ -77,15 +77,7 @@ int main(int argc, char **argv)
     opscope_session_t session;
     OK(opscope_session_load(argv[1], &options, &session));
     float *pixels = image(argv[2]);
-    const size_t dims[4] = {1, 1, 8, 8};
-    opscope_tensor_t input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = 64 * sizeof(float);
+    const opscope_tensor_t input = input_of(pixels);
     for (int i = 0; i < 2; i++)
         OK(opscope_session_run(session, &input, 1, NULL, NULL));
     OK(opscope_context_stop(context));

@@ -16,15 +16,7 @@ static void *read_file(const char *path, size_t *length)
 
 static int digit(opscope_session_t session, const float *pixels)
 {
-    const size_t dims[4] = {1, 1, 8, 8};
-    opscope_tensor_t input;
-    memset(&input, 0, sizeof input);
-    input.size = sizeof input;
-    input.dtype = OPSCOPE_FLOAT32;
-    input.dims = dims;
-    input.rank = 4;
-    input.data = pixels;
-    input.bytes = 64 * sizeof(float);
+    const opscope_tensor_t input = input_of(pixels);
     opscope_tensors_t outputs;
     OK(opscope_session_run(session, &input, 1, NULL, &outputs));
     CHECK(opscope_tensors_count(outputs) == 1);

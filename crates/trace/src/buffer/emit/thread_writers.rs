@@ -77,11 +77,12 @@ pub(crate) fn append_by_buffer(buffer: BufferId, header: u64, payload: &[u8]) ->
     let shortcuts = BY_BUFFER.with(std::ptr::from_ref);
     // SAFETY: as in `append_by_kind`.
     let shortcut = unsafe { &(*shortcuts)[buffer.0 as usize % BUFFER_SHORTCUTS] };
-    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`. No buffer has the number 0, which
-    // stands for no shortcut.
-    shortcut.buffer.get() == buffer.0
-        && buffer.0 != 0
-        && unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::light) }
+    // No buffer has the number 0, which stands for no shortcut.
+    if buffer.0 == 0 || shortcut.buffer.get() != buffer.0 {
+        return false;
+    }
+    // SAFETY: a shortcut in use points to a writer in `WRITERS`, which also has its `OwnWriter`.
+    unsafe { (*shortcut.writer.get()).try_append(header, payload, barrier::light) }
 }
 
 /// Returns this thread's writer at a buffer, and opens a slot for it if there is none. Returns `None` while the thread is

@@ -1,0 +1,66 @@
+//! Calls that use the engine, counted so that the child of a fork knows whether it can use the engine, too.
+
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use opscope::trace::{HeldLocks, hold_across_forks};
+
+use super::Failure;
+use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
+
+/// A call that uses the engine, for as long as this is not dropped.
+pub struct EngineCall {
+    /// How many forks there were before it.
+    forks: u64,
+}
+
+/// The calls of this process.
+struct Calls {
+    /// How many there are at the moment.
+    active: usize,
+    /// How many forks lie between the first process and this one.
+    forks: u64,
+    /// Whether one of these forks happened during a call.
+    lost: bool,
+}
+
+static CALLS: Mutex<Calls> = Mutex::new(Calls { active: 0, forks: 0, lost: false });
+
+/// Begins a call that uses the engine. In the child of a fork the engine is refused if another thread was using it in the parent:
+/// its locks may be held by threads that the child does not have.
+pub fn use_engine() -> Result<EngineCall, Failure> {
+    static REGISTERED: Once = Once::new();
+    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldCalls(lock())))));
+    let mut calls = lock();
+    if calls.lost {
+        let text = "a thread was using the engine when this process was forked, so it cannot be used here; fork while no model is \
+                    loaded or run, or run the model in a process that is started anew";
+        return Err(Failure::new(OPSCOPE_ERROR_INVALID_STATE, text));
+    }
+    calls.active += 1;
+    Ok(EngineCall { forks: calls.forks })
+}
+
+impl Drop for EngineCall {
+    fn drop(&mut self) {
+        let mut calls = lock();
+        // A call in whose callback the process forked returns in the child, too, where it does not count.
+        if calls.forks == self.forks {
+            calls.active -= 1;
+        }
+    }
+}
+
+fn lock() -> MutexGuard<'static, Calls> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock during a fork.
+struct HeldCalls(MutexGuard<'static, Calls>);
+
+impl HeldLocks for HeldCalls {
+    fn reset_in_child(mut self: Box<Self>) {
+        let Calls { active, forks, lost } = *self.0;
+        *self.0 = Calls { active: 0, forks: forks + 1, lost: lost || active > 0 };
+    }
+}

@@ -1,0 +1,35 @@
+//! The texts of names as C reads them. They are kept until the process ends, as the names are.
+
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use opscope::trace::{HeldLocks, NameId, hold_across_forks, name_text};
+
+use crate::border::Text;
+
+static TEXTS: Mutex<Option<HashMap<NameId, Text>>> = Mutex::new(None);
+
+/// Returns the text of a name.
+pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
+    static REGISTERED: Once = Once::new();
+    // Without memory for the registration, only a fork that happens during a call is unsafe.
+    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldTexts(lock())))));
+    let known = lock().get_or_insert_default().get(&name).map(Text::as_ptr);
+    known.or_else(|| {
+        // Without the lock: the name is looked up under another one, which a fork may hold already.
+        let text = Text::new(&name_text(name)?);
+        Some(lock().get_or_insert_default().entry(name).or_insert(text).as_ptr())
+    })
+}
+
+fn lock() -> MutexGuard<'static, Option<HashMap<NameId, Text>>> {
+    TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock during a fork.
+struct HeldTexts(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, Option<HashMap<NameId, Text>>>);
+
+impl HeldLocks for HeldTexts {
+    fn reset_in_child(self: Box<Self>) {}
+}
