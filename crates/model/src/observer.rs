@@ -55,6 +55,10 @@ pub trait RunObserver: Sync {
         Action::Continue
     }
 
+    /// Called right before a kernel is executed, in front of the time that [`timed`](Self::timed) reports. It is not called for a
+    /// kernel that an observer skips. It costs less than [`before`](Self::before), for which the engine shows the inputs.
+    fn started(&self, _kernel: KernelId, _path: &[Iteration]) {}
+
     /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
     /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none. `path` is that of
     /// the dispatch: see [`Dispatch::path`].
@@ -92,6 +96,8 @@ pub struct Interest {
     pub keep_inputs: KernelSet,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
+    /// [`RunObserver::started`], for every kernel.
+    pub starts: bool,
     /// [`RunObserver::allocated`] and [`RunObserver::freed`].
     pub memory: bool,
 }
@@ -180,7 +186,7 @@ impl RunObserver for NoObserver {
 impl Interest {
     /// Returns whether nothing is wanted, so that the engine can run as if there were no observer.
     pub fn is_nothing(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty() && !self.times && !self.memory
+        self.before.is_empty() && self.after.is_empty() && !self.times && !self.starts && !self.memory
     }
 
     /// Returns the union of both interests.
@@ -190,6 +196,7 @@ impl Interest {
             after: self.after.union(other.after),
             keep_inputs: self.keep_inputs.union(other.keep_inputs),
             times: self.times || other.times,
+            starts: self.starts || other.starts,
             memory: self.memory || other.memory,
         }
     }

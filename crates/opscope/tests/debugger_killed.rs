@@ -202,12 +202,12 @@ fn all_masks_go_off(debugger: &Debugger) {
     let until = Instant::now() + PATIENCE;
     for subject in subjects() {
         loop {
-            let Interest { before, after, keep_inputs, times, memory } =
+            let Interest { before, after, keep_inputs, times, starts, memory } =
                 debugger.observe(&subject.info(RunId(u64::MAX))).interest();
             let is_on = |which: &opscope::model::KernelSet| {
                 subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id))
             };
-            if !times && !memory && ![&before, &after, &keep_inputs].into_iter().any(is_on) {
+            if !times && !starts && !memory && ![&before, &after, &keep_inputs].into_iter().any(is_on) {
                 break;
             }
             assert!(Instant::now() < until, "kernels are still wanted: {before:?}, {after:?}, {keep_inputs:?}");

@@ -78,6 +78,9 @@ impl Observed<'_> {
         state.run_plan_with_eval(self.inputs.clone(), |context, op_state, node, inputs| {
             let id = self.plan.kernel_of(node.id);
             self.last.set(node.id);
+            if id != NO_KERNEL && self.interest.starts {
+                self.observer.started(id, MAIN_GRAPH);
+            }
             let is_timed = id != NO_KERNEL && self.interest.times;
             let outputs = if is_timed {
                 let start = Ticks::now();
@@ -213,6 +216,9 @@ impl Observed<'_> {
     }
 
     fn timed<T>(&self, kernel: &Kernel, compute: impl FnOnce() -> TractResult<T>) -> TractResult<T> {
+        if self.interest.starts {
+            self.observer.started(kernel.id, MAIN_GRAPH);
+        }
         if !self.interest.times {
             return compute();
         }

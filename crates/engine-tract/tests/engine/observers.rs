@@ -16,6 +16,7 @@ use crate::files::{FIDELITIES, load, mismatch, planned, run};
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Call {
     Before(KernelId),
+    Started(KernelId),
     Timed(KernelId),
     After(KernelId),
     Finished { well: bool },
@@ -61,6 +62,11 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
         (self.act)(dispatch, false)
     }
 
+    fn started(&self, kernel: KernelId, path: &[Iteration]) {
+        assert_eq!(path, []);
+        self.note(Call::Started(kernel));
+    }
+
     fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         assert_eq!(path, []);
         self.times.lock().unwrap().push((start, end));
@@ -76,7 +82,7 @@ impl<F: Fn(&Dispatch<'_>, bool) -> Action + Sync> RunObserver for Recorder<F> {
 }
 
 fn everything() -> Interest {
-    Interest { before: KernelSet::All, after: KernelSet::All, times: true, ..Interest::default() }
+    Interest { before: KernelSet::All, after: KernelSet::All, times: true, starts: true, ..Interest::default() }
 }
 
 fn watch(plan: &dyn Plan, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
@@ -95,7 +101,7 @@ fn every_kernel_is_called_for_once_and_in_order() {
         let outputs = watch(&*plan, &inputs, &recorder).unwrap();
         let calls = plan.kernels().iter().flat_map(|kernel| {
             let id = kernel.id;
-            [Call::Before(id), Call::Timed(id), Call::After(id)]
+            [Call::Before(id), Call::Started(id), Call::Timed(id), Call::After(id)]
         });
         assert_eq!(recorder.calls(), calls.chain([Call::Finished { well: true }]).collect::<Vec<_>>());
 
@@ -117,6 +123,16 @@ fn only_what_is_asked_for_is_called() {
     watch(&*plan, &inputs, &only_times).unwrap();
     let timed = plan.kernels().iter().map(|kernel| Call::Timed(kernel.id));
     assert_eq!(only_times.calls(), timed.chain([Call::Finished { well: true }]).collect::<Vec<_>>());
+
+    let starts = Interest { starts: true, times: true, ..Interest::default() };
+    let around = Recorder::new(starts.clone(), |_, _| Action::Continue);
+    watch(&*plan, &inputs, &around).unwrap();
+    let pairs = plan.kernels().iter().flat_map(|kernel| [Call::Started(kernel.id), Call::Timed(kernel.id)]);
+    assert_eq!(around.calls(), pairs.chain([Call::Finished { well: true }]).collect::<Vec<_>>());
+    let only_starts = Recorder::new(Interest { times: false, ..starts }, |_, _| Action::Continue);
+    watch(&*plan, &inputs, &only_starts).unwrap();
+    let started = plan.kernels().iter().map(|kernel| Call::Started(kernel.id));
+    assert_eq!(only_starts.calls(), started.chain([Call::Finished { well: true }]).collect::<Vec<_>>());
 
     let mask: Vec<bool> = (0..plan.kernels().len()).map(|index| index == 1 || index == 3).collect();
     let interest = Interest { after: KernelSet::Mask(Arc::from(mask)), ..Interest::default() };
@@ -189,6 +205,7 @@ fn inputs_and_outputs_can_be_replaced_and_a_kernel_can_be_skipped() {
     assert_eq!(outputs, five());
     let negate = plan.kernels().last().unwrap().id;
     assert!(calls.contains(&Call::After(negate)), "what a skip gives is seen, too");
+    assert!(!calls.contains(&Call::Started(negate)), "what was not executed did not start");
     assert!(!calls.contains(&Call::Timed(negate)), "what was not executed has no time");
     assert_eq!(run(&*plan, &inputs).unwrap(), [floats(&[-4.0, -9.0])], "nothing stays replaced");
 }

@@ -146,6 +146,9 @@ impl FakePlan {
                     _ => {}
                 }
             }
+            if interest.starts && skipped.is_none() {
+                observer.started(kernel.id, path);
+            }
             let start = Ticks::now();
             let mut outputs = match skipped {
                 Some(outputs) => outputs,

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use opscope::model::{Fidelity, Interest, KernelSet, NoObserver, RunId, RunInfo, RunObserver};
+use opscope::model::{Fidelity, NoObserver, RunId, RunInfo, RunObserver};
 use opscope_clock::Calibration;
 use support::{Case, Goal, Ready, calibration, median, models, nanos, noise, pairs, ready};
 
@@ -24,49 +24,22 @@ struct Asked {
     name: &'static str,
     macros: Option<&'static [&'static str]>,
     calls_per_dispatch: u64,
-    /// What its runs are compared with.
-    compared: Compared,
     goal: f64,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Compared {
-    /// Runs without an observer.
-    Bare,
-    /// Runs with an observer that is called for the same and does nothing: the engine's own part is left out.
-    Idle,
-}
-
-/// An observer that is called before every kernel and with the times of all, and does nothing.
-struct IdleObserver;
-
-impl RunObserver for IdleObserver {
-    fn interest(&self) -> Interest {
-        Interest { before: KernelSet::All, times: true, ..Interest::default() }
-    }
-}
-
 const CASES: [Asked; 4] = [
-    Asked { name: "no consumer", macros: None, calls_per_dispatch: 0, compared: Compared::Bare, goal: 1.0 },
+    Asked { name: "no consumer", macros: None, calls_per_dispatch: 0, goal: 1.0 },
     Asked {
         name: "a consumer that sets no function of a dispatch",
         macros: Some(&[]),
         calls_per_dispatch: 0,
-        compared: Compared::Bare,
         goal: 1.0,
     },
-    Asked {
-        name: "a consumer that counts dispatch_end",
-        macros: Some(&["-DEND"]),
-        calls_per_dispatch: 1,
-        compared: Compared::Bare,
-        goal: 100.0,
-    },
+    Asked { name: "a consumer that counts dispatch_end", macros: Some(&["-DEND"]), calls_per_dispatch: 1, goal: 100.0 },
     Asked {
         name: "a consumer that counts dispatch_begin and dispatch_end",
         macros: Some(&["-DBEGIN", "-DEND"]),
         calls_per_dispatch: 2,
-        compared: Compared::Idle,
         goal: 100.0,
     },
 ];
@@ -142,25 +115,21 @@ fn making_observers(asked: &Asked, ready: &Ready, calibration: &Calibration) {
 
 fn whole_runs(asked: &Asked, ready: &Ready, calibration: &Calibration, fed_runs: &Cell<u64>) {
     let each = |run: &dyn Fn()| nanos(calibration, || (0..RUNS).for_each(|_| run())) / RUNS as f64;
-    let (observer, peer): (&dyn RunObserver, _) = match asked.compared {
-        Compared::Bare => (&NoObserver, ("run without an observer, us", 1e3)),
-        Compared::Idle => (&IdleObserver, ("run with an observer of the same that does nothing, us", 1e3)),
-    };
-    let bare = || each(&|| run(ready, observer));
+    let bare = || each(&|| run(ready, &NoObserver));
     let fed = || {
         fed_runs.set(fed_runs.get() + RUNS as u64);
         each(&|| run(ready, &*ready.session.observe(&info(ready), &[])))
     };
     let (_, control) = pairs(PAIRS, bare, bare).difference();
     let measured = pairs(PAIRS, bare, fed);
-    report(asked, ready, &measured, control, peer);
+    report(asked, ready, &measured, control, ("run without an observer, us", 1e3));
 }
 
 fn report(asked: &Asked, ready: &Ready, measured: &support::Pairs, control: (f64, f64), (peer, unit): (&str, f64)) {
     let dispatches = ready.plan.kernels().len() as f64;
     let (value, (low, high)) = measured.difference();
     let (value, interval) = (value / dispatches, (low / dispatches, high / dispatches));
-    let takes_times = asked.calls_per_dispatch > 0 && asked.compared == Compared::Bare;
+    let takes_times = asked.calls_per_dispatch > 0;
     let two_clocks = || {
         let calibration = calibration();
         median(&(0..1000).map(|_| nanos(&calibration, || ())).collect::<Vec<_>>()) * 2.0

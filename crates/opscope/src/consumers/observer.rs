@@ -1,9 +1,6 @@
 use opscope_clock::Ticks;
-use opscope_model::{
-    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, KernelSet, RunObserver, TensorMemory,
-};
+use opscope_model::{DeviceTensors, EngineError, Interest, Iteration, KernelId, RunObserver, TensorMemory};
 use opscope_producer::{Copied, Direction, MemoryOperation, RunFeed};
-use opscope_tensor::TensorView;
 
 /// The observer that feeds a run to consumers. It never changes the run.
 pub(super) struct Fed(pub RunFeed);
@@ -12,16 +9,15 @@ impl RunObserver for Fed {
     fn interest(&self) -> Interest {
         let wanted = self.0.interest();
         Interest {
-            before: if wanted.dispatch_begin { KernelSet::All } else { KernelSet::Empty },
+            starts: wanted.dispatch_begin,
             times: wanted.dispatch_end,
             memory: wanted.allocation,
             ..Interest::default()
         }
     }
 
-    fn before(&self, dispatch: &Dispatch<'_>, _inputs: &[TensorView<'_>]) -> Action {
-        with_path(dispatch.path, |path| self.0.dispatch_begin(dispatch.kernel.id.index(), path));
-        Action::Continue
+    fn started(&self, kernel: KernelId, path: &[Iteration]) {
+        with_path(path, |path| self.0.dispatch_begin(kernel.index(), path));
     }
 
     fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {

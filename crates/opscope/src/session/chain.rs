@@ -81,6 +81,10 @@ impl RunObserver for Chain<'_> {
         replaced.map_or(Action::Continue, Action::Replace)
     }
 
+    fn started(&self, kernel: KernelId, path: &[Iteration]) {
+        self.links.iter().filter(|link| link.interest.starts).for_each(|link| link.observer.started(kernel, path));
+    }
+
     fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         for link in self.links.iter().filter(|link| link.interest.times) {
             link.observer.timed(kernel, path, start, end);

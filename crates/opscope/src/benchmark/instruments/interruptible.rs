@@ -32,6 +32,10 @@ impl RunObserver for Interruptible<'_> {
         self.unless_cancelled(self.inner.after(dispatch, outputs))
     }
 
+    fn started(&self, kernel: KernelId, path: &[Iteration]) {
+        self.inner.started(kernel, path);
+    }
+
     fn timed(&self, kernel: KernelId, path: &[Iteration], start: Ticks, end: Ticks) {
         self.inner.timed(kernel, path, start, end);
     }
