@@ -281,8 +281,8 @@ typedef struct opscope_producer_allocation_t {
 // write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it stores
 // atomically with release order, consumer before the functions; such a change takes effect with the next run.
 //
-// A function that is set costs the runs: dispatch_begin makes the engine stop between its kernels, dispatch_end makes it
-// take times, allocation makes it watch its memory. A function that is not set costs nothing.
+// A function that is set costs the runs: dispatch_begin makes the engine call before each kernel, dispatch_end makes it take
+// times, allocation makes it watch its memory. A function that is not set costs nothing.
 //
 // The functions are called on the threads that run models, several at a time, until the process ends. They must not throw,
 // end the thread, or run models of this producer. At the end of a process a run may be left without its run_end, and a
