@@ -1,0 +1,25 @@
+//! The languages that programs are compiled as. Other crates use this file, too.
+
+use std::process::Command;
+
+/// The language that a program is compiled as.
+#[derive(Clone, Copy, Debug)]
+pub enum Language {
+    C11,
+    Cxx17,
+}
+
+impl Language {
+    pub const ALL: [Self; 2] = [Self::C11, Self::Cxx17];
+
+    /// Returns its compiler, for which every warning is an error, also where a file has the other's name.
+    pub fn compiler(self) -> Command {
+        let (compiler, standard) = match self {
+            Self::C11 => ("cc", ["-x", "c", "-std=c11"]),
+            Self::Cxx17 => ("c++", ["-x", "c++", "-std=c++17"]),
+        };
+        let mut command = Command::new(compiler);
+        command.args(standard).args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-O1"]);
+        command
+    }
+}

@@ -1,0 +1,59 @@
+//! The variables that steer registration. As the loader's own, they do not count in a program with more rights than its user.
+
+use std::ffi::{CStr, CString, c_char};
+
+unsafe extern "C" {
+    fn secure_getenv(name: *const c_char) -> *mut c_char;
+}
+
+/// Returns whether runtimes may register.
+pub fn is_enabled() -> bool {
+    value(c"ROCPROFILER_REGISTER_ENABLED").is_none_or(|value| is_true(&value))
+}
+
+/// Returns whether a variable names a tool, or says that there is one.
+pub fn asks_for_a_tool() -> bool {
+    value(c"ROCPROFILER_REGISTER_FORCE_LOAD").is_some_and(|value| is_true(&value))
+        || library().is_some()
+        || value(c"ROCP_TOOL_LIBRARIES").is_some()
+}
+
+/// Returns the profiler's library that the user has named.
+pub fn library() -> Option<CString> {
+    value(c"ROCPROFILER_REGISTER_LIBRARY")
+}
+
+/// Returns the value of a variable that is not empty.
+fn value(name: &CStr) -> Option<CString> {
+    // SAFETY: the name ends with NUL.
+    let value = unsafe { secure_getenv(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: the C library gives a C string. It lives until the variable is changed, which a program with threads must not do.
+    Some(unsafe { CStr::from_ptr(value) }.to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Reads a switch: a number is true unless it is 0, a word is true unless it says no.
+fn is_true(value: &CStr) -> bool {
+    let value = value.to_bytes();
+    if value.iter().all(u8::is_ascii_digit) {
+        return value.iter().any(|digit| *digit != b'0');
+    }
+    !["off", "false", "no", "n", "f"].iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_is_off_by_zero_and_by_five_words() {
+        for off in [c"0", c"00", c"off", c"OFF", c"false", c"False", c"no", c"n", c"N", c"f"] {
+            assert!(!is_true(off), "{off:?}");
+        }
+        for on in [c"1", c"2", c"010", c"on", c"true", c"yes", c"y", c"t", c"-0", c"0x0", c"nope", c" no"] {
+            assert!(is_true(on), "{on:?}");
+        }
+    }
+}

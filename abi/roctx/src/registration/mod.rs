@@ -1,0 +1,66 @@
+//! Finds the profiler on the first call of any function, and gives it the tables.
+//!
+//! The thread that makes the first call registers. Meanwhile all calls, of other threads and of the profiler itself, continue with
+//! the tables as they are: none waits, so a profiler may call these functions, start threads that do, and wait for
+//! those. A child that is forked by another thread meanwhile is not registered.
+
+mod direct;
+mod environment;
+mod loader;
+mod through_register;
+
+use std::ffi::CStr;
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The name of this runtime among those that register.
+const NAME: &CStr = c"roctx";
+
+/// The version of the ROCTx runtime that this one stands for: 1.0.0.
+pub const VERSION: u32 = 10_000;
+
+/// No call was made, or the last attempt has to be repeated.
+const NEW: u8 = 0;
+/// A thread is registering.
+const RUNNING: u8 = 1;
+/// Nothing is left to do.
+const DONE: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(NEW);
+
+/// What became of an attempt.
+enum Outcome {
+    /// The profiler has the tables, or there is none.
+    Done,
+    /// Another runtime is being registered on this thread, and the profiler can take one at a time.
+    Again,
+}
+
+/// Registers the tables, unless that was done.
+#[inline]
+pub fn ensure() {
+    if STATE.load(Ordering::Acquire) != DONE {
+        register();
+    }
+}
+
+#[cold]
+fn register() {
+    if STATE.compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return;
+    }
+    let outcome = through_register::register().unwrap_or_else(|| {
+        direct::register();
+        Outcome::Done
+    });
+    let state = match outcome {
+        Outcome::Done => DONE,
+        Outcome::Again => NEW,
+    };
+    STATE.store(state, Ordering::Release);
+}
+
+/// Writes a line to stderr. Where that fails there is no one to tell.
+fn warn(message: &str) {
+    let _ = std::io::stderr().write_all(format!("roctx: {message}\n").as_bytes());
+}
