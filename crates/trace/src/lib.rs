@@ -74,7 +74,7 @@ pub use buffer::{
 pub use chunk::Policy;
 pub use context::{
     Context, CorrelationGuard, OpenRanges, Range, correlate, counter, emit, emit_with_path, mark, mark_named,
-    open_ranges, range, range_named, shutdown, wanted,
+    open_ranges, range, range_named, register_process_events, shutdown, wanted,
 };
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};

@@ -20,7 +20,7 @@ pub use correlation::{CorrelationGuard, correlate};
 pub use emit::{emit, emit_with_path, wanted};
 pub use markers::{Range, counter, mark, mark_named, range, range_named};
 pub use open_ranges::{OpenRanges, open_ranges};
-pub use process_events::shutdown;
+pub use process_events::{register_process_events, shutdown};
 
 use crate::TraceError;
 use crate::buffer::Buffer;

@@ -22,6 +22,15 @@ static REGISTRATION: Registration = Registration::new(
     stop_at_exit,
 );
 
+/// Registers what buffers and contexts do at forks and at the exit of the process, which the first of them does otherwise. What a
+/// program registers with `atexit` after this call is called before buffers are destroyed.
+///
+/// # Errors
+/// Returns an error if the system has no memory for it.
+pub fn register_process_events() -> Result<(), TraceError> {
+    register()
+}
+
 /// Registers the contexts for forks and the exit of the process, once. The buffers register first, so they act last: a
 /// context's lock is taken before a buffer's, and contexts stop before buffers are destroyed.
 pub(super) fn register() -> Result<(), TraceError> {

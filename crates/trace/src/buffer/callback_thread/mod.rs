@@ -33,11 +33,21 @@ impl CallbackThread {
         SHARED.get_or_init(|| Self::create("opscope-callbacks")).clone()
     }
 
-    /// Creates a thread. It starts with the first buffer that it serves, and ends with the last.
+    /// Creates a thread. It starts with the first buffer that it serves, or by [`start`](Self::start), and ends with the last handle
+    /// and the last buffer that it serves.
     pub fn create(name: &str) -> Self {
         let worker = Arc::new(Worker::new(name));
         workers::add(&worker);
         Self { handle: Arc::new(Handle(worker)) }
+    }
+
+    /// Starts the thread now, if it is not running.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses a thread.
+    pub fn start(&self) -> Result<(), TraceError> {
+        let worker = &self.handle.0;
+        worker.start(&mut worker.lock())
     }
 
     /// Returns its number within the process.

@@ -1,0 +1,154 @@
+//! Agents: the processor of this machine, and the engine, which stands where tools look for a GPU.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fs;
+use std::sync::OnceLock;
+
+use crate::border::Status;
+use crate::handles;
+use crate::layout::{Agent, AgentMemoryBank, Dim3, Handle};
+
+/// A tool's function that gets the agents.
+type AgentsCallback = unsafe extern "C-unwind" fn(u32, *mut *const c_void, usize, *mut c_void) -> u32;
+
+/// The version of the structure of agents.
+const VERSION: u32 = 1;
+
+const CPU: i32 = 1;
+const GPU: i32 = 2;
+
+/// The agents: the host, and the engine.
+struct Agents {
+    host: Agent,
+    engine: Agent,
+}
+
+/// Returns the id of the processor.
+pub fn host() -> Handle {
+    agents().host.id
+}
+
+/// Returns the id of the engine.
+pub fn engine() -> Handle {
+    agents().engine.id
+}
+
+/// Calls back once with all agents. What they point to is valid as long as the process lives. `size` is that of the structure as
+/// the tool knows it; an older, shorter one is accepted. Returns what the callback returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn rocprofiler_query_available_agents(
+    version: u32,
+    callback: Option<AgentsCallback>,
+    size: usize,
+    data: *mut c_void,
+) -> u32 {
+    let Some(callback) = callback.filter(|_| version == VERSION) else { return Status::InvalidArgument as u32 };
+    if size > size_of::<Agent>() {
+        return Status::IncompatibleAbi as u32;
+    }
+    let agents = agents();
+    let mut pointers = [&raw const agents.host, &raw const agents.engine].map(<*const Agent>::cast::<c_void>);
+    // SAFETY: the tool promises that the function takes these arguments.
+    unsafe { callback(VERSION, pointers.as_mut_ptr(), pointers.len(), data) }
+}
+
+/// Answers that there are no counters: `AgentNotFound`, or `AgentArchNotSupported` for an agent.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_iterate_agent_supported_counters(
+    agent: Handle,
+    callback: Option<unsafe extern "C-unwind" fn()>,
+    _data: *mut c_void,
+) -> Status {
+    match agent {
+        _ if callback.is_none() => Status::InvalidArgument,
+        agent if agent == host() || agent == engine() => Status::AgentArchNotSupported,
+        _ => Status::AgentNotFound,
+    }
+}
+
+fn agents() -> &'static Agents {
+    static AGENTS: OnceLock<Agents> = OnceLock::new();
+    AGENTS.get_or_init(|| {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let memory = memory();
+        let bank = AgentMemoryBank { heap_type: 0, flags: 0, width: 64, mem_clk_max: 0, size_in_bytes: memory };
+        let bank: &'static AgentMemoryBank = Box::leak(Box::new(bank));
+        let processor = kept(processor_name());
+        let host = Agent {
+            agent_type: CPU,
+            cpu_cores_count: cores,
+            cu_count: cores,
+            runtime_visibility: u32::MAX,
+            name: processor,
+            vendor_name: c"CPU".as_ptr(),
+            product_name: processor,
+            model_name: c"".as_ptr(),
+            ..agent(bank)
+        };
+        let engine = Agent {
+            agent_type: GPU,
+            simd_count: cores,
+            cu_count: cores,
+            simd_per_cu: 1,
+            max_waves_per_simd: 1,
+            max_waves_per_cu: 1,
+            wave_front_size: vector_width(),
+            workgroup_max_size: 1024,
+            grid_max_size: u32::MAX,
+            workgroup_max_dim: Dim3 { x: 1024, y: 1024, z: 1024 },
+            grid_max_dim: Dim3 { x: i32::MAX as u32, y: 65_535, z: 65_535 },
+            local_mem_size: memory,
+            gpu_id: 1,
+            runtime_visibility: u32::MAX,
+            name: c"opscope".as_ptr(),
+            vendor_name: c"opscope".as_ptr(),
+            product_name: c"inference engine".as_ptr(),
+            model_name: processor,
+            node_id: 1,
+            logical_node_id: 1,
+            ..agent(bank)
+        };
+        Agents { host, engine }
+    })
+}
+
+/// Returns an agent with what all have in common.
+fn agent(bank: &'static AgentMemoryBank) -> Agent {
+    // SAFETY: zeroes are valid in every field: numbers, and pointers that are NULL.
+    let nothing: Agent = unsafe { std::mem::zeroed() };
+    let (size, id) = (size_of::<Agent>() as u64, Handle(handles::AGENTS.next()));
+    Agent { size, id, num_xcc: 1, mem_banks_count: 1, mem_banks: bank, ..nothing }
+}
+
+/// Keeps a text as long as the process lives.
+fn kept(text: String) -> *const c_char {
+    let text: &'static CStr = Box::leak(CString::new(text).unwrap_or_default().into_boxed_c_str());
+    text.as_ptr()
+}
+
+fn processor_name() -> String {
+    let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = facts.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// Returns the bytes of the machine's memory.
+fn memory() -> u64 {
+    // SAFETY: the calls have no conditions.
+    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
+    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
+}
+
+/// Returns how many 32-bit numbers the widest vector has.
+fn vector_width() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            return 16;
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return 8;
+        }
+    }
+    4
+}

@@ -1,0 +1,114 @@
+use std::ffi::c_void;
+use std::sync::atomic::AtomicUsize;
+
+use opscope_clock::{Calibration, Ticks};
+use opscope_trace::{Batch, Header};
+
+use super::list::Busy;
+use crate::border::{Data, call_tool};
+use crate::layout::{Handle, RecordHeader};
+use crate::ticks::ticks_of;
+
+/// A tool's callback for a buffer.
+pub type TracingCallback = Option<Function>;
+type Function = unsafe extern "C-unwind" fn(Handle, Handle, *mut *mut RecordHeader, usize, *mut c_void, u64);
+
+/// Added to the number of a category, so that no record here has a category of opscope's own.
+pub const CATEGORY_OFFSET: u8 = 16;
+/// The number of categories that a tool may use.
+pub const MOST_CATEGORIES: u8 = 200;
+
+/// The payload bytes that one callback gets at most: more than a chunk of a buffer.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Hands the records of a buffer to the tool: payloads with times as tools read them, headers, and an array of pointers to
+/// those. Its memory is that of one callback, however large the buffer is.
+pub struct Delivery {
+    context: Handle,
+    buffer: Handle,
+    callback: Function,
+    data: Data,
+    busy: &'static AtomicUsize,
+    payloads: Vec<u64>,
+    /// The header of each record, and where its payload begins.
+    headers: Vec<RecordHeader>,
+    pointers: Vec<*mut RecordHeader>,
+}
+
+// SAFETY: its pointers lead to memory of its own, and are made anew for each callback.
+unsafe impl Send for Delivery {}
+
+impl Delivery {
+    pub fn new(
+        context: Handle,
+        buffer: Handle,
+        callback: Function,
+        data: Data,
+        size: usize,
+        busy: &'static AtomicUsize,
+    ) -> Self {
+        let payloads = Vec::with_capacity(size.min(MOST_BYTES) / 8);
+        Self { context, buffer, callback, data, busy, payloads, headers: Vec::new(), pointers: Vec::new() }
+    }
+
+    /// Hands over a batch, in as many callbacks as its size needs.
+    pub fn deliver(&mut self, batch: &Batch<'_>) {
+        let _calling = Busy::enter(self.busy);
+        let calibration = batch.calibration();
+        for record in batch.records() {
+            let words = record.payload().len().div_ceil(8);
+            if self.payloads.len() + words > self.payloads.capacity() {
+                self.call(batch.dropped());
+            }
+            self.add(record.header(), record.payload(), &calibration);
+        }
+        self.call(batch.dropped());
+    }
+
+    #[inline]
+    fn add(&mut self, header: Header, payload: &[u8], calibration: &Calibration) {
+        let start = self.payloads.len();
+        let words = payload.chunks_exact(8);
+        let rest = words.remainder();
+        self.payloads.extend(words.map(word));
+        if !rest.is_empty() {
+            self.payloads.push(word(rest));
+        }
+        let category = u32::from(header.category.0 - CATEGORY_OFFSET);
+        for &word in ticks_of(category, u32::from(header.kind)) {
+            let ticks = &mut self.payloads[start + word];
+            *ticks = calibration.timestamp(Ticks::from_raw(*ticks)).as_nanos();
+        }
+        let payload = std::ptr::without_provenance_mut(start);
+        self.headers.push(RecordHeader { category, kind: u32::from(header.kind), payload });
+    }
+
+    /// Calls the tool with what was added, and forgets it.
+    fn call(&mut self, dropped: u64) {
+        if self.headers.is_empty() {
+            return;
+        }
+        let payloads = self.payloads.as_mut_ptr();
+        for header in &mut self.headers {
+            // SAFETY: until now the field was the index of a word that was added.
+            header.payload = unsafe { payloads.add(header.payload.addr()) }.cast();
+        }
+        self.pointers.extend(self.headers.iter_mut().map(std::ptr::from_mut));
+        let (pointers, count) = (self.pointers.as_mut_ptr(), self.pointers.len());
+        call_tool("a buffer's callback", || {
+            // SAFETY: the tool gave this function and its data, which it keeps until the buffer is destroyed.
+            unsafe { (self.callback)(self.context, self.buffer, pointers, count, self.data.0, dropped) };
+        });
+        self.payloads.clear();
+        self.headers.clear();
+        self.pointers.clear();
+    }
+}
+
+/// Returns up to 8 bytes as a word.
+#[inline(always)]
+fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(word)
+}

@@ -1,0 +1,82 @@
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::border::Status;
+use crate::handles;
+use crate::layout::Handle;
+
+/// A context. It lives as long as the process, so that nothing that is traced needs a lock to look at it.
+pub struct Context {
+    pub id: Handle,
+    /// The tool that made it, by its number.
+    pub client: usize,
+    started: AtomicBool,
+}
+
+static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+
+/// The tool that is being configured or initialized.
+static CLIENT: AtomicUsize = AtomicUsize::new(0);
+
+/// Called after a context was started or stopped.
+static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
+
+fn lock() -> MutexGuard<'static, Vec<&'static Context>> {
+    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the context with this id.
+pub fn find(id: Handle) -> Result<&'static Context, Status> {
+    lock().iter().copied().find(|context| context.id == id).ok_or(Status::ContextNotFound)
+}
+
+/// Returns the contexts of a tool.
+pub fn contexts_of(client: usize) -> Vec<&'static Context> {
+    lock().iter().copied().filter(|context| context.client == client).collect()
+}
+
+/// Sets the tool that the contexts made from now on belong to.
+pub fn set_client(client: usize) {
+    CLIENT.store(client, Ordering::Release);
+}
+
+/// Sets what is called after a context was started or stopped. Later calls have no effect.
+pub fn on_change(function: fn()) {
+    ON_CHANGE.get_or_init(|| function);
+}
+
+/// Makes a context.
+pub(super) fn create() -> &'static Context {
+    let id = Handle(handles::CONTEXTS.next());
+    let client = CLIENT.load(Ordering::Acquire);
+    let context: &'static Context = Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false) }));
+    lock().push(context);
+    context
+}
+
+impl Context {
+    /// Returns whether it is started.
+    #[inline(always)]
+    pub fn is_started(&self) -> bool {
+        self.started.load(Ordering::Acquire)
+    }
+
+    /// Starts it.
+    pub(super) fn start(&self) {
+        self.started.store(true, Ordering::Release);
+        changed();
+    }
+
+    /// Stops it. Returns whether it was started.
+    pub fn stop(&self) -> bool {
+        let was_started = self.started.swap(false, Ordering::AcqRel);
+        changed();
+        was_started
+    }
+}
+
+fn changed() {
+    if let Some(on_change) = ON_CHANGE.get() {
+        on_change();
+    }
+}

@@ -1,0 +1,43 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::layout::Handle;
+
+/// The stacks, by context and thread.
+type Stacks = HashMap<(u64, u64), Vec<u64>>;
+
+static STACKS: Mutex<Option<Stacks>> = Mutex::new(None);
+
+/// Whether anything was ever pushed. Most tools push nothing, and then no record looks.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
+fn lock() -> MutexGuard<'static, Option<Stacks>> {
+    STACKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn push(context: Handle, thread: u64, external: u64) {
+    lock().get_or_insert_default().entry((context.0, thread)).or_default().push(external);
+    IS_USED.store(true, Ordering::Release);
+}
+
+pub fn pop(context: Handle, thread: u64) -> Option<u64> {
+    lock().get_or_insert_default().get_mut(&(context.0, thread))?.pop()
+}
+
+/// Returns the external id that the records of a thread carry in a context: the topmost of its stack. A thread that has no stack has
+/// what the first thread of the process has.
+#[inline(always)]
+pub fn pushed(context: Handle, thread: u64) -> u64 {
+    if IS_USED.load(Ordering::Acquire) { look_up(context, thread) } else { 0 }
+}
+
+#[cold]
+fn look_up(context: Handle, thread: u64) -> u64 {
+    let mut locked = lock();
+    let stacks = locked.get_or_insert_default();
+    // SAFETY: the call has no conditions.
+    let first = u64::from(unsafe { libc::getpid() }.unsigned_abs());
+    let stack = stacks.get(&(context.0, thread)).or_else(|| stacks.get(&(context.0, first)));
+    stack.and_then(|stack| stack.last()).copied().unwrap_or(0)
+}

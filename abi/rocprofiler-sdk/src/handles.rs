@@ -1,0 +1,37 @@
+//! The numbers that ids begin with: different in each process, so that a tool that takes a wrong number for an id is told so.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Ids that count up.
+pub struct Handles {
+    first: OnceLock<u64>,
+    used: AtomicU64,
+}
+
+/// The ids of contexts.
+pub static CONTEXTS: Handles = Handles::new();
+/// The ids of buffers.
+pub static BUFFERS: Handles = Handles::new();
+/// The ids of agents.
+pub static AGENTS: Handles = Handles::new();
+
+impl Handles {
+    const fn new() -> Self {
+        Self { first: OnceLock::new(), used: AtomicU64::new(0) }
+    }
+
+    /// Returns an id that was not returned before.
+    pub fn next(&self) -> u64 {
+        *self.first.get_or_init(random_start) + self.used.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Returns a number from 255 to 65535.
+fn random_start() -> u64 {
+    let mut bytes = [0_u8; 8];
+    // Without random bytes all processes begin with the same number.
+    // SAFETY: the buffer has 8 bytes.
+    unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    255 + u64::from_ne_bytes(bytes) % (65_535 - 255)
+}

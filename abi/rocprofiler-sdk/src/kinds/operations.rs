@@ -1,0 +1,59 @@
+//! The operations of each kind, by number.
+
+use std::ffi::CStr;
+
+pub const MARKER_NAMES_CORE: &[&CStr] =
+    &[c"roctxMarkA", c"roctxRangePushA", c"roctxRangePop", c"roctxRangeStartA", c"roctxRangeStop", c"roctxGetThreadId"];
+pub const MARKER_NAMES_CONTROL: &[&CStr] = &[c"roctxProfilerPause", c"roctxProfilerResume"];
+pub const MARKER_NAMES_NAME: &[&CStr] =
+    &[c"roctxNameOsThread", c"roctxNameHsaAgent", c"roctxNameHipDevice", c"roctxNameHipStream"];
+pub const MARKER_NAMES_RANGE: &[&CStr] =
+    &[c"roctxMarkA", c"roctxThreadRangeA", c"roctxProcessRangeA", c"roctxGetThreadId"];
+
+pub const KERNEL_DISPATCH: &[&CStr] =
+    &[c"KERNEL_DISPATCH_NONE", c"KERNEL_DISPATCH_ENQUEUE", c"KERNEL_DISPATCH_COMPLETE"];
+pub const ENQUEUE: i32 = 1;
+pub const COMPLETE: i32 = 2;
+
+pub const MEMORY_COPY: &[&CStr] = &[
+    c"MEMORY_COPY_NONE",
+    c"MEMORY_COPY_HOST_TO_HOST",
+    c"MEMORY_COPY_HOST_TO_DEVICE",
+    c"MEMORY_COPY_DEVICE_TO_HOST",
+    c"MEMORY_COPY_DEVICE_TO_DEVICE",
+];
+
+pub const MEMORY_ALLOCATION: &[&CStr] = &[
+    c"MEMORY_ALLOCATION_NONE",
+    c"MEMORY_ALLOCATION_ALLOCATE",
+    c"MEMORY_ALLOCATION_VMEM_ALLOCATE",
+    c"MEMORY_ALLOCATION_FREE",
+    c"MEMORY_ALLOCATION_VMEM_FREE",
+];
+
+pub const SCRATCH_MEMORY: &[&CStr] =
+    &[c"SCRATCH_MEMORY_NONE", c"SCRATCH_MEMORY_ALLOC", c"SCRATCH_MEMORY_FREE", c"SCRATCH_MEMORY_ASYNC_RECLAIM"];
+
+pub const CODE_OBJECT: &[&CStr] = &[
+    c"CODE_OBJECT_NONE",
+    c"CODE_OBJECT_LOAD",
+    c"CODE_OBJECT_DEVICE_KERNEL_SYMBOL_REGISTER",
+    c"CODE_OBJECT_HOST_KERNEL_SYMBOL_REGISTER",
+];
+pub const CODE_OBJECT_LOAD: i32 = 1;
+pub const CODE_OBJECT_SYMBOL: i32 = 2;
+
+pub const RUNTIME_INITIALIZATION: &[&CStr] = &[
+    c"RUNTIME_INITIALIZATION_NONE",
+    c"RUNTIME_INITIALIZATION_HSA",
+    c"RUNTIME_INITIALIZATION_HIP",
+    c"RUNTIME_INITIALIZATION_MARKER",
+    c"RUNTIME_INITIALIZATION_RCCL",
+    c"RUNTIME_INITIALIZATION_ROCDECODE",
+    c"RUNTIME_INITIALIZATION_ROCJPEG",
+];
+/// A runtime that the interface has no number for, which opscope's producers are.
+pub const RUNTIME_NONE: i32 = 0;
+pub const RUNTIME_MARKER: i32 = 3;
+
+pub const HIP_STREAM: &[&CStr] = &[c"HIP_STREAM_NONE", c"HIP_STREAM_CREATE", c"HIP_STREAM_DESTROY", c"HIP_STREAM_SET"];

@@ -1,0 +1,139 @@
+use std::ffi::{c_char, c_int, c_void};
+
+use super::assert_layout;
+
+/// An id: of a context, a buffer, an agent, a queue, a callback thread. 0 is none.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Handle(pub u64);
+
+/// A value or a pointer of the tool.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UserData(pub u64);
+
+/// What stands before each record that a buffer's callback gets.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct RecordHeader {
+    pub category: u32,
+    pub kind: u32,
+    pub payload: *mut c_void,
+}
+
+/// The ids of a call.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Correlation {
+    pub internal: u64,
+    pub external: u64,
+    /// The internal id of the call that this one is made in; 0 outside of any.
+    pub ancestor: u64,
+}
+
+/// The ids of work that ends later.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AsyncCorrelation {
+    pub internal: u64,
+    pub external: u64,
+}
+
+/// What tells a tool from others.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ClientId {
+    pub size: usize,
+    /// Set by the tool; NULL at first.
+    pub name: *const c_char,
+    pub handle: u32,
+}
+
+/// A tool's function that configures it.
+pub type Configure = unsafe extern "C-unwind" fn(
+    version: u32,
+    version_text: *const c_char,
+    priority: u32,
+    id: *mut ClientId,
+) -> *mut ConfigureResult;
+
+/// The function that finalizes a tool, which the tool gets.
+pub type Finalize = extern "C-unwind" fn(ClientId);
+
+/// What a tool's `rocprofiler_configure` returns.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigureResult {
+    pub size: usize,
+    pub initialize: Option<unsafe extern "C-unwind" fn(Finalize, *mut c_void) -> c_int>,
+    pub finalize: Option<unsafe extern "C-unwind" fn(*mut c_void)>,
+    pub tool_data: *mut c_void,
+}
+
+/// A version.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VersionTriplet {
+    pub major: u32,
+    pub minor: u32,
+    pub patch: u32,
+}
+
+/// A size in three dimensions.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dim3 {
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+
+/// What is dispatched, and how.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DispatchInfo {
+    /// The size without the bytes that are reserved at the end.
+    pub size: u64,
+    pub agent_id: Handle,
+    pub queue_id: Handle,
+    pub kernel_id: u64,
+    pub dispatch_id: u64,
+    pub private_segment_size: u32,
+    pub group_segment_size: u32,
+    pub workgroup_size: Dim3,
+    pub grid_size: Dim3,
+    pub reserved: [u64; 7],
+}
+
+impl DispatchInfo {
+    /// What `size` says.
+    pub const SIZE: u64 = 72;
+}
+
+/// What a callback of a tracing service gets.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CallbackRecord {
+    pub context_id: Handle,
+    pub thread_id: u64,
+    pub correlation_id: Correlation,
+    pub kind: u32,
+    pub operation: i32,
+    pub phase: u32,
+    pub payload: *mut c_void,
+}
+
+assert_layout!(RecordHeader, 16: category @ 0, kind @ 4, payload @ 8);
+assert_layout!(Correlation, 24: internal @ 0, external @ 8, ancestor @ 16);
+assert_layout!(AsyncCorrelation, 16: internal @ 0, external @ 8);
+assert_layout!(ClientId, 24: size @ 0, name @ 8, handle @ 16);
+assert_layout!(ConfigureResult, 32: size @ 0, initialize @ 8, finalize @ 16, tool_data @ 24);
+assert_layout!(
+    DispatchInfo, 128: size @ 0, agent_id @ 8, queue_id @ 16, kernel_id @ 24, dispatch_id @ 32,
+    private_segment_size @ 40, group_segment_size @ 44, workgroup_size @ 48, grid_size @ 60, reserved @ 72
+);
+assert_layout!(
+    CallbackRecord, 64: context_id @ 0, thread_id @ 8, correlation_id @ 16, kind @ 40, operation @ 44, phase @ 48,
+    payload @ 56
+);
+const _: () = assert!(size_of::<VersionTriplet>() == 12 && size_of::<Dim3>() == 12);

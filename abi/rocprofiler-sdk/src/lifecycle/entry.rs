@@ -1,0 +1,89 @@
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use opscope_producer::layout::Table;
+
+use super::{find, initialize::initialize};
+use crate::border::{Status, call};
+use crate::layout::Configure;
+use crate::phase::{NOT_YET, initialization};
+use crate::{markers, producer};
+
+/// Called by a runtime that initializes itself, with the tables of its functions. Known are "roctx", with three tables, and "opscope",
+/// with the table of a producer. Returns 0 or a status.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_set_api_table(
+    name: *const c_char,
+    version: u64,
+    instance: u64,
+    tables: *mut *mut c_void,
+    count: u64,
+) -> c_int {
+    let status = call(|| {
+        if name.is_null() || tables.is_null() || count == 0 {
+            return Err(Status::InvalidArgument);
+        }
+        // SAFETY: it is not NULL, and the runtime passes a text.
+        match unsafe { CStr::from_ptr(name) }.to_bytes() {
+            b"roctx" => {
+                // SAFETY: the runtime promises that these are its tables.
+                let tables = unsafe { markers::Tables::new(version, instance, tables, count)? };
+                if initialize(None) {
+                    tables.register()
+                } else {
+                    tables.register_later()
+                }
+                Ok(())
+            }
+            b"opscope" => {
+                // SAFETY: the producer promises that this is its table.
+                let attached = unsafe { attach((*tables).cast()) };
+                if attached == 0 { Ok(()) } else { Err(Status::IncompatibleAbi) }
+            }
+            _ => Err(Status::InvalidArgument),
+        }
+    });
+    status as c_int
+}
+
+/// Called by a producer, with the table of what it calls. Without a tool nothing is set in it, and runs cost nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_attach_producer(table: *mut Table) -> c_int {
+    // SAFETY: as the producer promises.
+    unsafe { attach(table) }
+}
+
+unsafe fn attach(table: *mut Table) -> c_int {
+    // SAFETY: as the caller promises.
+    let attached = unsafe { producer::attach(table) };
+    if attached == 0 && (initialization() != NOT_YET || find::is_any_present()) && initialize(None) {
+        producer::connect_all();
+    }
+    attached
+}
+
+/// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns 0 if this library will load
+/// it, and -1 if it is too late.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn opscope_use_tool(path: *const c_char) -> c_int {
+    if path.is_null() || initialization() != NOT_YET {
+        return -1;
+    }
+    // SAFETY: it is not NULL, and the producer passes a text.
+    find::add(unsafe { CStr::from_ptr(path) }.to_owned());
+    0
+}
+
+/// Initializes the library at once, with this function as the first tool's.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_force_configure(configure: Option<Configure>) -> Status {
+    call(|| {
+        if initialization() != NOT_YET {
+            return Err(Status::ConfigurationLocked);
+        }
+        // SAFETY: the names end with NUL. A program that changes its environment in another thread meanwhile has the same problem
+        // with the vendor's library.
+        unsafe { libc::setenv(c"ROCPROFILER_REGISTER_FORCE_LOAD".as_ptr(), c"1".as_ptr(), 1) };
+        initialize(configure);
+        Ok(())
+    })
+}

@@ -1,0 +1,130 @@
+//! Finds tools: functions named `rocprofiler_configure`.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::border::say;
+use crate::layout::Configure;
+
+/// The environment variable that names tools, separated by colons.
+const LIBRARIES: &str = "ROCP_TOOL_LIBRARIES";
+const CONFIGURE: &CStr = c"rocprofiler_configure";
+
+/// The tools that a producer named.
+static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
+
+fn named() -> MutexGuard<'static, Vec<CString>> {
+    NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a tool to those that are found.
+pub fn add(path: CString) {
+    named().push(path);
+}
+
+/// Returns whether there may be a tool: one is named, or is part of the process.
+pub fn is_any_present() -> bool {
+    let is_named = std::env::var_os(LIBRARIES).is_some_and(|libraries| !libraries.is_empty()) || !named().is_empty();
+    is_named || global(libc::RTLD_DEFAULT).is_some()
+}
+
+/// Returns the tools: the one that was forced, those that are named, and those that are part of the process. Each comes once.
+pub fn all(forced: Option<Configure>) -> Vec<Configure> {
+    let mut found: Vec<Configure> = forced.into_iter().collect();
+    let mut add = |configure: Configure| {
+        if !found.iter().any(|known| *known as usize == configure as usize) {
+            found.push(configure);
+        }
+    };
+    let listed = std::env::var_os(LIBRARIES).unwrap_or_default();
+    let listed = listed.as_bytes().split(|byte| *byte == b':').filter(|path| !path.is_empty());
+    let listed: Vec<CString> = listed.filter_map(|path| CString::new(path).ok()).collect();
+    let named = named().clone();
+    for path in named.iter().chain(&listed) {
+        if let Some(configure) = of_library(path) {
+            add(configure);
+        }
+    }
+    if let Some(configure) = global(libc::RTLD_DEFAULT) {
+        add(configure);
+        global(libc::RTLD_NEXT).into_iter().for_each(&mut add);
+        of_loaded_objects().into_iter().for_each(&mut add);
+    }
+    found
+}
+
+/// Returns the function that the process's own scope has.
+fn global(scope: *mut c_void) -> Option<Configure> {
+    // SAFETY: the name ends with NUL.
+    as_configure(unsafe { libc::dlsym(scope, CONFIGURE.as_ptr()) })
+}
+
+/// Loads a library, and returns its function. What is wrong is said, and the library left out.
+fn of_library(path: &CStr) -> Option<Configure> {
+    let shown = OsStr::from_bytes(path.to_bytes()).display();
+    // SAFETY: the path ends with NUL. The constructors of a library that the user names run.
+    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_GLOBAL) };
+    if library.is_null() {
+        // SAFETY: after a failure it returns NULL or a text.
+        let error = unsafe { libc::dlerror() };
+        // SAFETY: as above.
+        let error = if error.is_null() { c"no reason given" } else { unsafe { CStr::from_ptr(error) } };
+        say(format_args!("the tool {shown} cannot be loaded: {}", error.to_string_lossy()));
+        return None;
+    }
+    // SAFETY: the library was just loaded, and is never closed.
+    let configure = as_configure(unsafe { libc::dlsym(library, CONFIGURE.as_ptr()) });
+    if configure.is_none() {
+        say(format_args!("{shown} is no tool: it does not export rocprofiler_configure"));
+    }
+    configure
+}
+
+/// Returns the functions of all objects that are loaded.
+fn of_loaded_objects() -> Vec<Configure> {
+    unsafe extern "C" fn collect(object: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
+        // SAFETY: the loader passes an object, and `names` as it was given.
+        unsafe {
+            let name: *const c_char = (*object).dlpi_name;
+            if !name.is_null() && *name != 0 {
+                (*names.cast::<Vec<CString>>()).push(CStr::from_ptr(name).to_owned());
+            }
+        }
+        0
+    }
+    let mut names: Vec<CString> = Vec::new();
+    // SAFETY: the callback takes the pointer to `names`.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut names).cast()) };
+    let of_object = |name: &CString| {
+        // SAFETY: the name ends with NUL. Nothing is loaded that is not loaded already.
+        let object = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        if object.is_null() {
+            return None;
+        }
+        // SAFETY: the object stays loaded until it is closed, which only undoes `dlopen`.
+        unsafe {
+            let function = libc::dlsym(object, CONFIGURE.as_ptr());
+            libc::dlclose(object);
+            as_configure(function)
+        }
+    };
+    names.iter().filter_map(of_object).collect()
+}
+
+fn as_configure(function: *mut c_void) -> Option<Configure> {
+    // SAFETY: a function of this name has this type: that is the interface of tools.
+    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Configure>(function) })
+}
+
+/// Makes the functions of this library visible to tools that are loaded later, however it was loaded itself.
+pub fn make_own_functions_visible() {
+    let own = make_own_functions_visible as fn() as *const c_void;
+    // SAFETY: the structure is filled by the call, and its name is that of a loaded object.
+    unsafe {
+        let mut object: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(own, &raw mut object) != 0 && !object.dli_fname.is_null() {
+            libc::dlopen(object.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Tools, from the first use of the library to its end: they are found and initialized when the first runtime or producer comes, and
+//! finalized when the process exits.
+
+mod clients;
+mod entry;
+mod finalize;
+mod find;
+mod initialize;

@@ -1,0 +1,133 @@
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+use crate::border::Status;
+use crate::kinds::{CALLBACKS, Domain};
+use crate::layout::{CallbackRecord, MarkerData};
+
+/// A tool's function that gets an argument.
+type ArgumentCallback = unsafe extern "C-unwind" fn(
+    kind: u32,
+    operation: i32,
+    number: u32,
+    value: *const c_void,
+    indirections: i32,
+    type_name: *const c_char,
+    name: *const c_char,
+    text: *const c_char,
+    dereferences: i32,
+    data: *mut c_void,
+) -> c_int;
+
+/// A parameter of a marker function.
+struct Parameter {
+    name: &'static CStr,
+    /// The mangled name of its type.
+    type_name: &'static CStr,
+    form: Form,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy)]
+enum Form {
+    Text,
+    Number,
+    Int,
+    NumberPointer,
+    Opaque,
+}
+
+const fn parameter(name: &'static CStr, type_name: &'static CStr, form: Form) -> Parameter {
+    Parameter { name, type_name, form }
+}
+
+static MESSAGE: [Parameter; 1] = [parameter(c"message", c"PKc", Form::Text)];
+static ID: [Parameter; 1] = [parameter(c"id", c"m", Form::Number)];
+static THREAD_POINTER: [Parameter; 1] = [parameter(c"tid", c"Pm", Form::NumberPointer)];
+static THREAD: [Parameter; 1] = [parameter(c"tid", c"m", Form::Number)];
+static NAME: [Parameter; 1] = [parameter(c"name", c"PKc", Form::Text)];
+static NAME_AGENT: [Parameter; 2] =
+    [parameter(c"name", c"PKc", Form::Text), parameter(c"agent", c"PK11hsa_agent_s", Form::Opaque)];
+static NAME_DEVICE: [Parameter; 2] = [parameter(c"name", c"PKc", Form::Text), parameter(c"device_id", c"i", Form::Int)];
+static NAME_STREAM: [Parameter; 2] =
+    [parameter(c"name", c"PKc", Form::Text), parameter(c"stream", c"PK12ihipStream_t", Form::Opaque)];
+
+/// Returns the parameters of an operation.
+fn parameters(domain: Domain, operation: i32) -> &'static [Parameter] {
+    match (domain, operation) {
+        (Domain::MarkerCore, 0 | 1 | 3) | (Domain::MarkerRange, 0..=2) => &MESSAGE,
+        (Domain::MarkerCore, 4) => &ID,
+        (Domain::MarkerCore, 5) | (Domain::MarkerRange, 3) => &THREAD_POINTER,
+        (Domain::MarkerControl, 0 | 1) => &THREAD,
+        (Domain::MarkerName, 0) => &NAME,
+        (Domain::MarkerName, 1) => &NAME_AGENT,
+        (Domain::MarkerName, 2) => &NAME_DEVICE,
+        (Domain::MarkerName, 3) => &NAME_STREAM,
+        _ => &[],
+    }
+}
+
+/// Calls back with each argument of the call that a callback's record tells of, until the callback returns something else than 0.
+/// Pointers to numbers are followed if `most_dereferences` is above 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn rocprofiler_iterate_callback_tracing_kind_operation_args(
+    record: CallbackRecord,
+    callback: Option<ArgumentCallback>,
+    most_dereferences: i32,
+    data: *mut c_void,
+) -> Status {
+    let Some(callback) = callback else { return Status::InvalidArgument };
+    if record.kind == 0 || record.kind as usize >= CALLBACKS.len() {
+        return Status::InvalidArgument;
+    }
+    let kind = &CALLBACKS[record.kind as usize];
+    match kind.domain {
+        Some(Domain::MarkerCore | Domain::MarkerControl | Domain::MarkerName | Domain::MarkerRange) => {}
+        // Calls of runtimes that are not here: there is no such record.
+        None if kind.has_arguments() => return Status::Success,
+        _ => return Status::NotImplemented,
+    }
+    if record.payload.is_null() {
+        return Status::InvalidArgument;
+    }
+    let Some(domain) = kind.domain else { return Status::NotImplemented };
+    // SAFETY: the payload of a marker's record is this.
+    let arguments = unsafe { &raw const (*record.payload.cast::<MarkerData>()).arguments.words }.cast::<u64>();
+    for (number, parameter) in parameters(domain, record.operation).iter().enumerate() {
+        // SAFETY: a marker has at most two arguments, a word each.
+        let place = unsafe { arguments.add(number) };
+        // SAFETY: as above; a text or number that the argument points to is the program's, and valid during the callback.
+        let (text, dereferences) = unsafe { text(parameter.form, place.read(), most_dereferences) };
+        let indirections = i32::from(!matches!(parameter.form, Form::Number | Form::Int));
+        let (type_name, name) = (parameter.type_name.as_ptr(), parameter.name.as_ptr());
+        let number = number as u32;
+        // SAFETY: the tool promises that the function takes these arguments.
+        let answer = unsafe {
+            let value = place.cast();
+            let (kind, operation) = (record.kind, record.operation);
+            callback(kind, operation, number, value, indirections, type_name, name, text.as_ptr(), dereferences, data)
+        };
+        if answer != 0 {
+            break;
+        }
+    }
+    Status::Success
+}
+
+/// Returns an argument as text, and how many pointers were followed for it.
+unsafe fn text(form: Form, word: u64, most_dereferences: i32) -> (CString, i32) {
+    let null = || c"(null)".to_owned();
+    let owned = |text: String| CString::new(text).unwrap_or_default();
+    match form {
+        Form::Text if word == 0 => (null(), 0),
+        // SAFETY: the caller passes a text that ends with NUL.
+        Form::Text => (unsafe { CStr::from_ptr(word as *const c_char) }.to_owned(), 0),
+        Form::Number => (owned(word.to_string()), 0),
+        Form::Int => (owned((word as i32).to_string()), 0),
+        Form::NumberPointer if word == 0 => (null(), 0),
+        Form::NumberPointer if most_dereferences > 0 => {
+            // SAFETY: the caller passes a pointer to a number.
+            (owned(unsafe { (word as *const u64).read_unaligned() }.to_string()), 1)
+        }
+        Form::NumberPointer | Form::Opaque => (owned(format!("{word:#x}")), 0),
+    }
+}

@@ -1,0 +1,156 @@
+//! The service MARKER_CORE_RANGE_API: one event per range, from its push to its pop, or from its start to its stop. Its wrappers
+//! stand around those of the core service.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::transmute;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use opscope_clock::Ticks;
+
+use super::table::{Functions, no_functions};
+use super::wrappers::words;
+use crate::kinds::Domain;
+use crate::layout::{MarkerArguments, MarkerData};
+use crate::tracing::{ApiCall, Event, Phase, put, retire, traced};
+
+/// What stood in the runtime's table before.
+pub static INNER: Functions = no_functions();
+
+const MARK: i32 = 0;
+const THREAD_RANGE: i32 = 1;
+const PROCESS_RANGE: i32 = 2;
+const GET_THREAD_ID: i32 = 3;
+
+/// The operation that each function of the core table belongs to.
+pub const OPERATIONS: [i32; 6] = [MARK, THREAD_RANGE, THREAD_RANGE, PROCESS_RANGE, PROCESS_RANGE, GET_THREAD_ID];
+
+/// A range that began and did not end yet.
+struct OpenRange {
+    event: Event,
+    operation: i32,
+    /// The message, kept for the end of the range: the program may have freed its own by then.
+    message: Option<CString>,
+    start: Ticks,
+    result: u64,
+}
+
+// SAFETY: its pointers lead to what lives as long as the process; a tool's values may go to any thread.
+unsafe impl Send for OpenRange {}
+
+thread_local! {
+    /// The ranges that this thread pushed. `None` for those that nobody wanted to know of.
+    static PUSHED: RefCell<Vec<Option<OpenRange>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The ranges that were started, by the ids that the runtime gave them.
+static STARTED: Mutex<Option<HashMap<u64, OpenRange>>> = Mutex::new(None);
+
+/// Returns the wrappers, by the place of the function in the core table.
+pub fn range_wrappers() -> Vec<*mut c_void> {
+    vec![
+        mark as extern "C" fn(*const c_char) as *mut c_void,
+        push as extern "C" fn(*const c_char) -> c_int as *mut c_void,
+        pop as extern "C" fn() -> c_int as *mut c_void,
+        start as extern "C" fn(*const c_char) -> u64 as *mut c_void,
+        stop as extern "C" fn(u64) as *mut c_void,
+        get_thread_id as extern "C" fn(*mut u64) -> c_int as *mut c_void,
+    ]
+}
+
+/// Calls what stood in a place of the table, if anything did.
+macro_rules! inner {
+    ($index:literal, fn($($type:ty),*) -> $result:ty, $($argument:expr),*) => {{
+        let inner = INNER[$index].load(Ordering::Acquire);
+        if inner.is_null() {
+            <$result>::default()
+        } else {
+            // SAFETY: the place had a function of this type.
+            unsafe {
+                let inner: unsafe extern "C" fn($($type),*) -> $result = transmute(inner);
+                inner($($argument),*)
+            }
+        }
+    }};
+}
+
+extern "C" fn mark(message: *const c_char) {
+    let call = ApiCall { domain: Domain::MarkerRange, operation: MARK, arguments: words(message as u64, 0) };
+    traced(call, || inner!(0, fn(*const c_char) -> (), message));
+}
+
+extern "C" fn get_thread_id(id: *mut u64) -> c_int {
+    let call = ApiCall { domain: Domain::MarkerRange, operation: GET_THREAD_ID, arguments: words(id as u64, 0) };
+    traced(call, || inner!(5, fn(*mut u64) -> c_int, id))
+}
+
+extern "C" fn push(message: *const c_char) -> c_int {
+    let mut range = OpenRange::begin(THREAD_RANGE, message);
+    let level = inner!(1, fn(*const c_char) -> c_int, message);
+    if let Some(range) = &mut range {
+        range.result = u64::from(level.cast_unsigned());
+    }
+    // A thread that ends has no ranges any more.
+    let _ = PUSHED.try_with(|pushed| pushed.borrow_mut().push(range));
+    level
+}
+
+extern "C" fn pop() -> c_int {
+    let level = inner!(2, fn() -> c_int,);
+    let popped = PUSHED.try_with(|pushed| pushed.borrow_mut().pop()).ok().flatten();
+    if let Some(range) = popped.flatten() {
+        range.end();
+    }
+    level
+}
+
+extern "C" fn start(message: *const c_char) -> u64 {
+    let range = OpenRange::begin(PROCESS_RANGE, message);
+    let id = inner!(3, fn(*const c_char) -> u64, message);
+    if let Some(mut range) = range {
+        range.result = id;
+        STARTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, range);
+    }
+    id
+}
+
+extern "C" fn stop(id: u64) {
+    inner!(4, fn(u64) -> (), id);
+    let stopped = STARTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().remove(&id);
+    if let Some(range) = stopped {
+        range.end();
+    }
+}
+
+impl OpenRange {
+    fn begin(operation: i32, message: *const c_char) -> Option<Self> {
+        let mut event = Event::begin(Domain::MarkerRange, |route| route.wants(operation))?;
+        // SAFETY: a program passes NULL or a text that ends with NUL.
+        let message = (!message.is_null()).then(|| unsafe { CStr::from_ptr(message) }.to_owned());
+        let arguments = arguments(&message);
+        event.correlate(operation);
+        event.call(operation, Phase::Enter, || data(arguments, 0));
+        event.correlate_again();
+        Some(Self { event, operation, message, start: Ticks::now(), result: 0 })
+    }
+
+    fn end(mut self) {
+        let end = Ticks::now();
+        let arguments = arguments(&self.message);
+        self.event.call(self.operation, Phase::Exit, || data(arguments, self.result));
+        self.event.record(self.operation, |service, ids| {
+            put(service, self.operation, ids, self.start, end, self.event.thread);
+        });
+        retire(self.event.internal);
+    }
+}
+
+fn arguments(message: &Option<CString>) -> MarkerArguments {
+    words(message.as_ref().map_or(0, |message| message.as_ptr() as u64), 0)
+}
+
+fn data(arguments: MarkerArguments, result: u64) -> MarkerData {
+    MarkerData { size: size_of::<MarkerData>() as u64, arguments, result }
+}

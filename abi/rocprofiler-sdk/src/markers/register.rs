@@ -1,0 +1,98 @@
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::intercept;
+use super::ranges::{INNER, OPERATIONS, range_wrappers};
+use super::table::{LiveTable, keep_first};
+use super::wrappers::{CONTROL, CORE, NAME, control_wrappers, core_wrappers, name_wrappers};
+use crate::border::{Status, say};
+use crate::kinds::{Domain, RUNTIME_MARKER, Table};
+use crate::services::routes;
+use crate::tracing::announce_runtime;
+
+/// How many tables a ROCTx runtime registers: core, control, name.
+const TABLES: usize = 3;
+
+/// The tables that a ROCTx runtime registers.
+pub struct Tables {
+    version: u64,
+    instance: u64,
+    core: LiveTable,
+    control: LiveTable,
+    name: LiveTable,
+}
+
+// SAFETY: the tables live as long as the process, and their functions are read and written atomically.
+unsafe impl Send for Tables {}
+
+/// Tables that were registered while tools were initialized, by a tool that used ROCTx then.
+static WAITING: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
+
+impl Tables {
+    /// Takes the tables of a runtime.
+    ///
+    /// # Safety
+    /// There are `count` tables of such a runtime, which live as long as the process.
+    pub unsafe fn new(version: u64, instance: u64, tables: *mut *mut c_void, count: u64) -> Result<Self, Status> {
+        if tables.is_null() || count < TABLES as u64 {
+            return Err(Status::InvalidArgument);
+        }
+        if count > TABLES as u64 {
+            say(format_args!("roctx registers {count} tables; the first {TABLES} are used"));
+        }
+        // SAFETY: it is not NULL, and the caller passes the runtime's promise.
+        let tables: [_; TABLES] = std::array::from_fn(|index| unsafe { LiveTable::new(*tables.add(index)) });
+        match tables {
+            [Some(core), Some(control), Some(name)] => Ok(Self { version, instance, core, control, name }),
+            _ => Err(Status::InvalidArgument),
+        }
+    }
+
+    /// Replaces the functions that a context wants to know of, started or not.
+    ///
+    /// Of several runtimes, all call the functions of the first, because a wrapper does not know whose table it was called through.
+    pub fn register(self) {
+        let Self { version, instance, core, control, name } = self;
+        wrap(core, &CORE, &core_wrappers(), |operation| is_configured(Domain::MarkerCore, operation));
+        wrap(control, &CONTROL, &control_wrappers(), |operation| is_configured(Domain::MarkerControl, operation));
+        wrap(name, &NAME, &name_wrappers(), |operation| is_configured(Domain::MarkerName, operation));
+        let range = |function: i32| is_configured(Domain::MarkerRange, OPERATIONS[function as usize]);
+        wrap(core, &INNER, &range_wrappers(), range);
+
+        announce_runtime(RUNTIME_MARKER, version, instance);
+        intercept::tell(Table::MARKER_CORE, version, instance, core);
+        intercept::tell(Table::MARKER_CONTROL, version, instance, control);
+        intercept::tell(Table::MARKER_NAME, version, instance, name);
+    }
+
+    /// Registers the tables when tools are initialized.
+    pub fn register_later(self) {
+        WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+    }
+}
+
+/// Registers the tables that wait for the tools.
+pub fn register_waiting() {
+    let waiting = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+    waiting.into_iter().for_each(Tables::register);
+}
+
+/// Keeps the functions of a table, and puts wrappers into the places of those that are wanted.
+fn wrap(table: LiveTable, originals: &[AtomicPtr<c_void>], wrappers: &[*mut c_void], is_wanted: impl Fn(i32) -> bool) {
+    for (index, &wrapper) in wrappers.iter().enumerate() {
+        let Some(place) = table.function(index) else { return };
+        let function = place.load(Ordering::Acquire);
+        // A table that is registered twice has the wrappers already.
+        if function != wrapper && is_wanted(index as i32) {
+            keep_first(&originals[index], function);
+            place.store(wrapper, Ordering::Release);
+        }
+    }
+}
+
+/// Returns whether any context, started or not, wants an operation.
+fn is_configured(domain: Domain, operation: i32) -> bool {
+    let wants = |route: &crate::services::Route| route.buffers(operation).is_some() || route.calls(operation).is_some();
+    routes(domain).iter().any(wants)
+}

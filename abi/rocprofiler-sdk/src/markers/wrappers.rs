@@ -1,0 +1,79 @@
+//! What stands in a runtime's tables instead of its functions: each tells the tools, and calls the runtime's own.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::transmute;
+use std::sync::atomic::Ordering;
+
+use super::table::{Functions, no_functions};
+use crate::kinds::Domain;
+use crate::layout::MarkerArguments;
+use crate::tracing::{ApiCall, traced};
+
+/// The functions of the runtime that registered itself first.
+pub static CORE: Functions = no_functions();
+pub static CONTROL: Functions = no_functions();
+pub static NAME: Functions = no_functions();
+
+/// Returns arguments that are words.
+pub fn words(first: u64, second: u64) -> MarkerArguments {
+    MarkerArguments { words: [first, second] }
+}
+
+/// Makes the wrapper of each function of a table, and the list of them in the order of the table. A function that the runtime does
+/// not have returns 0.
+macro_rules! wrappers {
+    (
+        $list:ident, $domain:ident, $originals:ident:
+        $($operation:literal $wrapper:ident($($argument:ident: $type:ty),*) -> $result:ty, $first:expr, $second:expr;)+
+    ) => {
+        $(
+            extern "C" fn $wrapper($($argument: $type),*) -> $result {
+                let call = ApiCall {
+                    domain: Domain::$domain,
+                    operation: $operation,
+                    arguments: words($first, $second),
+                };
+                traced(call, || {
+                    let original = $originals[$operation].load(Ordering::Acquire);
+                    if original.is_null() {
+                        return <$result>::default();
+                    }
+                    // SAFETY: the runtime put a function of this type into this place of its table.
+                    unsafe {
+                        let original: unsafe extern "C" fn($($type),*) -> $result = transmute(original);
+                        original($($argument),*)
+                    }
+                })
+            }
+        )+
+
+        /// The wrappers, by operation.
+        pub fn $list() -> Vec<*mut c_void> {
+            vec![$($wrapper as extern "C" fn($($type),*) -> $result as *mut c_void),+]
+        }
+    };
+}
+
+wrappers! {
+    core_wrappers, MarkerCore, CORE:
+    0 mark(message: *const c_char) -> (), message as u64, 0;
+    1 push(message: *const c_char) -> c_int, message as u64, 0;
+    2 pop() -> c_int, 0, 0;
+    3 start(message: *const c_char) -> u64, message as u64, 0;
+    4 stop(id: u64) -> (), id, 0;
+    5 get_thread_id(id: *mut u64) -> c_int, id as u64, 0;
+}
+
+wrappers! {
+    control_wrappers, MarkerControl, CONTROL:
+    0 pause(thread: u64) -> c_int, thread, 0;
+    1 resume(thread: u64) -> c_int, thread, 0;
+}
+
+wrappers! {
+    name_wrappers, MarkerName, NAME:
+    0 name_thread(name: *const c_char) -> c_int, name as u64, 0;
+    1 name_agent(name: *const c_char, agent: *const c_void) -> c_int, name as u64, agent as u64;
+    2 name_device(name: *const c_char, device: c_int) -> c_int, name as u64, u64::from(device.cast_unsigned());
+    3 name_stream(name: *const c_char, stream: *const c_void) -> c_int, name as u64, stream as u64;
+}

@@ -1,0 +1,57 @@
+//! Where the library is between its first use and its end.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::border::{Status, call, out};
+
+static INITIALIZATION: AtomicI32 = AtomicI32::new(NOT_YET);
+static FINALIZATION: AtomicI32 = AtomicI32::new(NOT_YET);
+
+/// It has not begun.
+pub const NOT_YET: i32 = 0;
+/// It is in progress.
+pub const IN_PROGRESS: i32 = -1;
+/// It is done.
+pub const DONE: i32 = 1;
+
+/// Returns how far the initialization is.
+pub fn initialization() -> i32 {
+    INITIALIZATION.load(Ordering::Acquire)
+}
+
+/// Returns how far the finalization is.
+pub fn finalization() -> i32 {
+    FINALIZATION.load(Ordering::Acquire)
+}
+
+pub fn set_initialization(phase: i32) {
+    INITIALIZATION.store(phase, Ordering::Release);
+}
+
+pub fn set_finalization(phase: i32) {
+    FINALIZATION.store(phase, Ordering::Release);
+}
+
+/// Checks that tools are being initialized: only then contexts, buffers and services are made.
+pub fn check_configurable() -> Result<(), Status> {
+    if initialization() == IN_PROGRESS { Ok(()) } else { Err(Status::ConfigurationLocked) }
+}
+
+/// Checks that the tools' initialization is not over.
+pub fn check_not_initialized() -> Result<(), Status> {
+    if initialization() == DONE { Err(Status::ConfigurationLocked) } else { Ok(()) }
+}
+
+/// Writes 1 if tools are initialized, -1 while they are, else 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_is_initialized(status: *mut i32) -> Status {
+    // SAFETY: it is checked, and the tool promises that it is writable.
+    call(|| out(status).map(|status| unsafe { status.write(initialization()) }))
+}
+
+/// Writes 1 if tools are finalized, -1 while they are, else 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_is_finalized(status: *mut i32) -> Status {
+    // SAFETY: as above.
+    call(|| out(status).map(|status| unsafe { status.write(finalization()) }))
+}

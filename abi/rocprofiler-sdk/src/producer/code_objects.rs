@@ -1,0 +1,179 @@
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_producer::layout::{Kernel, Model, Plan};
+
+use super::table::Producer;
+use crate::agents;
+use crate::kinds::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, Domain};
+use crate::layout::{CodeObjectLoad, KernelSymbol};
+use crate::thread;
+use crate::tracing::{Event, Phase};
+
+/// A model's, a plan's or a kernel's number among those of one producer.
+type Key = (u64, u64);
+
+#[derive(Default)]
+struct Loaded {
+    models: HashMap<Key, LoadedModel>,
+    /// The id of each plan's first kernel.
+    plans: HashMap<Key, u64>,
+}
+
+/// A model, whose plans are code objects.
+struct LoadedModel {
+    /// Where its file is, as a text that lives as long as the process.
+    uri: &'static CStr,
+    plans: Vec<(u64, CodeObject)>,
+}
+
+/// A code object that tools know, and its kernels.
+struct CodeObject {
+    object: Option<(Event, CodeObjectLoad)>,
+    symbols: Vec<(Event, KernelSymbol)>,
+}
+
+// SAFETY: their pointers lead to what lives as long as the process; a tool's values may go to any thread.
+unsafe impl Send for CodeObject {}
+
+static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
+static NEXT_OBJECT: AtomicU64 = AtomicU64::new(1);
+static NEXT_KERNEL: AtomicU64 = AtomicU64::new(1);
+
+fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
+    let mut loaded: MutexGuard<'_, Option<Loaded>> = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    change(loaded.get_or_insert_default())
+}
+
+/// A model was loaded: its file is known when its plans are made.
+pub unsafe extern "C" fn model_loaded(consumer: *mut c_void, model: *const Model) {
+    // SAFETY: a producer passes what `attach` set, and a model with its texts.
+    let (producer, id, path) =
+        unsafe { (Producer::of(consumer), (*model).id, CStr::from_ptr((*model).path).to_string_lossy().into_owned()) };
+    let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
+    let size = fs::metadata(&path).map_or(0, |file| file.len());
+    let uri = intern(CString::new(format!("file://{path}#offset=0&size={size}")).unwrap_or_default());
+    with_loaded(|loaded| loaded.models.insert((producer.number, id), LoadedModel { uri, plans: Vec::new() }));
+}
+
+/// A plan was made: a code object, with a symbol for each of its kernels.
+pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
+    // SAFETY: a producer passes what `attach` set, and a plan with its kernels.
+    let (producer, plan) = unsafe { (Producer::of(consumer), &*plan) };
+    // SAFETY: as above.
+    let kernels: Vec<&Kernel> = (0..plan.kernel_count).map(|index| unsafe { &**plan.kernels.add(index) }).collect();
+    let first = NEXT_KERNEL.fetch_add(kernels.len() as u64, Ordering::Relaxed);
+    let uri = with_loaded(|loaded| {
+        loaded.plans.insert((producer.number, plan.id), first);
+        loaded.models.get(&(producer.number, plan.model)).map(|model| model.uri)
+    });
+    let Some(uri) = uri else { return };
+
+    let id = NEXT_OBJECT.fetch_add(1, Ordering::Relaxed);
+    // What the tools want may call them, so no lock is held.
+    let object = begin(CODE_OBJECT_LOAD, || CodeObjectLoad {
+        size: size_of::<CodeObjectLoad>() as u64,
+        code_object_id: id,
+        agent_id: agents::engine(),
+        hsa_agent: 0,
+        uri: uri.as_ptr(),
+        load_base: std::ptr::from_ref(plan) as u64,
+        load_size: 0,
+        load_delta: 0,
+        storage_type: 0,
+        storage: [0, 0],
+    });
+    let symbols = kernels
+        .iter()
+        .zip(first..)
+        .filter_map(|(kernel, kernel_id)| begin(CODE_OBJECT_SYMBOL, || symbol(kernel, kernel_id, id)));
+    let made = CodeObject { object, symbols: symbols.collect() };
+    with_loaded(|loaded| {
+        if let Some(model) = loaded.models.get_mut(&(producer.number, plan.model)) {
+            model.plans.push((plan.id, made));
+        }
+    });
+}
+
+/// A model was unloaded, and with it its plans.
+pub unsafe extern "C" fn model_unloaded(consumer: *mut c_void, model: *const Model) {
+    // SAFETY: a producer passes what `attach` set, and a model.
+    let (producer, model) = unsafe { (Producer::of(consumer), (*model).id) };
+    let unloaded = with_loaded(|loaded| {
+        let unloaded = loaded.models.remove(&(producer.number, model));
+        for (plan, _) in unloaded.iter().flat_map(|model| &model.plans) {
+            loaded.plans.remove(&(producer.number, *plan));
+        }
+        unloaded
+    });
+    for (_, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {
+        if let Some((event, payload)) = &mut object.object {
+            event.call_started(CODE_OBJECT_LOAD, Phase::Exit, || *payload);
+        }
+        for (event, payload) in &mut object.symbols {
+            event.call_started(CODE_OBJECT_SYMBOL, Phase::Exit, || *payload);
+        }
+    }
+}
+
+/// Returns the id of a kernel in a plan; 0 if the plan is not known, as when tools were initialized after it was made.
+pub fn kernel_id(producer: &Producer, plan: u64, kernel: u64) -> u64 {
+    thread::with_current(|thread| {
+        let known = thread.plan.get();
+        if (known.0, known.1) == (producer.number, plan) && known.2 != 0 {
+            return known.2 + kernel;
+        }
+        let first = with_loaded(|loaded| loaded.plans.get(&(producer.number, plan)).copied()).unwrap_or(0);
+        thread.plan.set((producer.number, plan, first));
+        if first == 0 { 0 } else { first + kernel }
+    })
+}
+
+/// Tells the contexts that want to know of something that is loaded.
+fn begin<T: Copy>(operation: i32, payload: impl FnOnce() -> T) -> Option<(Event, T)> {
+    let mut event = Event::uncorrelated(Domain::CodeObject, |route| route.calls(operation).is_some())?;
+    let payload = payload();
+    event.call(operation, Phase::Enter, || payload);
+    Some((event, payload))
+}
+
+fn symbol(kernel: &Kernel, kernel_id: u64, code_object_id: u64) -> KernelSymbol {
+    KernelSymbol {
+        size: size_of::<KernelSymbol>() as u64,
+        kernel_id,
+        code_object_id,
+        // SAFETY: a producer's texts end with NUL.
+        kernel_name: unsafe { name(kernel.name) },
+        kernel_object: std::ptr::from_ref(kernel) as u64,
+        kernarg_segment_size: 0,
+        kernarg_segment_alignment: 0,
+        group_segment_size: 0,
+        private_segment_size: 0,
+        sgpr_count: 0,
+        arch_vgpr_count: 0,
+        accum_vgpr_count: 0,
+        kernel_code_entry_byte_offset: 0,
+        kernel_address: std::ptr::from_ref(kernel) as u64,
+    }
+}
+
+unsafe fn name(text: *const c_char) -> *const c_char {
+    // SAFETY: the caller passes a text that ends with NUL.
+    intern(unsafe { CStr::from_ptr(text) }.to_owned()).as_ptr()
+}
+
+/// Keeps a text as long as the process lives, once.
+fn intern(text: CString) -> &'static CStr {
+    static TEXTS: Mutex<Option<HashSet<&'static CStr>>> = Mutex::new(None);
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let texts = texts.get_or_insert_default();
+    if let Some(kept) = texts.get(text.as_c_str()) {
+        return kept;
+    }
+    let kept: &'static CStr = Box::leak(text.into_boxed_c_str());
+    texts.insert(kept);
+    kept
+}

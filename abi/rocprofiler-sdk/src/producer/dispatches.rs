@@ -1,0 +1,144 @@
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_producer::layout::{Dispatch, Kernel};
+
+use super::code_objects::kernel_id;
+use super::table::Producer;
+use crate::agents;
+use crate::kinds::{COMPLETE, Domain, ENQUEUE};
+use crate::layout::{AsyncCorrelation, Dim3, DispatchInfo, DispatchRecord, Handle, KernelDispatchData};
+use crate::ticks::TRACING;
+use crate::tracing::{Event, Phase, retire};
+
+/// A dispatch that began and did not end yet.
+struct Begun {
+    run: u64,
+    kernel: *const Kernel,
+    event: Event,
+    info: DispatchInfo,
+}
+
+thread_local! {
+    /// The dispatches that this thread is in, the innermost last.
+    static BEGUN: RefCell<Vec<Begun>> = const { RefCell::new(Vec::new()) };
+}
+
+static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
+
+/// All dispatches are of one queue.
+const QUEUE: Handle = Handle(1);
+
+/// A kernel is about to be executed.
+pub unsafe extern "C" fn dispatch_begin(consumer: *mut c_void, dispatch: *const Dispatch) {
+    // SAFETY: a producer passes what `attach` set, and a dispatch with its kernel.
+    let (producer, dispatch) = unsafe { (Producer::of(consumer), &*dispatch) };
+    let Some(begun) = Begun::new(producer, dispatch) else { return };
+    // A thread that is being torn down has no place for it; its end is told alone.
+    let _ = BEGUN.try_with(|all| all.borrow_mut().push(begun.enqueued()));
+}
+
+/// A kernel was executed.
+pub unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Dispatch) {
+    // SAFETY: as above.
+    let (producer, dispatch) = unsafe { (Producer::of(consumer), &*dispatch) };
+    let begun = BEGUN.try_with(|all| {
+        let mut all = all.borrow_mut();
+        let is_this = |begun: &Begun| begun.run == dispatch.run && std::ptr::eq(begun.kernel, dispatch.kernel);
+        all.iter().rposition(is_this).map(|index| {
+            // What it was nested around ended without being told: its run was stopped.
+            all.truncate(index + 1);
+            all.pop()
+        })
+    });
+    let begun = begun.ok().flatten().flatten();
+    if let Some(begun) = begun.or_else(|| Begun::new(producer, dispatch)) {
+        begun.complete(dispatch.start, dispatch.end);
+    }
+}
+
+impl Begun {
+    fn new(producer: &Producer, dispatch: &Dispatch) -> Option<Self> {
+        let wants = |route: &crate::services::Route| route.wants(ENQUEUE) || route.wants(COMPLETE);
+        let mut event = Event::begin(Domain::KernelDispatch, wants)?;
+        event.thread = dispatch.thread;
+        event.correlate(ENQUEUE);
+        // SAFETY: a producer's dispatch has a kernel.
+        let kernel = unsafe { &*dispatch.kernel };
+        let info = DispatchInfo {
+            size: DispatchInfo::SIZE,
+            agent_id: agents::engine(),
+            queue_id: QUEUE,
+            kernel_id: kernel_id(producer, dispatch.plan, kernel.index),
+            dispatch_id: NEXT_DISPATCH.fetch_add(1, Ordering::Relaxed),
+            private_segment_size: 0,
+            group_segment_size: 0,
+            workgroup_size: Dim3 { x: 1, y: 1, z: 1 },
+            // SAFETY: a producer's kernel has as many sizes as its rank.
+            grid_size: grid(unsafe { slice(kernel.output_shape, kernel.output_rank) }),
+            reserved: [0; 7],
+        };
+        Some(Self { run: dispatch.run, kernel: dispatch.kernel, event, info })
+    }
+
+    /// Tells that it is enqueued.
+    fn enqueued(mut self) -> Self {
+        let data = self.data(0, 0);
+        self.event.call(ENQUEUE, Phase::Enter, || data);
+        self.event.correlate_again();
+        self.event.call(ENQUEUE, Phase::Exit, || data);
+        self
+    }
+
+    /// Tells that it is complete.
+    fn complete(mut self, start: u64, end: u64) {
+        let data = self.data(start, end);
+        self.event.call(COMPLETE, Phase::None, || data);
+        self.event.record(COMPLETE, |service, ids| {
+            let record = DispatchRecord {
+                size: size_of::<DispatchRecord>() as u64,
+                kind: service.kind,
+                operation: COMPLETE,
+                correlation_id: AsyncCorrelation { internal: ids.internal, external: ids.external },
+                thread_id: self.event.thread,
+                start,
+                end,
+                dispatch_info: self.info,
+            };
+            // SAFETY: the record has no padding.
+            unsafe { service.buffer.put(TRACING, service.kind, &record) };
+        });
+        retire(self.event.internal);
+    }
+
+    fn data(&self, start: u64, end: u64) -> KernelDispatchData {
+        KernelDispatchData { size: size_of::<KernelDispatchData>() as u64, start, end, dispatch_info: self.info }
+    }
+}
+
+/// Returns an output's shape as a grid: x is its last dimension, y the one before, z all others together.
+fn grid(shape: &[u64]) -> Dim3 {
+    let size = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+    let mut inner = shape.iter().rev().copied();
+    let (x, y) = (inner.next().unwrap_or(1), inner.next().unwrap_or(1));
+    Dim3 { x: size(x), y: size(y), z: size(inner.fold(1, u64::saturating_mul)) }
+}
+
+unsafe fn slice<'a>(from: *const u64, count: usize) -> &'a [u64] {
+    // SAFETY: the caller promises that there are `count` numbers.
+    if from.is_null() || count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(from, count) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_has_as_many_points_as_the_output_has_elements() {
+        assert_eq!(grid(&[]), Dim3 { x: 1, y: 1, z: 1 });
+        assert_eq!(grid(&[7]), Dim3 { x: 7, y: 1, z: 1 });
+        assert_eq!(grid(&[2, 3, 4, 5]), Dim3 { x: 5, y: 4, z: 6 });
+        assert_eq!(grid(&[1 << 40]).x, u32::MAX);
+    }
+}

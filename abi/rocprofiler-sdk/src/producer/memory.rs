@@ -1,0 +1,101 @@
+use std::ffi::c_void;
+
+use opscope_producer::layout::{Allocation, Copy, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE};
+
+use crate::agents;
+use crate::kinds::Domain;
+use crate::layout::{AsyncCorrelation, MemoryAllocationData, MemoryAllocationRecord, MemoryCopyData, MemoryCopyRecord};
+use crate::ticks::TRACING;
+use crate::tracing::{Event, Phase, retire};
+
+const HOST_TO_DEVICE: i32 = 2;
+const DEVICE_TO_HOST: i32 = 3;
+
+const ALLOCATE: i32 = 1;
+const FREE: i32 = 3;
+
+/// Inputs or outputs were copied. The copy is told of when it is over, so both of its callbacks come then.
+pub unsafe extern "C" fn copy(_consumer: *mut c_void, copy: *const Copy) {
+    // SAFETY: a producer passes a copy.
+    let copy = unsafe { &*copy };
+    let into = copy.direction == OPSCOPE_COPY_HOST_TO_DEVICE;
+    let operation = if into { HOST_TO_DEVICE } else { DEVICE_TO_HOST };
+    let Some(mut event) = Event::begin(Domain::MemoryCopy, |route| route.wants(operation)) else { return };
+    event.thread = copy.thread;
+    let (host, engine) = (agents::host(), agents::engine());
+    let (destination_agent, source_agent) = if into { (engine, host) } else { (host, engine) };
+    let data = |start, end| MemoryCopyData {
+        size: size_of::<MemoryCopyData>() as u64,
+        start,
+        end,
+        destination_agent,
+        source_agent,
+        bytes: copy.bytes,
+        destination_address: 0,
+        source_address: 0,
+    };
+    event.correlate(operation);
+    event.call(operation, Phase::Enter, || data(0, 0));
+    event.correlate_again();
+    event.call(operation, Phase::Exit, || data(copy.start, copy.end));
+    event.record(operation, |service, ids| {
+        let record = MemoryCopyRecord {
+            size: size_of::<MemoryCopyRecord>() as u64,
+            kind: service.kind,
+            operation,
+            correlation_id: AsyncCorrelation { internal: ids.internal, external: ids.external },
+            thread_id: event.thread,
+            start: copy.start,
+            end: copy.end,
+            destination_agent,
+            source_agent,
+            bytes: copy.bytes,
+            destination_address: 0,
+            source_address: 0,
+        };
+        // SAFETY: the record has no padding.
+        unsafe { service.buffer.put(TRACING, service.kind, &record) };
+    });
+    retire(event.internal);
+}
+
+/// Memory for a tensor was allocated or freed. It is told of afterwards, so both callbacks come then.
+pub unsafe extern "C" fn allocation(_consumer: *mut c_void, allocation: *const Allocation) {
+    // SAFETY: a producer passes an allocation.
+    let allocation = unsafe { &*allocation };
+    let allocates = allocation.operation == OPSCOPE_MEMORY_ALLOCATE;
+    let operation = if allocates { ALLOCATE } else { FREE };
+    let Some(mut event) = Event::begin(Domain::MemoryAllocation, |route| route.wants(operation)) else { return };
+    event.thread = allocation.thread;
+    // What is freed has no size in this interface.
+    let bytes = if allocates { allocation.bytes } else { 0 };
+    let data = |time, address| MemoryAllocationData {
+        size: size_of::<MemoryAllocationData>() as u64,
+        start: time,
+        end: time,
+        agent_id: agents::engine(),
+        address,
+        bytes,
+    };
+    event.correlate(operation);
+    event.call(operation, Phase::Enter, || data(0, if allocates { 0 } else { allocation.address }));
+    event.correlate_again();
+    event.call(operation, Phase::Exit, || data(allocation.time, allocation.address));
+    event.record(operation, |service, correlation_id| {
+        let record = MemoryAllocationRecord {
+            size: size_of::<MemoryAllocationRecord>() as u64,
+            kind: service.kind,
+            operation,
+            correlation_id,
+            thread_id: event.thread,
+            start: allocation.time,
+            end: allocation.time,
+            agent_id: agents::engine(),
+            address: allocation.address,
+            bytes,
+        };
+        // SAFETY: the record has no padding.
+        unsafe { service.buffer.put(TRACING, service.kind, &record) };
+    });
+    retire(event.internal);
+}

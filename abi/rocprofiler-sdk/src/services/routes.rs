@@ -1,0 +1,164 @@
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::border::{Data, Status, say};
+use crate::buffers::Buffer;
+use crate::contexts::Context;
+use crate::kinds::{BUFFERED, CALLBACKS, Domain, RequestKind};
+use crate::layout::{CallbackRecord, Handle, UserData};
+
+/// A tool's callback for what is traced.
+pub type CallbackFunction = unsafe extern "C-unwind" fn(CallbackRecord, *mut UserData, *mut c_void);
+
+/// A tool's function that gives external correlation ids.
+pub type RequestFunction = unsafe extern "C-unwind" fn(
+    thread: u64,
+    context: Handle,
+    kind: u32,
+    operation: i32,
+    internal: u64,
+    external: *mut UserData,
+    data: *mut c_void,
+) -> c_int;
+
+/// A service that puts records into a buffer.
+#[derive(Clone, Copy)]
+pub struct Buffered {
+    pub kind: u32,
+    /// A bit for each operation.
+    pub operations: u64,
+    pub buffer: &'static Buffer,
+}
+
+/// A service that calls the tool.
+#[derive(Clone, Copy)]
+pub struct Callback {
+    pub kind: u32,
+    /// A bit for each operation.
+    pub operations: u64,
+    pub function: CallbackFunction,
+    pub data: Data,
+}
+
+/// The service that asks the tool for external correlation ids.
+pub struct Requests {
+    /// A bit for each kind.
+    pub kinds: u64,
+    pub function: RequestFunction,
+    pub data: Data,
+}
+
+/// What a context wants of a domain.
+pub struct Route {
+    pub context: &'static Context,
+    pub buffered: Option<Buffered>,
+    pub callback: Option<Callback>,
+    requests: &'static OnceLock<Requests>,
+}
+
+/// The services of a context.
+pub(super) struct Services {
+    pub context: &'static Context,
+    pub buffered: Vec<Buffered>,
+    pub callbacks: Vec<Callback>,
+    pub requests: &'static OnceLock<Requests>,
+}
+
+type Routes = [Vec<Route>; Domain::COUNT];
+
+static SERVICES: Mutex<Vec<Services>> = Mutex::new(Vec::new());
+
+/// The services of all contexts, by domain. They cannot change once tools are initialized.
+static ROUTES: AtomicPtr<Routes> = AtomicPtr::new(std::ptr::null_mut());
+
+fn lock() -> MutexGuard<'static, Vec<Services>> {
+    SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Changes the services of a context.
+pub(super) fn with_services<R>(
+    context: &'static Context,
+    change: impl FnOnce(&mut Services) -> Result<R, Status>,
+) -> Result<R, Status> {
+    let mut all = lock();
+    let index = match all.iter().position(|services| services.context.id == context.id) {
+        Some(index) => index,
+        None => {
+            let requests = Box::leak(Box::new(OnceLock::new()));
+            all.push(Services { context, buffered: Vec::new(), callbacks: Vec::new(), requests });
+            all.len() - 1
+        }
+    };
+    change(&mut all[index])
+}
+
+/// Makes the routes of what was configured. It is called once, when all tools are initialized.
+pub fn freeze() {
+    let mut routes: Routes = Default::default();
+    let mut empty = Vec::new();
+    for services in lock().iter() {
+        for domain in Domain::ALL {
+            let buffered =
+                services.buffered.iter().find(|service| BUFFERED[service.kind as usize].domain == Some(domain));
+            let callback =
+                services.callbacks.iter().find(|service| CALLBACKS[service.kind as usize].domain == Some(domain));
+            if buffered.is_some() || callback.is_some() {
+                routes[domain.index()].push(Route {
+                    context: services.context,
+                    buffered: buffered.copied(),
+                    callback: callback.copied(),
+                    requests: services.requests,
+                });
+            }
+        }
+        let buffered = services.buffered.iter().map(|service| &BUFFERED[service.kind as usize]);
+        let kinds = buffered.chain(services.callbacks.iter().map(|service| &CALLBACKS[service.kind as usize]));
+        empty.extend(kinds.filter(|kind| kind.domain.is_none()).map(|kind| kind.name.to_string_lossy()));
+    }
+    if !empty.is_empty() {
+        empty.sort();
+        empty.dedup();
+        say(format_args!("nothing here makes records of {}; these services stay empty", empty.join(", ")));
+    }
+    ROUTES.store(Box::leak(Box::new(routes)), Ordering::Release);
+}
+
+/// Returns what the contexts want of a domain. It is empty until tools are initialized.
+#[inline(always)]
+pub fn routes(domain: Domain) -> &'static [Route] {
+    let routes = ROUTES.load(Ordering::Acquire);
+    // SAFETY: it is null, or leads to routes that are never freed.
+    unsafe { routes.as_ref() }.map_or(&[], |routes| &routes[domain.index()])
+}
+
+impl Route {
+    /// Returns whether the context is started and wants an operation in its buffer or by callback.
+    #[inline(always)]
+    pub fn wants(&self, operation: i32) -> bool {
+        self.context.is_started() && (self.buffers(operation).is_some() || self.calls(operation).is_some())
+    }
+
+    /// Returns the service that puts an operation into a buffer.
+    #[inline(always)]
+    pub fn buffers(&self, operation: i32) -> Option<&Buffered> {
+        self.buffered.as_ref().filter(|service| service.operations >> (operation & 63) & 1 != 0)
+    }
+
+    /// Returns the service that calls back for an operation.
+    #[inline(always)]
+    pub fn calls(&self, operation: i32) -> Option<&Callback> {
+        self.callback.as_ref().filter(|service| service.operations >> (operation & 63) & 1 != 0)
+    }
+
+    /// Returns whether the context asks for external correlation ids at all.
+    #[inline(always)]
+    pub fn has_requests(&self) -> bool {
+        self.requests.get().is_some()
+    }
+
+    /// Returns the service that asks for the external correlation id of a kind.
+    pub fn requests(&self, kind: RequestKind) -> Option<&'static Requests> {
+        self.requests.get().filter(|requests| requests.kinds & kind.bit() != 0)
+    }
+}

@@ -1,0 +1,108 @@
+//! What belongs to a thread, in one place of its own: reaching that costs a call in a shared library.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_trace::{HeldLocks, hold_across_forks};
+
+/// A thread that does something that is traced. It has no destructor, so a thread that is being torn down has it, too.
+pub struct Thread {
+    /// Its number in the operating system; 0 until it was asked for.
+    id: Cell<u64>,
+    /// The next internal correlation id of the thread's block, and the end of that block.
+    next: Cell<u64>,
+    end: Cell<u64>,
+    /// The internal id of the call that the thread is in; 0 outside of any.
+    pub call: Cell<u64>,
+    /// How many callbacks of tools the thread is in.
+    pub callbacks: Cell<u32>,
+    /// The plan whose kernels were looked up last: a producer's number, the plan's, and its first kernel's id.
+    pub plan: Cell<(u64, u64, u64)>,
+}
+
+/// How many correlation ids a thread takes at once, so that threads do not share a counter for each call.
+const BLOCK: u64 = 1024;
+
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            id: Cell::new(0),
+            next: Cell::new(0),
+            end: Cell::new(0),
+            call: Cell::new(0),
+            callbacks: Cell::new(0),
+            plan: Cell::new((0, 0, 0)),
+        }
+    };
+}
+
+/// Calls a function with what belongs to the calling thread.
+#[inline(always)]
+pub fn with_current<R>(function: impl FnOnce(&Thread) -> R) -> R {
+    let thread = THREAD.with(ptr::from_ref);
+    // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
+    // meanwhile. (A closure inside of `with` would not be inlined.)
+    function(unsafe { &*thread })
+}
+
+/// Returns the number of the calling thread in the operating system.
+#[inline]
+pub fn current_id() -> u64 {
+    with_current(Thread::id)
+}
+
+impl Thread {
+    /// Returns its number in the operating system.
+    #[inline(always)]
+    pub fn id(&self) -> u64 {
+        match self.id.get() {
+            0 => self.ask_id(),
+            id => id,
+        }
+    }
+
+    #[cold]
+    fn ask_id(&self) -> u64 {
+        forget_after_fork();
+        // SAFETY: the call has no conditions.
+        let id = u64::from(unsafe { libc::gettid() }.unsigned_abs());
+        self.id.set(id);
+        id
+    }
+
+    /// Returns an internal correlation id that was not used in this process before: above 0.
+    #[inline(always)]
+    pub fn next_correlation(&self) -> u64 {
+        let id = self.next.get();
+        if id == self.end.get() {
+            return self.next_block();
+        }
+        self.next.set(id + 1);
+        id
+    }
+
+    #[cold]
+    fn next_block(&self) -> u64 {
+        let id = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+        self.next.set(id + 1);
+        self.end.set(id + BLOCK);
+        id
+    }
+}
+
+/// Makes the child of a fork ask again: its thread has another number.
+fn forget_after_fork() {
+    struct Forget;
+    impl HeldLocks for Forget {
+        fn reset_in_child(self: Box<Self>) {
+            with_current(|thread| thread.id.set(0));
+        }
+    }
+    static REGISTERED: Once = Once::new();
+    // Without memory for the registration, only a child's thread has a wrong number.
+    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(Forget))));
+}

@@ -1,0 +1,111 @@
+use opscope_clock::Ticks;
+
+use super::event::{Event, Phase};
+use super::retirement::retire;
+use crate::correlation::pushed;
+use crate::kinds::Domain;
+use crate::layout::{ApiRecord, Correlation, MarkerArguments, MarkerData};
+use crate::services::{Buffered, Route, routes};
+use crate::thread;
+use crate::ticks::TRACING;
+
+/// A call of a runtime's function.
+#[derive(Clone, Copy)]
+pub struct ApiCall {
+    pub domain: Domain,
+    pub operation: i32,
+    pub arguments: MarkerArguments,
+}
+
+/// What a function returns, as tools see it: in the lower half if it is an int.
+pub trait Outcome: Copy {
+    fn as_word(self) -> u64;
+}
+
+impl Outcome for () {
+    fn as_word(self) -> u64 {
+        0
+    }
+}
+
+impl Outcome for i32 {
+    fn as_word(self) -> u64 {
+        u64::from(self.cast_unsigned())
+    }
+}
+
+impl Outcome for u64 {
+    fn as_word(self) -> u64 {
+        self
+    }
+}
+
+/// Calls a function, and tells the contexts that want to know of it.
+#[inline(always)]
+pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
+    match routes(call.domain) {
+        [] => function(),
+        [only] if only.callback.is_none() => match only.buffers(call.operation) {
+            Some(service) if only.context.is_started() && !only.has_requests() => {
+                traced_into(only, service, call, function)
+            }
+            _ if !only.wants(call.operation) => function(),
+            _ => traced_by_event(call, function),
+        },
+        _ => traced_by_event(call, function),
+    }
+}
+
+/// Where one buffer is all that wants the call.
+#[inline(always)]
+fn traced_into<R>(route: &Route, service: &Buffered, call: ApiCall, function: impl FnOnce() -> R) -> R {
+    thread::with_current(|thread| {
+        let internal = thread.next_correlation();
+        let ancestor = thread.call.replace(internal);
+        let start = Ticks::now();
+        let result = function();
+        let end = Ticks::now();
+        thread.call.set(ancestor);
+        let thread_id = thread.id();
+        let external = pushed(route.context.id, thread_id);
+        put(service, call.operation, Correlation { internal, external, ancestor }, start, end, thread_id);
+        retire(internal);
+        result
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn traced_by_event<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
+    let ApiCall { domain, operation, arguments } = call;
+    let Some(mut event) = Event::begin(domain, |route| route.wants(operation)) else { return function() };
+    let payload = |result| MarkerData { size: size_of::<MarkerData>() as u64, arguments, result };
+    let above = thread::with_current(|thread| thread.call.replace(event.internal));
+    event.correlate(operation);
+    event.call(operation, Phase::Enter, || payload(0));
+    event.correlate_again();
+    let start = Ticks::now();
+    let result = function();
+    let end = Ticks::now();
+    event.call(operation, Phase::Exit, || payload(result.as_word()));
+    event.record(operation, |service, ids| put(service, operation, ids, start, end, event.thread));
+    retire(event.internal);
+    thread::with_current(|thread| thread.call.set(above));
+    result
+}
+
+/// Puts the record of a call into a buffer.
+#[inline(always)]
+pub fn put(service: &Buffered, operation: i32, ids: Correlation, start: Ticks, end: Ticks, thread_id: u64) {
+    let record = ApiRecord {
+        size: size_of::<ApiRecord>() as u64,
+        kind: service.kind,
+        operation,
+        correlation_id: ids,
+        start: start.as_raw(),
+        end: end.as_raw(),
+        thread_id,
+    };
+    // SAFETY: the record has no padding.
+    unsafe { service.buffer.put(TRACING, service.kind, &record) };
+}

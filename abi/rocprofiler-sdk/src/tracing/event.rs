@@ -1,0 +1,138 @@
+use std::ffi::c_void;
+
+use crate::border::call_tool;
+use crate::correlation::pushed;
+use crate::kinds::{Domain, RequestKind};
+use crate::layout::{CallbackRecord, Correlation, UserData};
+use crate::phase::{DONE, finalization};
+use crate::services::{Buffered, Route, routes};
+use crate::thread;
+
+/// Where a callback stands in what it tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// It has no length.
+    None = 0,
+    /// It begins, or is loaded.
+    Enter = 1,
+    /// It ended, or is unloaded.
+    Exit = 2,
+}
+
+/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback calls the traced function again
+/// would otherwise never return.
+const DEEPEST_CALLBACK: u32 = 8;
+
+/// Something that happens, and the contexts that were started when it began.
+pub struct Event {
+    pub domain: Domain,
+    pub internal: u64,
+    pub ancestor: u64,
+    pub thread: u64,
+    contexts: Vec<Captured>,
+}
+
+/// A context that was started when an event began.
+pub struct Captured {
+    route: &'static Route,
+    external: u64,
+    /// The tool's own value, which it finds again in the next callback for this event.
+    user_data: UserData,
+    /// Whether the tool was asked for `external`.
+    is_requested: bool,
+}
+
+impl Event {
+    /// Begins an event, if a started context wants it. `wants` says whether a context that is started does.
+    pub fn begin(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
+        let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
+        wanting().next()?;
+        let (internal, ancestor, thread) =
+            thread::with_current(|thread| (thread.next_correlation(), thread.call.get(), thread.id()));
+        let captured = |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false };
+        Some(Self { domain, internal, ancestor, thread, contexts: wanting().map(captured).collect() })
+    }
+
+    /// As [`begin`](Self::begin), but for something that has no correlation: its ids are 0.
+    pub fn uncorrelated(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
+        let mut event = Self::begin(domain, wants)?;
+        (event.internal, event.ancestor) = (0, 0);
+        Some(event)
+    }
+
+    /// Finds the external id of each context: asks the tool for it, or takes what was pushed.
+    pub fn correlate(&mut self, operation: i32) {
+        let kind = RequestKind::of(self.domain);
+        for captured in &mut self.contexts {
+            captured.external = pushed(captured.route.context.id, self.thread);
+            let Some(requests) = kind.and_then(|kind| captured.route.requests(kind)) else { continue };
+            let mut external = UserData(0);
+            let (id, kind) = (captured.route.context.id, kind.map_or(0, |kind| kind.0));
+            let answer = call_tool("a request for an external correlation id", || {
+                // SAFETY: the tool gave this function and its data for as long as the process lives.
+                unsafe {
+                    let to = &raw mut external;
+                    (requests.function)(self.thread, id, kind, operation, self.internal, to, requests.data.0)
+                }
+            });
+            if answer == Some(0) {
+                (captured.external, captured.is_requested) = (external.0, true);
+            }
+        }
+    }
+
+    /// Takes again what was pushed, since a tool may push in its callback.
+    pub fn correlate_again(&mut self) {
+        for captured in self.contexts.iter_mut().filter(|captured| !captured.is_requested) {
+            captured.external = pushed(captured.route.context.id, self.thread);
+        }
+    }
+
+    /// As [`call`](Self::call), for the end of something that lives long: contexts that were stopped meanwhile are left out.
+    pub fn call_started<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
+        self.contexts.retain(|captured| captured.route.context.is_started());
+        self.call(operation, phase, payload);
+    }
+
+    /// Calls the tools that want an operation. `payload` makes what they get, anew for each of them.
+    pub fn call<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
+        let depth = thread::with_current(|thread| thread.callbacks.get());
+        if depth == DEEPEST_CALLBACK || finalization() == DONE {
+            return;
+        }
+        thread::with_current(|thread| thread.callbacks.set(depth + 1));
+        for captured in &mut self.contexts {
+            let Some(service) = captured.route.calls(operation) else { continue };
+            let mut payload = payload();
+            let record = CallbackRecord {
+                context_id: captured.route.context.id,
+                thread_id: self.thread,
+                correlation_id: Correlation {
+                    internal: self.internal,
+                    external: captured.external,
+                    ancestor: self.ancestor,
+                },
+                kind: service.kind,
+                operation,
+                phase: phase as u32,
+                payload: (&raw mut payload).cast::<c_void>(),
+            };
+            let user_data = &raw mut captured.user_data;
+            call_tool("a tracing callback", || {
+                // SAFETY: the tool gave this function and its data for as long as the process lives.
+                unsafe { (service.function)(record, user_data, service.data.0) };
+            });
+        }
+        thread::with_current(|thread| thread.callbacks.set(depth));
+    }
+
+    /// Puts a record into each buffer that wants an operation. `put` gets the service and the ids.
+    pub fn record(&self, operation: i32, put: impl Fn(&Buffered, Correlation)) {
+        for captured in &self.contexts {
+            let Some(service) = captured.route.buffers(operation) else { continue };
+            let (internal, ancestor) = (self.internal, self.ancestor);
+            put(service, Correlation { internal, external: captured.external, ancestor });
+        }
+    }
+}
