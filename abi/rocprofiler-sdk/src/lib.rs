@@ -28,7 +28,7 @@
 //! | `version` | versions, the time, the calling thread |
 //! | `phase` | where the library is between its first use and its end |
 //! | `kinds` | kinds of services and their operations: numbers and names |
-//! | `handles`, `ticks`, `thread` | numbers of ids; where times stand in records; what belongs to a thread |
+//! | `handles`, `stored`, `thread` | numbers of ids; how records lie in buffers; what belongs to a thread |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
 
@@ -48,8 +48,9 @@ mod markers;
 mod phase;
 mod producer;
 mod services;
+mod stored;
 mod thread;
-mod ticks;
+
 mod tracing;
 mod unsupported;
 mod version;

@@ -24,8 +24,14 @@ pub fn finalization() -> i32 {
     FINALIZATION.load(Ordering::Acquire)
 }
 
-pub fn set_initialization(phase: i32) {
-    INITIALIZATION.store(phase, Ordering::Release);
+/// Begins the initialization. Returns whether the caller is to do it: the first one is.
+pub fn begin_initialization() -> bool {
+    INITIALIZATION.compare_exchange(NOT_YET, IN_PROGRESS, Ordering::AcqRel, Ordering::Acquire).is_ok()
+}
+
+/// Ends the initialization.
+pub fn end_initialization() {
+    INITIALIZATION.store(DONE, Ordering::Release);
 }
 
 pub fn set_finalization(phase: i32) {

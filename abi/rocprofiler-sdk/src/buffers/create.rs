@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicUsize;
 
 use opscope_trace::{BufferOptions, Bytes};
 
-use super::delivery::{Delivery, MOST_CATEGORIES, TracingCallback};
+use super::delivery::{Delivery, TracingCallback};
 use super::list::{Buffer, find, status};
 use super::policy::policy;
 use super::threads::default_thread;
@@ -13,6 +13,7 @@ use crate::contexts;
 use crate::handles;
 use crate::layout::Handle;
 use crate::phase::{DONE, check_configurable, finalization};
+use crate::stored::MOST_CATEGORIES;
 
 /// Creates a buffer of `size` bytes, rounded up to whole pages, whose callback becomes due at `watermark` bytes. Payloads count,
 /// each rounded up to 8 bytes.

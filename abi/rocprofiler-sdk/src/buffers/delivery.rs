@@ -4,19 +4,14 @@ use std::sync::atomic::AtomicUsize;
 use opscope_clock::{Calibration, Ticks};
 use opscope_trace::{Batch, Header};
 
-use super::list::Busy;
+use super::busy::Busy;
 use crate::border::{Data, call_tool};
 use crate::layout::{Handle, RecordHeader};
-use crate::ticks::ticks_of;
+use crate::stored::{CATEGORY_OFFSET, ticks_of};
 
 /// A tool's callback for a buffer.
 pub type TracingCallback = Option<Function>;
 type Function = unsafe extern "C-unwind" fn(Handle, Handle, *mut *mut RecordHeader, usize, *mut c_void, u64);
-
-/// Added to the number of a category, so that no record here has a category of opscope's own.
-pub const CATEGORY_OFFSET: u8 = 16;
-/// The number of categories that a tool may use.
-pub const MOST_CATEGORIES: u8 = 200;
 
 /// The payload bytes that one callback gets at most: more than a chunk of a buffer.
 const MOST_BYTES: usize = 64 << 10;

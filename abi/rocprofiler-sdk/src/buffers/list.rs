@@ -3,9 +3,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_trace::{BufferId, Category, TraceError, emit_by_id};
 
-use super::delivery::CATEGORY_OFFSET;
+use super::busy::Busy;
 use crate::border::Status;
 use crate::layout::Handle;
+use crate::stored::CATEGORY_OFFSET;
 
 /// A buffer of a tool. It lives as long as the process, so that emitting needs no lock; after it was destroyed it takes no
 /// records.
@@ -22,7 +23,7 @@ pub struct Buffer {
 
 static BUFFERS: Mutex<Vec<&'static Buffer>> = Mutex::new(Vec::new());
 
-fn lock() -> MutexGuard<'static, Vec<&'static Buffer>> {
+pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Buffer>> {
     BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -69,20 +70,21 @@ impl Buffer {
     /// # Safety
     /// A record has no padding.
     #[inline(always)]
-    pub unsafe fn put<R>(&self, category: u8, kind: u32, record: &R) {
-        // SAFETY: the record is as long as its type, and all of its bytes are set.
-        let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast::<u8>(), size_of::<R>()) };
-        let category = Category(CATEGORY_OFFSET + category);
-        if !emit_by_id(self.trace_id, category, kind as u16, bytes) {
-            self.put_slowly(category, kind as u16, bytes);
+    pub unsafe fn put<R: Copy>(&self, category: u8, kind: u32, record: &R) {
+        // SAFETY: as the caller promises.
+        let bytes = unsafe { as_bytes(record) };
+        if !emit_by_id(self.trace_id, Category(CATEGORY_OFFSET + category), kind as u16, bytes) {
+            // A copy, so that only this path takes the record's address. On the path above its values go from registers into
+            // the buffer then, and the record need not be in memory before.
+            self.put_slowly(category, kind, *record);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn put_slowly(&self, category: Category, kind: u16, bytes: &[u8]) {
-        // What did not fit is counted, and a destroyed buffer takes nothing.
-        let _ = self.trace.emit_bytes(category, kind, bytes);
+    fn put_slowly<R: Copy>(&self, category: u8, kind: u32, record: R) {
+        // SAFETY: `put` passes a record without padding. What did not fit is counted, and a destroyed buffer takes nothing.
+        let _ = self.put_bytes(category, kind as u16, unsafe { as_bytes(&record) });
     }
 
     /// Puts a record of the tool's own into the buffer.
@@ -114,20 +116,14 @@ impl Buffer {
     }
 }
 
-/// A flush or a callback that is in progress.
-pub(super) struct Busy(&'static AtomicUsize);
-
-impl Busy {
-    pub fn enter(busy: &'static AtomicUsize) -> Self {
-        busy.fetch_add(1, Ordering::SeqCst);
-        Self(busy)
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+/// Returns the bytes of a record.
+///
+/// # Safety
+/// It has no padding.
+#[inline(always)]
+unsafe fn as_bytes<R>(record: &R) -> &[u8] {
+    // SAFETY: the record is as long as its type, and the caller promises that all of its bytes are set.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast(), size_of::<R>()) }
 }
 
 /// The status of what can be wrong with a buffer.

@@ -1,10 +1,18 @@
 //! Buffers: where records wait for the tool's callback, and the threads that call it.
 
+mod busy;
 mod create;
 mod delivery;
 mod list;
 mod policy;
 mod threads;
 
+use std::any::Any;
+
 pub use list::{Buffer, finalize_all, find, flush_all_of};
 pub use threads::default_thread;
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(list::lock()), Box::new(threads::lock())]
+}

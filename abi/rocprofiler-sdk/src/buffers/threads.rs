@@ -17,7 +17,7 @@ const LIBRARY: u32 = 1;
 /// The threads that tools created. The id of each is its position, from 1.
 static CREATED: Mutex<Vec<CallbackThread>> = Mutex::new(Vec::new());
 
-fn lock() -> MutexGuard<'static, Vec<CallbackThread>> {
+pub(super) fn lock() -> MutexGuard<'static, Vec<CallbackThread>> {
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

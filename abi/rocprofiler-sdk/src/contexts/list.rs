@@ -21,7 +21,7 @@ static CLIENT: AtomicUsize = AtomicUsize::new(0);
 /// Called after a context was started or stopped.
 static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
 
-fn lock() -> MutexGuard<'static, Vec<&'static Context>> {
+pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Context>> {
     CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

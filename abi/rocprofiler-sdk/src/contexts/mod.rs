@@ -3,4 +3,11 @@
 mod calls;
 mod list;
 
+use std::any::Any;
+
 pub use list::{Context, contexts_of, find, on_change, set_client};
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(list::lock())]
+}

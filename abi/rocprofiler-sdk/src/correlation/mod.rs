@@ -2,6 +2,7 @@
 
 mod stacks;
 
+use std::any::Any;
 use std::ffi::c_int;
 
 use crate::border::{Status, call};
@@ -46,4 +47,9 @@ fn check_thread(thread: u64) -> Result<(), Status> {
         number >= libc::getpid() || (number > 0 && libc::syscall(libc::SYS_tgkill, libc::getpid(), number, 0) == 0)
     };
     if exists { Ok(()) } else { Err(Status::InvalidArgument) }
+}
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(stacks::lock())]
 }

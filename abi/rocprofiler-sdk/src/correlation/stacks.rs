@@ -12,7 +12,7 @@ static STACKS: Mutex<Option<Stacks>> = Mutex::new(None);
 /// Whether anything was ever pushed. Most tools push nothing, and then no record looks.
 static IS_USED: AtomicBool = AtomicBool::new(false);
 
-fn lock() -> MutexGuard<'static, Option<Stacks>> {
+pub(super) fn lock() -> MutexGuard<'static, Option<Stacks>> {
     STACKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,36 +1,20 @@
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use super::finalize::{finalize_at_exit, finalize_client};
+use super::forks::hold_locks_across_forks;
 use super::{clients, find};
 use crate::border::say;
 use crate::buffers::default_thread;
 use crate::layout::Configure;
-use crate::phase::{DONE, IN_PROGRESS, NOT_YET, initialization, set_initialization};
-use crate::{contexts, markers, producer, services, thread};
+use crate::phase::{DONE, begin_initialization, end_initialization, initialization};
+use crate::{contexts, markers, producer, services};
 
-/// Held by the thread that initializes.
-static TURN: Mutex<()> = Mutex::new(());
-/// The thread that initializes; 0 if none does.
-static OWNER: AtomicU64 = AtomicU64::new(0);
-
-/// Finds the tools and initializes them, once. Returns whether that is over: a tool that comes back here while it is initialized finds
-/// that it is not.
+/// Finds the tools and initializes them, once. Returns whether that is over. It is not for a thread that comes here meanwhile, such as
+/// one that a tool waits for: what it brings is taken up at the end.
 pub fn initialize(forced: Option<Configure>) -> bool {
-    if initialization() == DONE {
-        return true;
+    if !begin_initialization() {
+        return initialization() == DONE;
     }
-    let thread = thread::current_id();
-    if OWNER.load(Ordering::Acquire) == thread {
-        return false;
-    }
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    if initialization() != NOT_YET {
-        return true;
-    }
-    OWNER.store(thread, Ordering::Release);
-    set_initialization(IN_PROGRESS);
     prepare_exit();
+    hold_locks_across_forks();
     find::make_own_functions_visible();
     for (number, tool) in find::all(forced).into_iter().enumerate() {
         clients::configure(tool, number);
@@ -40,12 +24,18 @@ pub fn initialize(forced: Option<Configure>) -> bool {
         say("the system refuses a thread for callbacks; records wait until it grants one");
     }
     services::freeze();
-    contexts::on_change(producer::update_all);
-    set_initialization(DONE);
-    OWNER.store(0, Ordering::Release);
+    contexts::on_change(contexts_changed);
+    contexts_changed();
+    end_initialization();
     markers::register_waiting();
     producer::connect_all();
     true
+}
+
+/// Follows contexts that were started or stopped.
+fn contexts_changed() {
+    services::find_direct();
+    producer::update_all();
 }
 
 /// Lets tools be finalized when the process exits, before their buffers are destroyed.

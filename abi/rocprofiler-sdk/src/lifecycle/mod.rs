@@ -5,4 +5,5 @@ mod clients;
 mod entry;
 mod finalize;
 mod find;
+mod forks;
 mod initialize;

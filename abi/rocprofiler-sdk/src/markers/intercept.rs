@@ -19,7 +19,7 @@ type InterceptCallback = unsafe extern "C-unwind" fn(
 /// Who gets which tables, in the order of registration.
 static INTERCEPTS: Mutex<Vec<(InterceptCallback, u32, Data)>> = Mutex::new(Vec::new());
 
-fn lock() -> MutexGuard<'static, Vec<(InterceptCallback, u32, Data)>> {
+pub(super) fn lock() -> MutexGuard<'static, Vec<(InterceptCallback, u32, Data)>> {
     INTERCEPTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

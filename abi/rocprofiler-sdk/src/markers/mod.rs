@@ -7,4 +7,11 @@ mod register;
 mod table;
 mod wrappers;
 
+use std::any::Any;
+
 pub use register::{Tables, register_waiting};
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(register::lock()), Box::new(intercept::lock()), Box::new(ranges::lock())]
+}

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 
@@ -28,7 +28,7 @@ const GET_THREAD_ID: i32 = 3;
 pub const OPERATIONS: [i32; 6] = [MARK, THREAD_RANGE, THREAD_RANGE, PROCESS_RANGE, PROCESS_RANGE, GET_THREAD_ID];
 
 /// A range that began and did not end yet.
-struct OpenRange {
+pub(super) struct OpenRange {
     event: Event,
     operation: i32,
     /// The message, kept for the end of the range: the program may have freed its own by then.
@@ -47,6 +47,10 @@ thread_local! {
 
 /// The ranges that were started, by the ids that the runtime gave them.
 static STARTED: Mutex<Option<HashMap<u64, OpenRange>>> = Mutex::new(None);
+
+pub(super) fn lock() -> MutexGuard<'static, Option<HashMap<u64, OpenRange>>> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Returns the wrappers, by the place of the function in the core table.
 pub fn range_wrappers() -> Vec<*mut c_void> {
@@ -111,14 +115,14 @@ extern "C" fn start(message: *const c_char) -> u64 {
     let id = inner!(3, fn(*const c_char) -> u64, message);
     if let Some(mut range) = range {
         range.result = id;
-        STARTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, range);
+        lock().get_or_insert_default().insert(id, range);
     }
     id
 }
 
 extern "C" fn stop(id: u64) {
     inner!(4, fn(u64) -> (), id);
-    let stopped = STARTED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().remove(&id);
+    let stopped = lock().get_or_insert_default().remove(&id);
     if let Some(range) = stopped {
         range.end();
     }

@@ -1,6 +1,6 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::intercept;
 use super::ranges::{INNER, OPERATIONS, range_wrappers};
@@ -8,6 +8,7 @@ use super::table::{LiveTable, keep_first};
 use super::wrappers::{CONTROL, CORE, NAME, control_wrappers, core_wrappers, name_wrappers};
 use crate::border::{Status, say};
 use crate::kinds::{Domain, RUNTIME_MARKER, Table};
+use crate::phase::{DONE, initialization};
 use crate::services::routes;
 use crate::tracing::announce_runtime;
 
@@ -28,6 +29,10 @@ unsafe impl Send for Tables {}
 
 /// Tables that were registered while tools were initialized, by a tool that used ROCTx then.
 static WAITING: Mutex<Vec<Tables>> = Mutex::new(Vec::new());
+
+pub(super) fn lock() -> MutexGuard<'static, Vec<Tables>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Tables {
     /// Takes the tables of a runtime.
@@ -68,13 +73,17 @@ impl Tables {
 
     /// Registers the tables when tools are initialized.
     pub fn register_later(self) {
-        WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        lock().push(self);
+        // They may be since the caller asked.
+        if initialization() == DONE {
+            register_waiting();
+        }
     }
 }
 
 /// Registers the tables that wait for the tools.
 pub fn register_waiting() {
-    let waiting = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+    let waiting = std::mem::take(&mut *lock());
     waiting.into_iter().for_each(Tables::register);
 }
 

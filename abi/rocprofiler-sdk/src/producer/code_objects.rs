@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
 
-use super::table::Producer;
+use super::attached::Producer;
 use crate::agents;
 use crate::kinds::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, Domain};
 use crate::layout::{CodeObjectLoad, KernelSymbol};
@@ -17,7 +17,7 @@ use crate::tracing::{Event, Phase};
 type Key = (u64, u64);
 
 #[derive(Default)]
-struct Loaded {
+pub(super) struct Loaded {
     models: HashMap<Key, LoadedModel>,
     /// The id of each plan's first kernel.
     plans: HashMap<Key, u64>,
@@ -43,9 +43,19 @@ static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 static NEXT_OBJECT: AtomicU64 = AtomicU64::new(1);
 static NEXT_KERNEL: AtomicU64 = AtomicU64::new(1);
 
+/// The texts that live as long as the process.
+static TEXTS: Mutex<Option<HashSet<&'static CStr>>> = Mutex::new(None);
+
+pub(super) fn lock() -> MutexGuard<'static, Option<Loaded>> {
+    LOADED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn texts() -> MutexGuard<'static, Option<HashSet<&'static CStr>>> {
+    TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
-    let mut loaded: MutexGuard<'_, Option<Loaded>> = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    change(loaded.get_or_insert_default())
+    change(lock().get_or_insert_default())
 }
 
 /// A model was loaded: its file is known when its plans are made.
@@ -167,8 +177,7 @@ unsafe fn name(text: *const c_char) -> *const c_char {
 
 /// Keeps a text as long as the process lives, once.
 fn intern(text: CString) -> &'static CStr {
-    static TEXTS: Mutex<Option<HashSet<&'static CStr>>> = Mutex::new(None);
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = texts();
     let texts = texts.get_or_insert_default();
     if let Some(kept) = texts.get(text.as_c_str()) {
         return kept;

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_producer::layout::{Dispatch, Kernel};
 
+use super::attached::Producer;
 use super::code_objects::kernel_id;
-use super::table::Producer;
 use crate::agents;
 use crate::kinds::{COMPLETE, Domain, ENQUEUE};
 use crate::layout::{AsyncCorrelation, Dim3, DispatchInfo, DispatchRecord, Handle, KernelDispatchData};
-use crate::ticks::TRACING;
+use crate::stored::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
 /// A dispatch that began and did not end yet.

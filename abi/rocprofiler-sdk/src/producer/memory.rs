@@ -5,7 +5,7 @@ use opscope_producer::layout::{Allocation, Copy, OPSCOPE_COPY_HOST_TO_DEVICE, OP
 use crate::agents;
 use crate::kinds::Domain;
 use crate::layout::{AsyncCorrelation, MemoryAllocationData, MemoryAllocationRecord, MemoryCopyData, MemoryCopyRecord};
-use crate::ticks::TRACING;
+use crate::stored::TRACING;
 use crate::tracing::{Event, Phase, retire};
 
 const HOST_TO_DEVICE: i32 = 2;

@@ -1,8 +1,16 @@
 //! What opscope's producers run: models as code objects with kernel symbols, dispatches, copies and memory.
 
+mod attached;
 mod code_objects;
 mod dispatches;
 mod memory;
 mod table;
 
+use std::any::Any;
+
 pub use table::{attach, connect_all, update_all};
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(attached::lock()), Box::new(code_objects::lock()), Box::new(code_objects::texts())]
+}

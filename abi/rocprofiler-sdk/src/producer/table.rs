@@ -1,37 +1,15 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{
     OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, OPSCOPE_PRODUCER_VERSION, Runtime, Table,
 };
 
+use super::attached::{Producer, lock};
 use super::{code_objects, dispatches, memory};
 use crate::kinds::{COMPLETE, Domain, ENQUEUE, RUNTIME_NONE};
 use crate::services::{Route, routes};
 use crate::tracing::announce_runtime;
-
-/// A producer that attached itself. It lives as long as the process.
-pub struct Producer {
-    /// Its number, from 0: the instance of its runtime.
-    pub number: u64,
-    table: *mut Table,
-    /// The functions that the table had at first, which do nothing.
-    nothing: Table,
-    version: AtomicU64,
-    is_connected: AtomicBool,
-}
-
-// SAFETY: the table lives as long as the process, and is only written to atomically.
-unsafe impl Send for Producer {}
-// SAFETY: as above.
-unsafe impl Sync for Producer {}
-
-static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
-
-fn lock() -> MutexGuard<'static, Vec<&'static Producer>> {
-    PRODUCERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Takes the table of a producer. Its functions are set when tools are initialized: by [`connect_all`].
 ///
@@ -100,15 +78,6 @@ macro_rules! set {
 }
 
 impl Producer {
-    /// Returns the producer that a function of its table was called with.
-    ///
-    /// # Safety
-    /// `consumer` is what [`attach`] set.
-    pub unsafe fn of<'a>(consumer: *mut c_void) -> &'a Self {
-        // SAFETY: as the caller promises; a producer lives as long as the process.
-        unsafe { &*consumer.cast::<Self>() }
-    }
-
     fn connect(&self) {
         let names_kernels = !routes(Domain::CodeObject).is_empty() || !routes(Domain::KernelDispatch).is_empty();
         set!(self, model_loaded, names_kernels, code_objects::model_loaded);

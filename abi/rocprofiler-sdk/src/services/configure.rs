@@ -1,6 +1,6 @@
 use std::ffi::c_void;
 
-use super::routes::{Buffered, Callback, CallbackFunction, RequestFunction, Requests, with_services};
+use super::routes::{Buffered, Callback, CallbackFunction, RequestFunction, Requests, find_direct, with_services};
 use crate::border::{Data, Status, call, operations, required};
 use crate::buffers;
 use crate::contexts;
@@ -87,7 +87,9 @@ pub unsafe extern "C" fn rocprofiler_configure_external_correlation_id_request_s
             }
             let requests = Requests { kinds: bits, function, data: Data(data) };
             services.requests.set(requests).map_err(|_| Status::ServiceAlreadyConfigured)
-        })
+        })?;
+        find_direct();
+        Ok(())
     })
 }
 

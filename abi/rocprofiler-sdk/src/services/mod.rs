@@ -3,4 +3,11 @@
 mod configure;
 mod routes;
 
-pub use routes::{Buffered, Route, freeze, routes};
+use std::any::Any;
+
+pub use routes::{Buffered, Route, direct, find_direct, freeze, routes};
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(routes::lock())]
+}

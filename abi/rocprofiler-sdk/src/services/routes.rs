@@ -31,6 +31,14 @@ pub struct Buffered {
     pub buffer: &'static Buffer,
 }
 
+impl Buffered {
+    /// Returns whether it puts an operation into its buffer.
+    #[inline(always)]
+    pub fn wants(&self, operation: i32) -> bool {
+        self.operations >> (operation & 63) & 1 != 0
+    }
+}
+
 /// A service that calls the tool.
 #[derive(Clone, Copy)]
 pub struct Callback {
@@ -69,10 +77,13 @@ type Routes = [Vec<Route>; Domain::COUNT];
 
 static SERVICES: Mutex<Vec<Services>> = Mutex::new(Vec::new());
 
+/// By domain, the one route that goes straight into a buffer; null where there is more to do, or nothing.
+static DIRECT: [AtomicPtr<Route>; Domain::COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; Domain::COUNT];
+
 /// The services of all contexts, by domain. They cannot change once tools are initialized.
 static ROUTES: AtomicPtr<Routes> = AtomicPtr::new(std::ptr::null_mut());
 
-fn lock() -> MutexGuard<'static, Vec<Services>> {
+pub(super) fn lock() -> MutexGuard<'static, Vec<Services>> {
     SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -132,6 +143,28 @@ pub fn routes(domain: Domain) -> &'static [Route] {
     unsafe { routes.as_ref() }.map_or(&[], |routes| &routes[domain.index()])
 }
 
+/// Returns the only route of a domain whose context is started, if all that it wants is records in a buffer.
+#[inline(always)]
+pub fn direct(domain: Domain) -> Option<(&'static Route, &'static Buffered)> {
+    let route = DIRECT[domain.index()].load(Ordering::Acquire);
+    // SAFETY: it is null, or leads to a route that is never freed.
+    let route: &'static Route = unsafe { route.as_ref()? };
+    Some((route, route.buffered.as_ref()?))
+}
+
+/// Finds the direct routes again. Called when a context was started or stopped, or got a service.
+pub fn find_direct() {
+    // One at a time, so that the last one sees all changes.
+    let _services = lock();
+    for domain in Domain::ALL {
+        let mut started = routes(domain).iter().filter(|route| route.context.is_started());
+        let only = started.next().filter(|_| started.next().is_none());
+        let direct = only.filter(|route| route.callback.is_none() && route.requests.get().is_none());
+        let direct = direct.map_or(std::ptr::null_mut(), |route| std::ptr::from_ref(route).cast_mut());
+        DIRECT[domain.index()].store(direct, Ordering::Release);
+    }
+}
+
 impl Route {
     /// Returns whether the context is started and wants an operation in its buffer or by callback.
     #[inline(always)]
@@ -142,19 +175,13 @@ impl Route {
     /// Returns the service that puts an operation into a buffer.
     #[inline(always)]
     pub fn buffers(&self, operation: i32) -> Option<&Buffered> {
-        self.buffered.as_ref().filter(|service| service.operations >> (operation & 63) & 1 != 0)
+        self.buffered.as_ref().filter(|service| service.wants(operation))
     }
 
     /// Returns the service that calls back for an operation.
     #[inline(always)]
     pub fn calls(&self, operation: i32) -> Option<&Callback> {
         self.callback.as_ref().filter(|service| service.operations >> (operation & 63) & 1 != 0)
-    }
-
-    /// Returns whether the context asks for external correlation ids at all.
-    #[inline(always)]
-    pub fn has_requests(&self) -> bool {
-        self.requests.get().is_some()
     }
 
     /// Returns the service that asks for the external correlation id of a kind.

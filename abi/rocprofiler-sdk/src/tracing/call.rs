@@ -5,9 +5,9 @@ use super::retirement::retire;
 use crate::correlation::pushed;
 use crate::kinds::Domain;
 use crate::layout::{ApiRecord, Correlation, MarkerArguments, MarkerData};
-use crate::services::{Buffered, Route, routes};
+use crate::services::{Buffered, Route, direct, routes};
+use crate::stored::TRACING;
 use crate::thread;
-use crate::ticks::TRACING;
 
 /// A call of a runtime's function.
 #[derive(Clone, Copy)]
@@ -43,16 +43,11 @@ impl Outcome for u64 {
 /// Calls a function, and tells the contexts that want to know of it.
 #[inline(always)]
 pub fn traced<R: Outcome>(call: ApiCall, function: impl FnOnce() -> R) -> R {
-    match routes(call.domain) {
-        [] => function(),
-        [only] if only.callback.is_none() => match only.buffers(call.operation) {
-            Some(service) if only.context.is_started() && !only.has_requests() => {
-                traced_into(only, service, call, function)
-            }
-            _ if !only.wants(call.operation) => function(),
-            _ => traced_by_event(call, function),
-        },
-        _ => traced_by_event(call, function),
+    match direct(call.domain) {
+        Some((route, service)) if service.wants(call.operation) => traced_into(route, service, call, function),
+        Some(_) => function(),
+        None if routes(call.domain).iter().any(|route| route.wants(call.operation)) => traced_by_event(call, function),
+        None => function(),
     }
 }
 

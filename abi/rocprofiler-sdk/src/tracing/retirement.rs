@@ -3,7 +3,7 @@ use opscope_clock::Ticks;
 use crate::kinds::Domain;
 use crate::layout::RetirementRecord;
 use crate::services::routes;
-use crate::ticks::TRACING;
+use crate::stored::TRACING;
 
 /// Records that nothing more will carry an internal correlation id, where a context wants that.
 #[inline(always)]

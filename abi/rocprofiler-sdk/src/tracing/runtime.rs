@@ -3,7 +3,7 @@ use opscope_clock::Timestamp;
 use super::event::{Event, Phase};
 use crate::kinds::Domain;
 use crate::layout::{RuntimeInitializationData, RuntimeInitializationRecord};
-use crate::ticks::TRACING;
+use crate::stored::TRACING;
 
 /// Tells that a runtime registered itself. `operation` says which one.
 pub fn announce_runtime(operation: i32, version: u64, instance: u64) {

@@ -121,11 +121,17 @@ pub struct Case {
 }
 
 impl Case {
+    /// Prints the case as one of the group `records`.
     pub fn report(&self) {
+        self.report_in("records");
+    }
+
+    /// Prints the case as one of a group.
+    pub fn report_in(&self, bench: &str) {
         let number = |value: Option<f64>| value.map_or("null".to_owned(), |value| format!("{value:.3}"));
         if std::env::var_os("OPSCOPE_BENCH_JSON").is_some() {
             println!(
-                r#"{{"bench":"records","case":"{}","value":{:.3},"unit":"{}","peer":"{}","peer_value":{},"floor":{},"goal":"{}","met":{}}}"#,
+                r#"{{"bench":"{bench}","case":"{}","value":{:.3},"unit":"{}","peer":"{}","peer_value":{},"floor":{},"goal":"{}","met":{}}}"#,
                 self.case,
                 self.value,
                 self.unit,

@@ -1,7 +1,11 @@
-//! Where times stand in records, as long as these lie in a buffer: raw ticks, which become nanoseconds when they are delivered.
+//! How records lie in a buffer: their categories, and their times, which are raw ticks until they are delivered.
 
 /// The category of the records that this library makes.
 pub const TRACING: u8 = 1;
+/// The number of categories that a tool may use.
+pub const MOST_CATEGORIES: u8 = 200;
+/// Added to the number of a category, so that no record here has a category of opscope's own.
+pub const CATEGORY_OFFSET: u8 = 16;
 
 /// Returns which words of a record are ticks. Records of producers have their times in nanoseconds already, and so have a
 /// tool's own.
