@@ -7,7 +7,7 @@
 //! *In a producer*: call [`attach`] once, keep a [`LoadedModel`] beside each model that is loaded and a [`LoadedPlan`] beside
 //! each of its plans, and begin a [`RunFeed`] with each run.
 //!
-//! *In a consumer*: include the header, or use the types of [`layout`].
+//! *In a consumer*: include the header, or keep the table as a [`ProducerTable`], which sets its functions.
 //!
 //! # Rooms
 //!
@@ -15,6 +15,8 @@
 //! |---|---|
 //! | `find` | finds consumers and attaches them |
 //! | `feed` | what a producer tells its consumers: models, plans, runs |
+//! | `table` | in a consumer: a producer's table, and setting its functions |
+//! | `tool` | in a consumer: calls of functions that a tool gave it |
 //! | `consumers` | those that are attached, and calls of their functions |
 //! | `layout` | the table and the structs that its functions get, as C sees them |
 
@@ -22,11 +24,15 @@ mod consumers;
 mod feed;
 mod find;
 pub mod layout;
+mod table;
+mod tool;
 
 pub use feed::{Copied, Direction, Fidelity, Interest, KernelFacts, LoadedModel, LoadedPlan};
 pub use feed::{MemoryOperation, ModelFacts, OperatorFacts, RunFeed};
 pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Report, Search, SkipReason, Skipped, attach};
 pub use layout::Iteration;
+pub use table::{Functions, ProducerTable};
+pub use tool::{ToolData, call_tool, report};
 
 /// Returns whether a consumer is attached.
 #[inline]

@@ -11,9 +11,9 @@ pub use model::{Attribution, Kernel, Model, Operator, Plan, Runtime, Thread};
 pub use model::{OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED};
 pub use run::{Allocation, Copy, Dispatch, Iteration, Run};
 pub use run::{OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE, OPSCOPE_MEMORY_FREE};
-pub use table::{Attach, OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, OPSCOPE_PRODUCER_VERSION, Table};
+pub use table::{Attach, Entry, OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, OPSCOPE_PRODUCER_VERSION, Table};
 
-pub(crate) use table::{Entry, NO_OPERATIONS};
+pub(crate) use table::NO_OPERATIONS;
 
 /// Asserts the size of a struct and that its fields follow each other without a gap, 8 bytes each.
 macro_rules! assert_layout {

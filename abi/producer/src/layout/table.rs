@@ -75,7 +75,7 @@ unsafe extern "C" {
 pub type Attach = unsafe extern "C" fn(table: *mut Table) -> c_int;
 
 /// A function of the table.
-pub(crate) type Entry<T> = unsafe extern "C" fn(*mut c_void, *const T);
+pub type Entry<T> = unsafe extern "C" fn(*mut c_void, *const T);
 
 /// A table of functions that do nothing.
 pub(crate) static NO_OPERATIONS: NoOperations = NoOperations(Table {

@@ -1,15 +1,6 @@
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 
 use super::Status;
-
-/// The pointer that a tool gives along with a callback. It is only handed back.
-#[derive(Debug, Clone, Copy)]
-pub struct Data(pub *mut c_void);
-
-// SAFETY: nothing here reads what it points to. A tool knows that its callbacks are called from other threads.
-unsafe impl Send for Data {}
-// SAFETY: as above.
-unsafe impl Sync for Data {}
 
 /// Returns a callback that the tool has to give.
 pub fn required<F>(callback: Option<F>) -> Result<F, Status> {

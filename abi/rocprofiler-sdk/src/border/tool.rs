@@ -1,12 +1,16 @@
-use super::exception::catch;
-use super::say;
+use std::fmt::Display;
 
-/// Calls a tool's function. An exception that it throws ends here: it is reported, and the result is `None`. `what` is what the
-/// message calls the function.
+pub use opscope_producer::ToolData as Data;
+
+/// What messages call this library.
+const LIBRARY: &str = "librocprofiler-sdk";
+
+/// Calls a tool's function. An exception that it throws is reported, and the result is `None`.
 pub fn call_tool<R>(what: &str, function: impl FnOnce() -> R) -> Option<R> {
-    let mut result = None;
-    if let Err(exception) = catch(|| result = Some(function())) {
-        say(format_args!("{what} of a tool threw {exception}, which is ignored"));
-    }
-    result
+    opscope_producer::call_tool(LIBRARY, what, function)
+}
+
+/// Writes a line to stderr.
+pub fn say(text: impl Display) {
+    opscope_producer::report(LIBRARY, text);
 }

@@ -34,7 +34,7 @@ pub unsafe extern "C" fn rocprofiler_create_buffer(
         }
         check_configurable()?;
         // SAFETY: it is not NULL, and the tool promises that it is readable.
-        if find(unsafe { *buffer }).is_ok_and(|buffer| !buffer.is_destroyed()) {
+        if find(unsafe { *buffer }).is_ok() {
             return Err(Status::ServiceAlreadyConfigured);
         }
         let callback = required(callback)?;

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_trace::{BufferId, Category, TraceError, emit_by_id};
@@ -8,35 +8,41 @@ use crate::border::Status;
 use crate::layout::Handle;
 use crate::stored::CATEGORY_OFFSET;
 
-/// A buffer of a tool. It lives as long as the process, so that emitting needs no lock; after it was destroyed it takes no
-/// records.
+/// A buffer of a tool. It lives as long as the process, so that emitting needs no lock.
 pub struct Buffer {
     pub id: Handle,
     /// The context that it was created with.
     pub context: Handle,
-    trace: opscope_trace::Buffer,
     trace_id: BufferId,
     /// How many flushes and callbacks are in progress.
     pub(super) busy: &'static AtomicUsize,
-    destroyed: AtomicBool,
 }
 
-static BUFFERS: Mutex<Vec<&'static Buffer>> = Mutex::new(Vec::new());
+/// A buffer in the list.
+pub(super) struct Listed {
+    buffer: &'static Buffer,
+    /// What holds the records; `None` after it was destroyed.
+    trace: Option<opscope_trace::Buffer>,
+}
 
-pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Buffer>> {
+static BUFFERS: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
+
+pub(super) fn lock() -> MutexGuard<'static, Vec<Listed>> {
     BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the buffer with this id, destroyed or not.
+/// Returns the buffer with this id, if it is not destroyed.
 pub fn find(id: Handle) -> Result<&'static Buffer, Status> {
     // Their number is small, and this is not called for records.
-    lock().iter().copied().find(|buffer| buffer.id == id).ok_or(Status::BufferNotFound)
+    let locked = lock();
+    let found = locked.iter().find(|listed| listed.buffer.id == id && listed.trace.is_some());
+    found.map(|listed| listed.buffer).ok_or(Status::BufferNotFound)
 }
 
 /// Flushes the buffers of these contexts.
 pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
-    let buffers: Vec<_> = lock().iter().copied().filter(|buffer| is_theirs(buffer.context)).collect();
-    for buffer in buffers {
+    let all: Vec<_> = lock().iter().map(|listed| listed.buffer).collect();
+    for buffer in all.into_iter().filter(|buffer| is_theirs(buffer.context)) {
         // Destroyed buffers have nothing to deliver; a callback that finalizes the tool goes on by itself.
         let _ = buffer.flush();
     }
@@ -44,25 +50,24 @@ pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
 
 /// Destroys every buffer. Their callbacks are not called afterwards.
 pub fn finalize_all() {
-    let buffers: Vec<_> = lock().clone();
-    for buffer in buffers {
-        let _ = buffer.trace.destroy();
+    let all: Vec<_> = lock().iter_mut().filter_map(|listed| listed.trace.take()).collect();
+    for trace in all {
+        let _ = trace.destroy();
     }
 }
 
 impl Buffer {
     /// Keeps a new buffer under an id that was not used before.
-    pub(super) fn add(
-        context: Handle,
-        trace: opscope_trace::Buffer,
-        busy: &'static AtomicUsize,
-        id: Handle,
-    ) -> &'static Self {
-        let trace_id = trace.id();
-        let buffer =
-            Box::leak(Box::new(Self { id, context, trace, trace_id, busy, destroyed: AtomicBool::new(false) }));
-        lock().push(buffer);
-        buffer
+    pub(super) fn add(context: Handle, trace: opscope_trace::Buffer, busy: &'static AtomicUsize, id: Handle) {
+        let buffer = Box::leak(Box::new(Self { id, context, trace_id: trace.id(), busy }));
+        lock().push(Listed { buffer, trace: Some(trace) });
+    }
+
+    /// Returns what holds the records.
+    fn trace(&self) -> Result<opscope_trace::Buffer, Status> {
+        let locked = lock();
+        let listed = locked.iter().find(|listed| listed.buffer.id == self.id);
+        listed.and_then(|listed| listed.trace.clone()).ok_or(Status::BufferNotFound)
     }
 
     /// Puts a record into the buffer. One that finds no room is counted as dropped, or waits, as the buffer's policy says.
@@ -89,30 +94,28 @@ impl Buffer {
 
     /// Puts a record of the tool's own into the buffer.
     pub(super) fn put_bytes(&self, category: u8, kind: u16, bytes: &[u8]) -> Result<(), Status> {
-        self.trace.emit_bytes(Category(CATEGORY_OFFSET + category), kind, bytes).map_err(status)
-    }
-
-    /// Returns whether it was destroyed.
-    pub fn is_destroyed(&self) -> bool {
-        self.destroyed.load(Ordering::SeqCst)
+        self.trace()?.emit_bytes(Category(CATEGORY_OFFSET + category), kind, bytes).map_err(status)
     }
 
     pub(super) fn flush(&self) -> Result<(), Status> {
         let _flushing = Busy::enter(self.busy);
-        self.trace.flush().map_err(status)
+        self.trace()?.flush().map_err(status)
     }
 
     pub(super) fn destroy(&self) -> Result<(), Status> {
         if self.busy.load(Ordering::SeqCst) > 0 {
             return Err(Status::BufferBusy);
         }
-        self.trace.destroy().map_err(status)?;
-        self.destroyed.store(true, Ordering::SeqCst);
-        Ok(())
+        let trace = {
+            let mut locked = lock();
+            let listed = locked.iter_mut().find(|listed| listed.buffer.id == self.id);
+            listed.and_then(|listed| listed.trace.take()).ok_or(Status::BufferNotFound)?
+        };
+        trace.destroy().map_err(status)
     }
 
     pub(super) fn assign(&self, thread: &opscope_trace::CallbackThread) -> Result<(), Status> {
-        self.trace.assign(thread).map_err(status)
+        self.trace()?.assign(thread).map_err(status)
     }
 }
 

@@ -2,24 +2,17 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope_producer::layout::Table;
+use opscope_producer::ProducerTable;
 
 /// A producer that attached itself. It lives as long as the process.
 pub struct Producer {
     /// Its number, from 0: the instance of its runtime.
     pub number: u64,
-    pub(super) table: *mut Table,
-    /// The functions that the table had at first, which do nothing.
-    pub(super) nothing: Table,
+    pub(super) table: ProducerTable,
     /// The version of its runtime; 0 until that is known.
     pub(super) version: AtomicU64,
     pub(super) is_connected: AtomicBool,
 }
-
-// SAFETY: the table lives as long as the process, and is only written to atomically.
-unsafe impl Send for Producer {}
-// SAFETY: as above.
-unsafe impl Sync for Producer {}
 
 static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
 

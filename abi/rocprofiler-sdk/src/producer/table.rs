@@ -1,9 +1,8 @@
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use opscope_producer::layout::{
-    OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, OPSCOPE_PRODUCER_VERSION, Runtime, Table,
-};
+use opscope_producer::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime, Table};
+use opscope_producer::{Functions, ProducerTable};
 
 use super::attached::{Producer, lock};
 use super::{code_objects, dispatches, memory};
@@ -16,27 +15,19 @@ use crate::tracing::announce_runtime;
 /// # Safety
 /// It is a producer's table for this library, or NULL.
 pub unsafe fn attach(table: *mut Table) -> c_int {
-    // SAFETY: it is not NULL, and the first fields of every table are these.
-    if table.is_null() || unsafe { (*table).version != OPSCOPE_PRODUCER_VERSION || (*table).size < size_of::<Table>() }
-    {
-        return OPSCOPE_ATTACH_WRONG_VERSION;
-    }
+    // SAFETY: as the caller promises.
+    let Some(table) = (unsafe { ProducerTable::new(table) }) else { return OPSCOPE_ATTACH_WRONG_VERSION };
     let mut producers = lock();
     let producer: &'static Producer = Box::leak(Box::new(Producer {
         number: producers.len() as u64,
         table,
-        // SAFETY: the table has all fields, and consists of numbers and pointers.
-        nothing: unsafe { table.read() },
         version: AtomicU64::new(0),
         is_connected: AtomicBool::new(false),
     }));
     producers.push(producer);
     drop(producers);
-    // SAFETY: before it is attached, a consumer may write to its table.
-    unsafe {
-        (*table).consumer = std::ptr::from_ref(producer).cast_mut().cast();
-        (*table).runtime_initialized = Some(runtime_initialized);
-    }
+    // SAFETY: the producer is being attached.
+    unsafe { producer.table.begin(std::ptr::from_ref(producer).cast_mut().cast(), runtime_initialized) };
     OPSCOPE_ATTACHED
 }
 
@@ -67,22 +58,8 @@ unsafe extern "C" fn runtime_initialized(consumer: *mut c_void, runtime: *const 
     }
 }
 
-/// Stores a function, or what the table had there at first, to a field of a producer's table.
-macro_rules! set {
-    ($producer:expr, $field:ident, $wanted:expr, $function:path) => {{
-        let function = if $wanted { Some($function as unsafe extern "C" fn(_, _)) } else { $producer.nothing.$field };
-        let function = function.map_or(std::ptr::null_mut(), |function| function as *mut c_void);
-        // SAFETY: an `Option` of a function pointer has the layout of a pointer. The producer loads the field atomically.
-        unsafe { AtomicPtr::from_ptr((&raw mut (*$producer.table).$field).cast()) }.store(function, Ordering::Release);
-    }};
-}
-
 impl Producer {
     fn connect(&self) {
-        let names_kernels = !routes(Domain::CodeObject).is_empty() || !routes(Domain::KernelDispatch).is_empty();
-        set!(self, model_loaded, names_kernels, code_objects::model_loaded);
-        set!(self, model_unloaded, names_kernels, code_objects::model_unloaded);
-        set!(self, plan_made, names_kernels, code_objects::plan_made);
         self.update();
         let version = self.version.load(Ordering::Acquire);
         // A producer that is being attached says its version afterwards.
@@ -95,11 +72,21 @@ impl Producer {
         let any = |domain, wants: fn(&Route) -> bool| {
             routes(domain).iter().any(|route| route.context.is_started() && wants(route))
         };
+        let names_kernels = !routes(Domain::CodeObject).is_empty() || !routes(Domain::KernelDispatch).is_empty();
         let begins = any(Domain::KernelDispatch, |route| route.calls(ENQUEUE).is_some());
-        set!(self, dispatch_begin, begins, dispatches::dispatch_begin);
         let ends = begins || any(Domain::KernelDispatch, |route| route.wants(COMPLETE));
-        set!(self, dispatch_end, ends, dispatches::dispatch_end);
-        set!(self, copy, any(Domain::MemoryCopy, |_| true), memory::copy);
-        set!(self, allocation, any(Domain::MemoryAllocation, |_| true), memory::allocation);
+        let copies = any(Domain::MemoryCopy, |_| true);
+        let allocates = any(Domain::MemoryAllocation, |_| true);
+        self.table.set(&Functions {
+            // Models and plans are announced once, so they are followed while nothing is started, too.
+            model_loaded: names_kernels.then_some(code_objects::model_loaded),
+            model_unloaded: names_kernels.then_some(code_objects::model_unloaded),
+            plan_made: names_kernels.then_some(code_objects::plan_made),
+            dispatch_begin: begins.then_some(dispatches::dispatch_begin),
+            dispatch_end: ends.then_some(dispatches::dispatch_end),
+            copy: copies.then_some(memory::copy),
+            allocation: allocates.then_some(memory::allocation),
+            ..Functions::default()
+        });
     }
 }

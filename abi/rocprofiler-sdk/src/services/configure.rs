@@ -22,7 +22,7 @@ pub unsafe extern "C" fn rocprofiler_configure_buffer_tracing_service(
         check_configurable()?;
         let context = contexts::find(context)?;
         let buffer = buffers::find(buffer)?;
-        if buffer.context != context.id || buffer.is_destroyed() {
+        if buffer.context != context.id {
             return Err(Status::BufferNotFound);
         }
         with_services(context, |services| {
