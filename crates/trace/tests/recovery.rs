@@ -1,6 +1,9 @@
 //! Files that were damaged, cut off, or never were a buffer.
 
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use opscope_trace::{Buffer, BufferOptions, Bytes, Category, RecoverError, intern, recover, recover_bytes};
 use proptest::prelude::*;
@@ -90,4 +93,39 @@ proptest! {
             prop_assert_eq!(recovered.records().count() as u64, recovered.recovery.records);
         }
     }
+}
+
+#[test]
+fn a_live_buffer_whose_file_is_overwritten_delivers_what_precedes_the_damage_and_goes_on() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("records");
+    let delivered = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&delivered);
+    let options =
+        BufferOptions { size: Bytes::new(64 << 10), watermark: Bytes::new(64 << 10), ..BufferOptions::default() };
+    let buffer = Buffer::create(BufferOptions { file: Some(path.clone()), ..options }, move |batch| {
+        seen.lock().expect("no panic").extend(batch.records().map(|record| record.payload().to_vec()));
+    });
+    let buffer = buffer.expect("the options are valid");
+    let emit =
+        |kind: u16, number: u64| buffer.emit_bytes(Category(9), kind, &number.to_le_bytes()).expect("there is room");
+    (0..10).for_each(|number| emit(1, number));
+    (10..20).for_each(|number| emit(2, number));
+    // The head of the second segment, behind ten records of the first.
+    let file = File::options().write(true).open(&path).expect("the file");
+    let bytes = fs::read(&path).expect("the file");
+    let stride = u64::from_le_bytes(bytes[32..40].try_into().expect("8 bytes")) as usize;
+    let chunk = (4096..bytes.len()).step_by(stride).find(|chunk| bytes[*chunk] != 0).expect("a chunk in use");
+    file.write_all_at(&[0; 8], (chunk + 64 + 80) as u64).expect("it can be written");
+    buffer.flush().expect("it ends");
+    let before: Vec<_> = (0..10_u64).map(|number| number.to_le_bytes().to_vec()).collect();
+    assert_eq!(*delivered.lock().expect("no panic"), before);
+    assert_eq!(buffer.statistics().damaged, Bytes::new(80));
+    // Other chunks are whole.
+    std::thread::scope(|scope| {
+        scope.spawn(|| emit(1, 20));
+    });
+    buffer.flush().expect("it ends");
+    assert_eq!(delivered.lock().expect("no panic").last(), Some(&20_u64.to_le_bytes().to_vec()));
+    buffer.destroy().expect("it ends");
 }

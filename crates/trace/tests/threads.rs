@@ -142,6 +142,51 @@ fn an_interval_delivers_what_stays_below_the_watermark() {
 }
 
 #[test]
+fn an_interval_can_be_set_changed_and_ended_later() {
+    let (sender, receiver) = channel();
+    let buffer = Buffer::create(options(4096, 4096), move |batch| {
+        // The test may have ended.
+        let _ = sender.send(batch.len());
+    });
+    let buffer = buffer.expect("the options are valid");
+    assert!(matches!(buffer.set_interval(Some(Duration::ZERO)), Err(TraceError::ZeroInterval)));
+    for interval in [Duration::from_secs(3600), Duration::from_millis(5), Duration::from_millis(7)] {
+        buffer.set_interval(Some(interval)).expect("it is not destroyed");
+    }
+    emit(&buffer, 0, 0).expect("there is room");
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
+    buffer.set_interval(None).expect("it is not destroyed");
+    buffer.flush().expect("it is not destroyed");
+    emit(&buffer, 0, 1).expect("there is room");
+    emit(&buffer, 0, 2).expect("there is room");
+    buffer.flush().expect("it is not destroyed");
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(2), "nothing came between the two");
+}
+
+#[test]
+fn a_flush_that_is_requested_in_the_callback_follows_it() {
+    let (sender, receiver) = channel();
+    let own = Arc::new(OnceLock::<Buffer>::new());
+    let inside = Arc::clone(&own);
+    let buffer = Buffer::create(options(4096, 4096), move |batch| {
+        if batch.first() == 0 {
+            let buffer = inside.get().expect("it was set");
+            emit(buffer, 0, 1).expect("there is room");
+            buffer.request_flush();
+        }
+        // The test may have ended.
+        let _ = sender.send(batch.len());
+    });
+    let buffer = buffer.expect("the options are valid");
+    own.set(buffer.clone()).expect("it is not set");
+    emit(&buffer, 0, 0).expect("there is room");
+    buffer.request_flush();
+    for _ in 0..2 {
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
+    }
+}
+
+#[test]
 fn a_slow_callback_delays_only_its_own_thread() {
     let (release, held) = channel::<()>();
     let slow = CallbackThread::create("slow");

@@ -46,6 +46,7 @@ use crate::chunk::header_word;
 use crate::record::{BufferId, Category, DispatchRecord, PathLevel, Record};
 use crate::sync::barrier;
 use batch::first_clocks;
+use callback_thread::Served;
 use emit::thread_writers;
 
 /// Where records wait for their callback. Clones are handles of the same buffer. It is destroyed with its last handle, or by
@@ -159,6 +160,24 @@ impl Buffer {
     /// As [`flush`](Self::flush), and [`TraceError::TimedOut`]. The delivery continues then.
     pub fn flush_within(&self, timeout: Duration) -> Result<(), TraceError> {
         self.shared.flush(Some(timeout))
+    }
+
+    /// Lets everything that was emitted before be delivered soon, and does not wait for it. Unlike [`flush`](Self::flush) it can be
+    /// called from the buffer's own callback.
+    pub fn request_flush(&self) {
+        Arc::clone(&self.shared).flush_later();
+    }
+
+    /// Changes the time after which records below the watermark are delivered, too; `None` lets them wait. The first one is that of
+    /// the [options](BufferOptions::interval).
+    ///
+    /// # Errors
+    /// Returns an error if the interval is 0, or the callback thread cannot be started.
+    pub fn set_interval(&self, interval: Option<Duration>) -> Result<(), TraceError> {
+        if interval == Some(Duration::ZERO) {
+            return Err(TraceError::ZeroInterval);
+        }
+        self.shared.set_interval(interval)
     }
 
     /// Returns what it has done so far.

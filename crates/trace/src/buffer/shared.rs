@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use super::state::BufferState;
 use super::{Batch, BufferOptions, CallbackThread, Statistics};
@@ -37,6 +38,8 @@ pub(crate) struct Protected {
     /// `None` while it runs, and after the end.
     pub(super) callback: Option<Callback>,
     pub(super) callback_thread: CallbackThread,
+    /// The time after which records below the watermark are delivered, too.
+    pub(super) interval: Option<Duration>,
     /// The buffer is in its callback thread's list.
     pub(super) scheduled: bool,
     /// A callback runs.
@@ -71,6 +74,7 @@ impl SharedBuffer {
             state: BufferState::new(region, options.watermark.get() as usize, options.policy),
             callback: Some(callback),
             callback_thread: options.thread.clone(),
+            interval: options.interval,
             scheduled: false,
             delivering: false,
             ended: false,

@@ -10,6 +10,8 @@ pub struct Statistics {
     pub kinds: BTreeMap<(Category, u16), KindStatistics>,
     /// Payload bytes that callbacks received, each record rounded up to 8.
     pub bytes: Bytes,
+    /// Payload bytes that could not be delivered, because another program overwrote them in the buffer's file.
+    pub damaged: Bytes,
     /// Callbacks that returned or panicked.
     pub callbacks: u64,
     /// Callbacks that panicked. Their batch counts as delivered.

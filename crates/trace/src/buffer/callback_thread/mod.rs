@@ -81,6 +81,11 @@ impl CallbackThread {
         let _ = worker.start(&mut worker.lock());
     }
 
+    /// Ends the interval at which this buffer is flushed.
+    pub(in crate::buffer) fn end_interval(&self, buffer: &Arc<impl Served>) {
+        self.handle.0.lock().end_interval(Arc::as_ptr(buffer).cast());
+    }
+
     /// Removes this buffer from the thread.
     pub(in crate::buffer) fn stop_serving(&self, buffer: &Arc<impl Served>) {
         self.handle.0.lock().remove(Arc::as_ptr(buffer).cast());

@@ -48,9 +48,14 @@ impl WorkerQueue {
         self.intervals.push(Interval { next, length, buffer });
     }
 
+    /// Removes the interval of a buffer.
+    pub(super) fn end_interval(&mut self, buffer: *const ()) {
+        self.intervals.retain(|interval| !std::ptr::addr_eq(interval.buffer.as_ptr(), buffer));
+    }
+
     /// Removes a buffer from the list and its interval.
     pub(super) fn remove(&mut self, buffer: *const ()) {
-        self.intervals.retain(|interval| !std::ptr::addr_eq(interval.buffer.as_ptr(), buffer));
+        self.end_interval(buffer);
         self.ready.retain(|other| !std::ptr::addr_eq(Arc::as_ptr(other), buffer));
     }
 

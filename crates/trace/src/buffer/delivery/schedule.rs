@@ -1,6 +1,7 @@
 //! Putting a buffer on the list of its callback thread, and moving it to another callback thread.
 
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use crate::TraceError;
 use crate::buffer::shared::Protected;
@@ -11,6 +12,16 @@ impl SharedBuffer {
     pub(in crate::buffer) fn begin_delivery(self: &Arc<Self>) -> Result<(), TraceError> {
         let BufferOptions { thread, interval, .. } = self.options();
         thread.serve(self, *interval)
+    }
+
+    /// Changes the interval at which the buffer is flushed.
+    pub(in crate::buffer) fn set_interval(self: &Arc<Self>, interval: Option<Duration>) -> Result<(), TraceError> {
+        let mut locked = self.lock();
+        locked.interval = interval;
+        let thread = locked.callback_thread.clone();
+        drop(locked);
+        thread.end_interval(self);
+        thread.serve(self, interval)
     }
 
     /// Puts the buffer on its callback thread's list, and releases the lock before the thread is woken: the thread takes the
@@ -33,7 +44,8 @@ impl SharedBuffer {
     /// Moves the buffer to another callback thread.
     pub(in crate::buffer) fn assign(self: &Arc<Self>, thread: &CallbackThread) -> Result<(), TraceError> {
         // Without the lock: a hook for the creation of threads may use the buffer.
-        thread.serve(self, self.options().interval)?;
+        let interval = self.lock().interval;
+        thread.serve(self, interval)?;
         let mut locked = self.lock();
         if locked.state.is_destroyed() {
             drop(locked);

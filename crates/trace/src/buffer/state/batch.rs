@@ -1,4 +1,5 @@
 use super::BufferState;
+use super::pending::PendingSpan;
 use crate::chunk::{Chunk, Cursor, head};
 use crate::sync::Ordering;
 
@@ -23,6 +24,8 @@ pub(crate) struct NextBatch {
     pub(crate) first: u64,
     /// The records that were dropped so far.
     pub(crate) dropped: u64,
+    /// The payload that could not be read, because its memory was overwritten.
+    damaged: usize,
 }
 
 impl BufferState {
@@ -51,6 +54,10 @@ impl BufferState {
         batch.dropped = self.counts.dropped();
         batch.first = self.counts.delivered();
         self.end_flush();
+        if batch.records == 0 {
+            self.free_delivered(batch.damaged);
+            self.retire_empty();
+        }
         batch.records > 0
     }
 
@@ -64,7 +71,7 @@ impl BufferState {
             self.chunks[piece.index].in_callback = false;
             self.recycle(piece.index);
         }
-        self.free_delivered(batch.payload);
+        self.free_delivered(batch.payload + batch.damaged);
         self.retire_empty();
         self.end_flush();
     }
@@ -85,12 +92,26 @@ impl BufferState {
             self.in_callback.of(taken.segment).waiting += taken.count as u64;
         }
         if payload == 0 {
-            return false;
+            return self.skip_damaged(batch, span);
         }
         state.in_callback = true;
         batch.payload += payload;
         batch.pieces.push(Piece { chunk, cursor, upto: state.cursor.position, index: span.chunk });
         self.dequeue(payload);
+        self.retire_empty();
+        true
+    }
+
+    /// Removes what is left of a span that cannot be read: in a buffer's file another program may overwrite headers. Returns whether
+    /// there was any.
+    fn skip_damaged(&mut self, batch: &mut NextBatch, span: PendingSpan) -> bool {
+        if span.payload == 0 {
+            return false;
+        }
+        batch.damaged += span.payload;
+        self.damaged += span.payload as u64;
+        self.chunks[span.chunk].cursor.position = span.upto;
+        self.dequeue(span.payload);
         self.retire_empty();
         true
     }

@@ -1,7 +1,7 @@
 use super::BufferState;
 use crate::buffer::{KindStatistics, Statistics};
 use crate::chunk::{Segment, header_word};
-use crate::record::Category;
+use crate::record::{Bytes, Category};
 
 /// Numbers of records per category and kind. There are few kinds, and the one looked up is mostly the last one.
 #[derive(Debug, Default)]
@@ -51,6 +51,7 @@ impl BufferState {
     pub(crate) fn count_into(&mut self, statistics: &mut Statistics) {
         self.enqueue_all();
         self.trim();
+        statistics.damaged = Bytes::new(self.damaged);
         for &(kind, counts) in &self.counts.kinds {
             *statistics.kinds.entry(kind).or_default() = counts;
         }

@@ -58,6 +58,8 @@ pub(crate) struct BufferState {
     /// Payload that ever entered the queue, and that ever left it.
     enqueued: u64,
     dequeued: u64,
+    /// Payload that could not be read, because its memory was overwritten.
+    damaged: u64,
     /// Payload in the queue behind the last whole batch.
     partial_batch: usize,
     callback_due: bool,
@@ -102,6 +104,7 @@ impl BufferState {
             pending: VecDeque::new(),
             enqueued: 0,
             dequeued: 0,
+            damaged: 0,
             partial_batch: 0,
             callback_due: false,
             in_callback: Counts::default(),

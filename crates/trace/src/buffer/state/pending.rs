@@ -60,9 +60,11 @@ impl BufferState {
 
     /// Counts bytes at the front of the queue as gone.
     pub(super) fn dequeue(&mut self, bytes: usize) {
-        self.dequeued += bytes as u64;
         if let Some(front) = self.pending.front_mut() {
+            // A damaged header may make records of what is none.
+            let bytes = bytes.min(front.payload);
             front.payload -= bytes;
+            self.dequeued += bytes as u64;
         }
     }
 
