@@ -16,6 +16,7 @@
 //! | `find` | finds consumers and attaches them |
 //! | `feed` | what a producer tells its consumers: models, plans, runs |
 //! | `table` | in a consumer: a producer's table, and setting its functions |
+//! | `kernels` | in a consumer: numbers and names of kernels |
 //! | `tool` | in a consumer: calls of functions that a tool gave it |
 //! | `consumers` | those that are attached, and calls of their functions |
 //! | `layout` | the table and the structs that its functions get, as C sees them |
@@ -23,6 +24,7 @@
 mod consumers;
 mod feed;
 mod find;
+mod kernels;
 pub mod layout;
 mod table;
 mod tool;
@@ -30,6 +32,7 @@ mod tool;
 pub use feed::{Copied, Direction, Fidelity, Interest, KernelFacts, LoadedModel, LoadedPlan};
 pub use feed::{MemoryOperation, ModelFacts, OperatorFacts, RunFeed};
 pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Report, Search, SkipReason, Skipped, attach};
+pub use kernels::{forget_plan, keep_text, kernel_name, kernel_number, kernels_lock, number_kernels};
 pub use layout::Iteration;
 pub use table::{Functions, ProducerTable};
 pub use tool::{ToolData, call_tool, report};

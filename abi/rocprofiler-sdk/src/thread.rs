@@ -18,8 +18,6 @@ pub struct Thread {
     pub call: Cell<u64>,
     /// How many callbacks of tools the thread is in.
     pub callbacks: Cell<u32>,
-    /// The plan whose kernels were looked up last: a producer's number, the plan's, and its first kernel's id.
-    pub plan: Cell<(u64, u64, u64)>,
 }
 
 /// How many correlation ids a thread takes at once, so that threads do not share a counter for each call.
@@ -35,7 +33,6 @@ thread_local! {
             end: Cell::new(0),
             call: Cell::new(0),
             callbacks: Cell::new(0),
-            plan: Cell::new((0, 0, 0)),
         }
     };
 }

@@ -1,16 +1,16 @@
-use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_void};
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{Kernel, Model, Plan};
+use opscope_producer::{forget_plan, keep_text, kernel_name, number_kernels};
 
 use super::attached::Producer;
 use crate::agents;
 use crate::kinds::{CODE_OBJECT_LOAD, CODE_OBJECT_SYMBOL, Domain};
 use crate::layout::{CodeObjectLoad, KernelSymbol};
-use crate::thread;
 use crate::tracing::{Event, Phase};
 
 /// A model's, a plan's or a kernel's number among those of one producer.
@@ -19,8 +19,6 @@ type Key = (u64, u64);
 #[derive(Default)]
 pub(super) struct Loaded {
     models: HashMap<Key, LoadedModel>,
-    /// The id of each plan's first kernel.
-    plans: HashMap<Key, u64>,
 }
 
 /// A model, whose plans are code objects.
@@ -41,17 +39,9 @@ unsafe impl Send for CodeObject {}
 
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 static NEXT_OBJECT: AtomicU64 = AtomicU64::new(1);
-static NEXT_KERNEL: AtomicU64 = AtomicU64::new(1);
-
-/// The texts that live as long as the process.
-static TEXTS: Mutex<Option<HashSet<&'static CStr>>> = Mutex::new(None);
 
 pub(super) fn lock() -> MutexGuard<'static, Option<Loaded>> {
     LOADED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn texts() -> MutexGuard<'static, Option<HashSet<&'static CStr>>> {
-    TEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn with_loaded<R>(change: impl FnOnce(&mut Loaded) -> R) -> R {
@@ -65,7 +55,7 @@ pub unsafe extern "C" fn model_loaded(consumer: *mut c_void, model: *const Model
         unsafe { (Producer::of(consumer), (*model).id, CStr::from_ptr((*model).path).to_string_lossy().into_owned()) };
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
     let size = fs::metadata(&path).map_or(0, |file| file.len());
-    let uri = intern(CString::new(format!("file://{path}#offset=0&size={size}")).unwrap_or_default());
+    let uri = keep_text(CString::new(format!("file://{path}#offset=0&size={size}")).unwrap_or_default());
     with_loaded(|loaded| loaded.models.insert((producer.number, id), LoadedModel { uri, plans: Vec::new() }));
 }
 
@@ -75,11 +65,9 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
     let (producer, plan) = unsafe { (Producer::of(consumer), &*plan) };
     // SAFETY: as above.
     let kernels: Vec<&Kernel> = (0..plan.kernel_count).map(|index| unsafe { &**plan.kernels.add(index) }).collect();
-    let first = NEXT_KERNEL.fetch_add(kernels.len() as u64, Ordering::Relaxed);
-    let uri = with_loaded(|loaded| {
-        loaded.plans.insert((producer.number, plan.id), first);
-        loaded.models.get(&(producer.number, plan.model)).map(|model| model.uri)
-    });
+    // SAFETY: as above.
+    let first = unsafe { number_kernels(producer.number, plan) };
+    let uri = with_loaded(|loaded| loaded.models.get(&(producer.number, plan.model)).map(|model| model.uri));
     let Some(uri) = uri else { return };
 
     let id = NEXT_OBJECT.fetch_add(1, Ordering::Relaxed);
@@ -112,14 +100,9 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
 pub unsafe extern "C" fn model_unloaded(consumer: *mut c_void, model: *const Model) {
     // SAFETY: a producer passes what `attach` set, and a model.
     let (producer, model) = unsafe { (Producer::of(consumer), (*model).id) };
-    let unloaded = with_loaded(|loaded| {
-        let unloaded = loaded.models.remove(&(producer.number, model));
-        for (plan, _) in unloaded.iter().flat_map(|model| &model.plans) {
-            loaded.plans.remove(&(producer.number, *plan));
-        }
-        unloaded
-    });
-    for (_, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {
+    let unloaded = with_loaded(|loaded| loaded.models.remove(&(producer.number, model)));
+    for (plan, mut object) in unloaded.into_iter().flat_map(|model| model.plans) {
+        forget_plan(producer.number, plan);
         if let Some((event, payload)) = &mut object.object {
             event.call_started(CODE_OBJECT_LOAD, Phase::Exit, || *payload);
         }
@@ -127,19 +110,6 @@ pub unsafe extern "C" fn model_unloaded(consumer: *mut c_void, model: *const Mod
             event.call_started(CODE_OBJECT_SYMBOL, Phase::Exit, || *payload);
         }
     }
-}
-
-/// Returns the id of a kernel in a plan; 0 if the plan is not known, as when tools were initialized after it was made.
-pub fn kernel_id(producer: &Producer, plan: u64, kernel: u64) -> u64 {
-    thread::with_current(|thread| {
-        let known = thread.plan.get();
-        if (known.0, known.1) == (producer.number, plan) && known.2 != 0 {
-            return known.2 + kernel;
-        }
-        let first = with_loaded(|loaded| loaded.plans.get(&(producer.number, plan)).copied()).unwrap_or(0);
-        thread.plan.set((producer.number, plan, first));
-        if first == 0 { 0 } else { first + kernel }
-    })
 }
 
 /// Tells the contexts that want to know of something that is loaded.
@@ -155,8 +125,7 @@ fn symbol(kernel: &Kernel, kernel_id: u64, code_object_id: u64) -> KernelSymbol 
         size: size_of::<KernelSymbol>() as u64,
         kernel_id,
         code_object_id,
-        // SAFETY: a producer's texts end with NUL.
-        kernel_name: unsafe { name(kernel.name) },
+        kernel_name: kernel_name(kernel_id).map_or(std::ptr::null(), CStr::as_ptr),
         kernel_object: std::ptr::from_ref(kernel) as u64,
         kernarg_segment_size: 0,
         kernarg_segment_alignment: 0,
@@ -168,21 +137,4 @@ fn symbol(kernel: &Kernel, kernel_id: u64, code_object_id: u64) -> KernelSymbol 
         kernel_code_entry_byte_offset: 0,
         kernel_address: std::ptr::from_ref(kernel) as u64,
     }
-}
-
-unsafe fn name(text: *const c_char) -> *const c_char {
-    // SAFETY: the caller passes a text that ends with NUL.
-    intern(unsafe { CStr::from_ptr(text) }.to_owned()).as_ptr()
-}
-
-/// Keeps a text as long as the process lives, once.
-fn intern(text: CString) -> &'static CStr {
-    let mut texts = texts();
-    let texts = texts.get_or_insert_default();
-    if let Some(kept) = texts.get(text.as_c_str()) {
-        return kept;
-    }
-    let kept: &'static CStr = Box::leak(text.into_boxed_c_str());
-    texts.insert(kept);
-    kept
 }

@@ -2,10 +2,10 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use opscope_producer::kernel_number;
 use opscope_producer::layout::{Dispatch, Kernel};
 
 use super::attached::Producer;
-use super::code_objects::kernel_id;
 use crate::agents;
 use crate::kinds::{COMPLETE, Domain, ENQUEUE};
 use crate::layout::{AsyncCorrelation, Dim3, DispatchInfo, DispatchRecord, Handle, KernelDispatchData};
@@ -70,7 +70,7 @@ impl Begun {
             size: DispatchInfo::SIZE,
             agent_id: agents::engine(),
             queue_id: QUEUE,
-            kernel_id: kernel_id(producer, dispatch.plan, kernel.index),
+            kernel_id: kernel_number(producer.number, dispatch.plan, kernel.index),
             dispatch_id: NEXT_DISPATCH.fetch_add(1, Ordering::Relaxed),
             private_segment_size: 0,
             group_segment_size: 0,

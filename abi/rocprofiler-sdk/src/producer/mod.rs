@@ -12,5 +12,5 @@ pub use table::{attach, connect_all, update_all};
 
 /// Returns the locks of this room, locked.
 pub fn locks() -> Vec<Box<dyn Any>> {
-    vec![Box::new(attached::lock()), Box::new(code_objects::lock()), Box::new(code_objects::texts())]
+    vec![Box::new(attached::lock()), Box::new(code_objects::lock()), opscope_producer::kernels_lock()]
 }
