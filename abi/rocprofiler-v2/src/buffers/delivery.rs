@@ -1,0 +1,215 @@
+use std::ffi::{CString, c_char, c_int};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use opscope_clock::{Calibration, Ticks};
+use opscope_producer::kernel_name;
+use opscope_trace::{Batch, RecordRef};
+
+use super::current::Current;
+use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MESSAGE_FOLLOWS, NO_MESSAGE, take_message};
+use crate::border::call_tool;
+use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
+use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
+use crate::machine::{ENGINE, QUEUE};
+
+/// A tool's callback for a buffer.
+pub type BufferCallback = unsafe extern "C-unwind" fn(*const RecordHeader, *const RecordHeader, Handle, Handle);
+
+/// The bytes that one callback gets at most.
+const MOST_BYTES: usize = 64 << 10;
+
+/// The id of the next record, of all kinds and buffers.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the id of a record that is made now.
+pub fn next_record() -> u64 {
+    NEXT_RECORD.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Packs the records of a buffer, and hands them to the tool. Its memory is that of one callback.
+pub struct Delivery {
+    session: Handle,
+    buffer: Handle,
+    callback: BufferCallback,
+    current: Arc<Current>,
+    /// Set when a record was found to be overwritten.
+    damaged: Arc<AtomicBool>,
+    records: Vec<u64>,
+    /// The offset of each record, and its kind.
+    places: Vec<(usize, c_int)>,
+    /// The messages of the records, and where in them each begins, by the offset of the word that is to point there.
+    messages: Vec<u8>,
+    pointers: Vec<(usize, usize)>,
+    /// The messages that were too long for the buffer.
+    long: Vec<CString>,
+}
+
+impl Delivery {
+    pub fn new(
+        session: Handle,
+        buffer: Handle,
+        callback: BufferCallback,
+        current: Arc<Current>,
+        damaged: Arc<AtomicBool>,
+    ) -> Self {
+        let (records, places, messages, pointers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { session, buffer, callback, current, damaged, records, places, messages, pointers, long: Vec::new() }
+    }
+
+    /// Hands over a batch, in as many callbacks as its size needs.
+    pub fn deliver(&mut self, batch: &Batch<'_>) {
+        let calibration = batch.calibration();
+        for record in batch.records() {
+            if self.add(record, &calibration).is_none() {
+                self.damaged.store(true, Ordering::Release);
+            }
+            if self.records.len() * 8 >= MOST_BYTES {
+                self.call();
+            }
+        }
+        self.call();
+    }
+
+    /// Adds a record as tools read it. Returns `None` for one that was overwritten.
+    #[inline]
+    fn add(&mut self, record: RecordRef<'_>, calibration: &Calibration) -> Option<()> {
+        let (header, payload) = (record.header(), record.payload());
+        // SAFETY: payloads begin at a multiple of 8, and any bytes are words.
+        let (_, words, rest) = unsafe { payload.align_to::<u64>() };
+        if header.category != CATEGORY || !rest.is_empty() || words.len() < 5 {
+            return None;
+        }
+        if stored::check(&words[1..]) != words[0] {
+            return None;
+        }
+        match header.kind {
+            MARKER => self.add_marker(words, calibration),
+            DISPATCH => self.add_dispatch(words.try_into().ok()?),
+            ACTIVITY => self.add_activity(words.try_into().ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn add_marker(&mut self, words: &[u64], calibration: &Calibration) {
+        let start = self.records.len() * 8;
+        let name: *const c_char = match words[4] {
+            NO_MESSAGE => ptr::null(),
+            MESSAGE_FOLLOWS => {
+                self.pointers.push((start + std::mem::offset_of!(TracerRecord, name), self.messages.len()));
+                for word in &words[5..] {
+                    self.messages.extend_from_slice(&word.to_ne_bytes());
+                }
+                ptr::null()
+            }
+            pointer => {
+                // SAFETY: the check word is right, and a record is delivered once.
+                let message = unsafe { take_message(pointer) };
+                let name = message.as_ptr();
+                self.long.push(message);
+                name
+            }
+        };
+        let record = TracerRecord {
+            header: self.header(TRACER),
+            external_id: words[2],
+            domain: ROCTX,
+            operation: (words[3] >> 32) as u32,
+            api_data: ptr::null(),
+            correlation_id: 0,
+            begin: calibration.timestamp(Ticks::from_raw(words[1])).as_nanos(),
+            end: 0,
+            agent_id: Handle(0),
+            queue_id: Handle(0),
+            thread_id: words[3] as u32,
+            phase: PHASE_ENTER,
+            name,
+        };
+        self.push(TRACER, &record);
+    }
+
+    fn add_dispatch(&mut self, words: &[u64; 7]) {
+        let &[_, kernel, begin, end, grid, number, thread] = words;
+        let record = ProfilerRecord {
+            header: self.header(PROFILER),
+            kernel_id: Handle(kernel),
+            gpu_id: ENGINE,
+            queue_id: QUEUE,
+            begin,
+            end,
+            counters: ptr::null(),
+            counters_count: 0,
+            xcc_index: 0,
+            padding: 0,
+            kernel_properties: KernelProperties {
+                grid_size: grid,
+                workgroup_size: 1,
+                wave_size: 1,
+                ..Default::default()
+            },
+            thread_id: thread as u32,
+            padding2: 0,
+            queue_index: number,
+            correlation_id: number,
+        };
+        self.push(PROFILER, &record);
+    }
+
+    fn add_activity(&mut self, words: &[u64; 7]) {
+        let &[_, begin, end, what, correlation_id, thread, kernel] = words;
+        let record = TracerRecord {
+            header: self.header(TRACER),
+            external_id: 0,
+            domain: what as u32 as c_int,
+            operation: (what >> 32) as u32,
+            api_data: ptr::null(),
+            correlation_id,
+            begin,
+            end,
+            agent_id: ENGINE,
+            queue_id: QUEUE,
+            thread_id: thread as u32,
+            phase: PHASE_NONE,
+            name: kernel_name(kernel).map_or(ptr::null(), std::ffi::CStr::as_ptr),
+        };
+        self.push(TRACER, &record);
+    }
+
+    fn header(&self, kind: c_int) -> RecordHeader {
+        RecordHeader { kind, padding: 0, id: Handle(next_record()) }
+    }
+
+    fn push<R>(&mut self, kind: c_int, record: &R) {
+        self.places.push((self.records.len() * 8, kind));
+        // SAFETY: a record consists of words, and has no padding: those that it would have are fields.
+        let words = unsafe { std::slice::from_raw_parts(ptr::from_ref(record).cast::<u64>(), size_of::<R>() / 8) };
+        self.records.extend_from_slice(words);
+    }
+
+    /// Calls the tool with what was added, and forgets it.
+    fn call(&mut self) {
+        if self.records.is_empty() {
+            return;
+        }
+        for (word, message) in self.pointers.drain(..) {
+            self.records[word / 8] = self.messages.as_ptr().wrapping_add(message) as u64;
+        }
+        let range = self.records.as_mut_ptr_range();
+        let (begin, end) = (range.start.cast_const().cast(), range.end.cast_const().cast());
+        self.current.begin(begin as usize, end as usize, &mut self.places);
+        call_tool("a buffer's callback", || {
+            // SAFETY: the tool gave this function, which takes records until the buffer is destroyed.
+            unsafe { (self.callback)(begin, end, self.session, self.buffer) };
+        });
+        // SAFETY: the memory is still that of `records`.
+        if !unsafe { self.current.end(&mut self.places) } {
+            self.damaged.store(true, Ordering::Release);
+        }
+        self.records.clear();
+        self.places.clear();
+        self.messages.clear();
+        self.long.clear();
+    }
+}

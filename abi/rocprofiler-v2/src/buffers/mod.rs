@@ -1,0 +1,11 @@
+//! Buffers: records wait in one of `opscope-trace` in a form of their own, and are packed one behind the other when they are
+//! delivered.
+
+mod buffer;
+mod current;
+mod delivery;
+mod stored;
+
+pub use buffer::{Buffer, BufferCallback};
+pub use delivery::next_record;
+pub use stored::{Activity, Dispatch, Marker};

@@ -1,0 +1,62 @@
+//! The library as a whole: versions, the beginning and the end, the time, and its forks.
+
+use std::any::Any;
+use std::sync::Once;
+
+use opscope_clock::Timestamp;
+use opscope_trace::{HeldLocks, hold_across_forks};
+
+use crate::border::{Status, call, say, set_begun, write};
+use crate::{sessions, sources};
+
+/// Returns the first part of the interface's version.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_version_major() -> u32 {
+    9
+}
+
+/// Returns the second part of the interface's version.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_version_minor() -> u32 {
+    0
+}
+
+/// Begins to use the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_initialize() -> Status {
+    hold_locks_across_forks();
+    if set_begun(true) { Status::Success } else { Status::AlreadyInitialized }
+}
+
+/// Ends the use of the library. Sessions stay, and so does what is in their buffers; the library can be initialized again.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_finalize() -> Status {
+    if set_begun(false) { Status::Success } else { Status::NotInitialized }
+}
+
+/// Writes the time, in nanoseconds of CLOCK_BOOTTIME.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_get_timestamp(time: *mut u64) -> Status {
+    // SAFETY: it is checked, and the tool promises that it is writable.
+    call(|| unsafe { write(time, Timestamp::now().as_nanos()) })
+}
+
+/// The locks of this library during a fork, so that the child never finds one locked by a thread that it does not have.
+struct Locks(#[expect(dead_code, reason = "they are held")] Vec<Box<dyn Any>>);
+
+impl HeldLocks for Locks {
+    fn reset_in_child(self: Box<Self>) {}
+}
+
+fn hold_locks_across_forks() {
+    static REGISTERED: Once = Once::new();
+    let locks = || {
+        let rooms = sessions::locks().into_iter().chain(sources::locks());
+        Box::new(Locks(rooms.chain([opscope_producer::kernels_lock()]).collect())) as Box<dyn HeldLocks>
+    };
+    REGISTERED.call_once(|| {
+        if hold_across_forks(locks).is_err() {
+            say("the child of a fork may hang: the system has no memory to prepare for it");
+        }
+    });
+}

@@ -1,0 +1,42 @@
+use std::ffi::{c_char, c_int};
+
+use crate::border::{Status, call, out};
+use crate::layout::{CounterInfo, Handle};
+use crate::sessions::with_session;
+
+/// A tool's function that gets counters.
+type CountersCallback = Option<unsafe extern "C-unwind" fn(CounterInfo, *const c_char, u32) -> c_int>;
+
+/// Calls back with each counter: there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocprofiler_iterate_counters(callback: CountersCallback) -> Status {
+    call(|| callback.map(drop).ok_or(Status::InvalidArguments))
+}
+
+/// Answers that there is no such counter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_query_counter_info_size(
+    session: Handle,
+    _kind: c_int,
+    _counter: Handle,
+    size: *mut usize,
+) -> Status {
+    call(|| counter_info(out(size).map(drop), session))
+}
+
+/// Answers that there is no such counter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocprofiler_query_counter_info(
+    session: Handle,
+    _kind: c_int,
+    _counter: Handle,
+    text: *mut *const c_char,
+) -> Status {
+    call(|| counter_info(out(text).map(drop), session))
+}
+
+fn counter_info(place: Result<(), Status>, session: Handle) -> Result<(), Status> {
+    place?;
+    with_session(session, |_| Ok(()))?;
+    Err(Status::CounterNotFound)
+}

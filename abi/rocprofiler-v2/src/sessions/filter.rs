@@ -1,0 +1,81 @@
+use std::ffi::c_int;
+
+use super::targets::SyncCallback;
+use crate::border::Status;
+use crate::kinds::DOMAINS;
+use crate::layout::{FilterData, FilterProperty, Handle};
+
+/// What a filter lets through.
+pub enum FilterKind {
+    /// Dispatches with their times.
+    DispatchTimestamps,
+    /// Calls and activities of these domains.
+    ApiTrace(Vec<c_int>),
+}
+
+/// A filter of a session.
+pub struct Filter {
+    pub id: Handle,
+    pub kind: FilterKind,
+    pub buffer: Option<Handle>,
+    pub sync: Option<SyncCallback>,
+}
+
+const DISPATCH_TIMESTAMPS: c_int = 1;
+const COUNTERS: c_int = 2;
+const ATT: c_int = 4;
+pub const API_TRACE: c_int = 6;
+const COUNTERS_SAMPLER: c_int = 7;
+
+/// Properties, by number: which kinds of filters have them.
+const PROPERTIES: [&[c_int]; 7] = [
+    &[],
+    // The functions of HSA and HIP.
+    &[API_TRACE],
+    &[API_TRACE],
+    // The names of GPUs, and ranges.
+    &[COUNTERS, DISPATCH_TIMESTAMPS],
+    &[COUNTERS, DISPATCH_TIMESTAMPS],
+    // The names of kernels.
+    &[COUNTERS, DISPATCH_TIMESTAMPS, ATT],
+    // The ids of dispatches.
+    &[DISPATCH_TIMESTAMPS, COUNTERS, 3, ATT, 5, API_TRACE, COUNTERS_SAMPLER],
+];
+
+impl FilterKind {
+    /// Reads the kind of a filter with its data.
+    ///
+    /// # Safety
+    /// The data has as many domains as `count` says, for a filter of API calls.
+    pub unsafe fn read(kind: c_int, data: &FilterData, count: u64, property: &FilterProperty) -> Result<Self, Status> {
+        let is_kind = (DISPATCH_TIMESTAMPS..=COUNTERS_SAMPLER).contains(&kind);
+        if !is_kind {
+            return Err(Status::FilterNotSupported);
+        }
+        let kinds = usize::try_from(property.kind).ok().and_then(|kind| PROPERTIES.get(kind));
+        if kinds.is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&kind)) {
+            return Err(Status::SessionFilterDataMismatch);
+        }
+        match kind {
+            DISPATCH_TIMESTAMPS => Ok(Self::DispatchTimestamps),
+            // SAFETY: as the caller promises.
+            API_TRACE => unsafe { domains(data, count) }.map(Self::ApiTrace),
+            _ => Err(Status::FilterNotSupported),
+        }
+    }
+
+    /// Returns whether it lets through what belongs to a domain.
+    pub fn traces(&self, domain: c_int) -> bool {
+        matches!(self, Self::ApiTrace(domains) if domains.contains(&domain))
+    }
+}
+
+unsafe fn domains(data: &FilterData, count: u64) -> Result<Vec<c_int>, Status> {
+    let from = data.pointer.cast::<c_int>();
+    if count == 0 || count > DOMAINS as u64 * 64 || from.is_null() || !from.is_aligned() {
+        return Err(Status::InvalidArguments);
+    }
+    // SAFETY: it is neither NULL nor misaligned, and the caller promises that it has so many domains.
+    let domains = unsafe { std::slice::from_raw_parts(from, count as usize) }.to_vec();
+    if domains.iter().all(|domain| (0..DOMAINS).contains(domain)) { Ok(domains) } else { Err(Status::InvalidDomainId) }
+}

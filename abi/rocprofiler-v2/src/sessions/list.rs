@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope_trace::BufferId;
+
+use super::filter::{Filter, FilterKind};
+use super::targets::Wanted;
+use crate::border::Status;
+use crate::buffers::Buffer;
+use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
+use crate::layout::Handle;
+
+/// A session.
+#[derive(Default)]
+pub struct Session {
+    pub filters: Vec<Filter>,
+    pub buffers: Vec<Buffer>,
+    /// How many filters and buffers it ever had.
+    pub made_filters: u64,
+    pub made_buffers: u64,
+}
+
+/// All sessions.
+#[derive(Default)]
+pub struct Sessions {
+    sessions: BTreeMap<u64, Session>,
+    made: u64,
+    /// The one whose records are taken.
+    pub active: Option<Handle>,
+}
+
+static SESSIONS: Mutex<Option<Sessions>> = Mutex::new(None);
+
+pub(super) fn lock() -> MutexGuard<'static, Option<Sessions>> {
+    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at the sessions, or changes them. Nothing that takes long or calls the tool is done meanwhile.
+pub fn with_sessions<R>(body: impl FnOnce(&mut Sessions) -> R) -> R {
+    body(lock().get_or_insert_default())
+}
+
+/// Looks at a session, or changes it.
+pub fn with_session<R>(id: Handle, body: impl FnOnce(&mut Session) -> Result<R, Status>) -> Result<R, Status> {
+    with_sessions(|sessions| body(sessions.get(id)?))
+}
+
+/// Returns a buffer of a session.
+pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
+    with_session(session, |session| session.buffer(buffer))
+}
+
+/// Puts a record into a buffer that has more to do than writing.
+#[cold]
+#[inline(never)]
+pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
+    let found: Option<Buffer> = with_sessions(|sessions| {
+        let mut buffers = sessions.sessions.values().flat_map(|session| &session.buffers);
+        buffers.find(|known| known.trace_id() == buffer).cloned()
+    });
+    // Without the list's lock: a full buffer waits for its callback.
+    if let Some(found) = found {
+        found.put(form, bytes);
+    }
+}
+
+impl Sessions {
+    /// Makes a session.
+    pub fn create(&mut self) -> Handle {
+        self.made += 1;
+        self.sessions.insert(self.made, Session::default());
+        Handle(self.made)
+    }
+
+    /// Returns a session.
+    pub fn get(&mut self, id: Handle) -> Result<&mut Session, Status> {
+        self.sessions.get_mut(&id.0).ok_or(Status::SessionNotFound)
+    }
+
+    /// Removes a session.
+    pub fn remove(&mut self, id: Handle) -> Result<Session, Status> {
+        self.sessions.remove(&id.0).ok_or(Status::SessionNotFound)
+    }
+}
+
+impl Session {
+    /// Returns a buffer.
+    pub fn buffer(&self, id: Handle) -> Result<Buffer, Status> {
+        self.buffers.iter().find(|buffer| buffer.id == id).cloned().ok_or(Status::BufferNotFound)
+    }
+
+    /// Returns a filter.
+    pub fn filter(&mut self, id: Handle) -> Result<&mut Filter, Status> {
+        self.filters.iter_mut().find(|filter| filter.id == id).ok_or(Status::FilterNotFound)
+    }
+
+    /// Returns what it wants, or why it cannot be started. Of several filters for the same, the first counts.
+    pub fn wanted(&self) -> Result<Wanted, Status> {
+        if self.filters.is_empty() {
+            return Err(Status::SessionMissingFilter);
+        }
+        let mut wanted = Wanted::default();
+        for filter in &self.filters {
+            let buffer = filter.buffer.and_then(|id| self.buffer(id).ok()).map(|buffer| buffer.trace_id());
+            let takes_calls = filter.sync.is_some() && filter.kind.traces(ROCTX);
+            let activities = [HIP_OPS, HSA_OPS].into_iter().find(|domain| filter.kind.traces(*domain));
+            let needs_buffer = !takes_calls || activities.is_some();
+            if needs_buffer && buffer.is_none() {
+                return Err(Status::SessionMissingBuffer);
+            }
+            if matches!(filter.kind, FilterKind::DispatchTimestamps) {
+                wanted.dispatches = wanted.dispatches.or(buffer);
+            }
+            if takes_calls {
+                wanted.sync = wanted.sync.or(filter.sync);
+            } else if filter.kind.traces(ROCTX) {
+                wanted.roctx = wanted.roctx.or(buffer);
+            }
+            wanted.activities = wanted.activities.or(buffer.zip(activities));
+        }
+        Ok(wanted)
+    }
+}
