@@ -1,15 +1,16 @@
 //! What does C cost? A record that a C program emits through libopscope.so, and a piece of a dump that its callback gets, against the
 //! same through the Rust crate. `caller.c` is compiled and linked with the library, both as a user has them.
 
+#[path = "../../roctx/benches/support/linked.rs"]
+mod linked;
 #[path = "../../../crates/opscope/benches/support/mod.rs"]
 mod support;
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::fs;
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
+use linked::Linked;
 use opscope::dump::{Answer, Delivery, Dumper, Piece, Request, Stream};
 use opscope::model::{Fidelity, Instrument};
 use opscope::tensor::Tensor;
@@ -162,52 +163,20 @@ struct Caller {
 }
 
 impl Caller {
-    /// Links libopscope.so from the archive that cargo built with this program, compiles `caller.c` against it, and loads both.
+    /// Compiles `caller.c`, and loads it with libopscope.so.
     fn build(into: &Path) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut link = Command::new(root.join("../../scripts/link-library"));
-        succeeds(link.arg("opscope").arg(archive()).arg(into));
-        let made = into.join("caller.so");
-        let mut compile = Command::new("cc");
-        compile.args(["-std=c11", "-O2", "-shared", "-fPIC", "-I"]).arg(root.join("include"));
-        compile.arg(root.join("benches/caller.c")).arg("-o").arg(&made).arg("-L").arg(into).arg("-lopscope");
-        succeeds(compile.arg(format!("-Wl,-rpath,{}", into.display())));
-        let name = CString::new(made.to_str().expect("UTF-8")).expect("no NUL");
-        // SAFETY: the library was just made, and its constructors are those of libopscope.
-        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        assert!(!library.is_null(), "caller.so can be loaded");
-        // SAFETY: the library is loaded.
-        let symbol = |name: &CStr| unsafe { libc::dlsym(library, name.as_ptr()) };
+        let (include, source) = (root.join("include"), root.join("benches/caller.c"));
+        let caller = Linked::build(into, &[(root, "opscope-c")], &[include], &source, &["-lopscope"]);
         Self {
-            begin_records: function(symbol(c"caller_begin_records")),
-            emit: function(symbol(c"caller_emit")),
-            flush: function(symbol(c"caller_flush")),
-            delivered: function(symbol(c"caller_delivered")),
-            load: function(symbol(c"caller_load")),
-            dump: function(symbol(c"caller_dump")),
-            pieces: function(symbol(c"caller_pieces")),
-            bytes: function(symbol(c"caller_bytes")),
+            begin_records: caller.function(c"caller_begin_records"),
+            emit: caller.function(c"caller_emit"),
+            flush: caller.function(c"caller_flush"),
+            delivered: caller.function(c"caller_delivered"),
+            load: caller.function(c"caller_load"),
+            dump: caller.function(c"caller_dump"),
+            pieces: caller.function(c"caller_pieces"),
+            bytes: caller.function(c"caller_bytes"),
         }
     }
-}
-
-/// Returns what a symbol points to as a function of this type.
-fn function<F: Copy>(symbol: *mut c_void) -> F {
-    assert!(!symbol.is_null() && size_of::<F>() == size_of::<*mut c_void>(), "caller.c has the function");
-    // SAFETY: the caller names the type that `caller.c` declares the function with.
-    unsafe { std::mem::transmute_copy(&symbol) }
-}
-
-/// Returns the newest archive beside this program.
-fn archive() -> PathBuf {
-    let program = std::env::current_exe().expect("this program");
-    let files = fs::read_dir(program.parent().expect("a directory")).expect("its files").flatten();
-    let is_archive = |name: &str| name.starts_with("libopscope_c-") && name.ends_with(".a");
-    let archives = files.filter(|file| file.file_name().to_str().is_some_and(is_archive));
-    archives.max_by_key(|file| file.metadata().and_then(|meta| meta.modified()).ok()).expect("an archive").path()
-}
-
-fn succeeds(command: &mut Command) {
-    let output = command.output().expect("the command can be started");
-    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }

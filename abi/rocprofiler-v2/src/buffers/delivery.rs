@@ -1,14 +1,17 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_clock::{Calibration, Ticks};
 use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
 
 use super::current::Current;
-use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MESSAGE_FOLLOWS, NO_MESSAGE, take_message};
+use super::numbers::{next_number, next_record};
+use super::stored::{
+    self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE, take_message,
+};
 use crate::border::call_tool;
 use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
@@ -19,14 +22,6 @@ pub type BufferCallback = unsafe extern "C-unwind" fn(*const RecordHeader, *cons
 
 /// The bytes that one callback gets at most.
 const MOST_BYTES: usize = 64 << 10;
-
-/// The id of the next record, of all kinds and buffers.
-static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the id of a record that is made now.
-pub fn next_record() -> u64 {
-    NEXT_RECORD.fetch_add(1, Ordering::Relaxed)
-}
 
 /// Packs the records of a buffer, and hands them to the tool. Its memory is that of one callback.
 pub struct Delivery {
@@ -78,10 +73,11 @@ impl Delivery {
         let (header, payload) = (record.header(), record.payload());
         // SAFETY: payloads begin at a multiple of 8, and any bytes are words.
         let (_, words, rest) = unsafe { payload.align_to::<u64>() };
-        if header.category != CATEGORY || !rest.is_empty() || words.len() < 5 {
+        if header.category != CATEGORY || !rest.is_empty() || words.len() < MARKER_WORDS {
             return None;
         }
-        if stored::check(&words[1..]) != words[0] {
+        let (head, text) = words[1..].split_at(if header.kind == MARKER { MARKER_WORDS - 1 } else { words.len() - 1 });
+        if stored::check(head, text) != words[0] {
             return None;
         }
         match header.kind {
@@ -132,6 +128,7 @@ impl Delivery {
 
     fn add_dispatch(&mut self, words: &[u64; 7]) {
         let &[_, kernel, begin, end, grid, number, thread] = words;
+        let number = if number == 0 { next_number() } else { number };
         let record = ProfilerRecord {
             header: self.header(PROFILER),
             kernel_id: Handle(kernel),

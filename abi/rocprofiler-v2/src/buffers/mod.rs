@@ -4,8 +4,9 @@
 mod buffer;
 mod current;
 mod delivery;
+mod numbers;
 mod stored;
 
 pub use buffer::{Buffer, BufferCallback};
-pub use delivery::next_record;
+pub use numbers::{next_number, next_record};
 pub use stored::{Activity, Dispatch, Marker};

@@ -38,6 +38,7 @@ pub struct Dispatch {
     pub begin: u64,
     pub end: u64,
     pub grid: u64,
+    /// 0 if it gets one when it is delivered.
     pub number: u64,
     pub thread: u64,
 }
@@ -62,12 +63,19 @@ pub const MESSAGE_FOLLOWS: u64 = 1;
 
 /// The bytes of the longest message that lies in a buffer, its NUL included. Every buffer has room for such a record.
 const LONGEST_MESSAGE: usize = 256;
-const MARKER_WORDS: usize = size_of::<Marker>() / 8;
+/// The words of a marker without its message.
+pub const MARKER_WORDS: usize = 5;
 
-/// Returns the check word of a record's other words.
+/// Returns the check word of a record's other words and its message.
 #[inline(always)]
-pub fn check(words: &[u64]) -> u64 {
-    words.iter().fold(SEED, |check, word| check.rotate_left(7) ^ word)
+pub fn check(words: &[u64], message: &[u64]) -> u64 {
+    SEED ^ folded(words) ^ folded(message).rotate_left(32)
+}
+
+/// Each word is rotated by its place, so that words that changed places are noticed, too.
+#[inline(always)]
+fn folded(words: &[u64]) -> u64 {
+    words.iter().zip((0..).step_by(7)).fold(0, |folded, (word, by)| folded ^ word.rotate_left(by))
 }
 
 impl Marker {
@@ -77,30 +85,81 @@ impl Marker {
     /// The message is NULL or a text that ends with NUL.
     #[inline]
     pub unsafe fn put(self, message: *const c_char, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
-        let mut words = [0_u64; MARKER_WORDS + LONGEST_MESSAGE / 8];
         // SAFETY: the caller vouches for the text.
         let length = if message.is_null() { 0 } else { unsafe { CStr::from_ptr(message) }.count_bytes() + 1 };
-        let mut used = MARKER_WORDS;
-        words[4] = match length {
-            0 => NO_MESSAGE,
-            1..=LONGEST_MESSAGE => {
-                // SAFETY: the text has `length` bytes with its NUL, and there is room for them behind the marker's words.
-                unsafe {
-                    let to = words.as_mut_ptr().add(MARKER_WORDS).cast::<c_char>();
-                    std::ptr::copy_nonoverlapping(message, to, length);
+        // SAFETY: as above; each has room for messages of that length.
+        unsafe {
+            match length {
+                0 => self.put_with::<0>(message, 0, NO_MESSAGE, buffer, slowly),
+                1..=16 => self.put_with::<2>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
+                17..=48 => self.put_with::<6>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
+                49..=LONGEST_MESSAGE => self.put_with::<32>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
+                _ => {
+                    // The record owns the copy until it is delivered.
+                    let own = CStr::from_ptr(message).to_owned().into_raw() as u64;
+                    self.put_with::<0>(message, 0, own, buffer, slowly);
                 }
-                used += length.div_ceil(8);
-                MESSAGE_FOLLOWS
             }
-            // SAFETY: the caller vouches for the text. The record owns the copy until it is delivered.
-            _ => unsafe { CStr::from_ptr(message) }.to_owned().into_raw() as u64,
-        };
-        words[1] = self.begin;
-        words[2] = self.external_id;
-        words[3] = u64::from(self.thread) | u64::from(self.operation) << 32;
-        words[0] = check(&words[1..used]);
-        put(MARKER, &words[..used], buffer, slowly);
+        }
     }
+
+    /// Puts a marker with so many words of message.
+    ///
+    /// # Safety
+    /// The message has `length` bytes, and that is at most `WORDS` words.
+    #[inline(always)]
+    unsafe fn put_with<const WORDS: usize>(
+        self,
+        message: *const c_char,
+        length: usize,
+        where_it_is: u64,
+        buffer: BufferId,
+        slowly: impl FnOnce(u16, &[u8]),
+    ) {
+        // SAFETY: as the caller promises.
+        let text: [u64; WORDS] = std::array::from_fn(|index| unsafe { word(message.cast(), length, index) });
+        let what = u64::from(self.thread) | u64::from(self.operation) << 32;
+        let head = [self.begin, self.external_id, what, where_it_is];
+        let check = check(&head, &text);
+        put(MARKER, MarkerWords { check, head, text }, buffer, slowly);
+    }
+}
+
+/// Returns a word of a text, with zeroes behind its end. It reads registers' worth from the text and writes nothing, because bytes that are
+/// written to memory one way and read another are slow to come back.
+///
+/// # Safety
+/// The text has `length` bytes.
+#[inline(always)]
+unsafe fn word(text: *const u8, length: usize, index: usize) -> u64 {
+    let start = index * 8;
+    if start >= length {
+        return 0;
+    }
+    let rest = length - start;
+    // SAFETY: every place that is read lies within the text: see the condition before it.
+    unsafe {
+        let four = |at: usize| u64::from(text.add(at).cast::<u32>().read_unaligned());
+        let one = |at: usize| u64::from(text.add(at).read());
+        if rest >= 8 {
+            text.add(start).cast::<u64>().read_unaligned()
+        } else if length >= 8 {
+            text.add(length - 8).cast::<u64>().read_unaligned() >> (8 * (8 - rest))
+        } else if length >= 4 {
+            four(0) | four(length - 4) << (8 * (length - 4))
+        } else {
+            one(0) | one(length / 2) << (8 * (length / 2)) | one(length - 1) << (8 * (length - 1))
+        }
+    }
+}
+
+/// A marker as it lies in a buffer.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct MarkerWords<const WORDS: usize> {
+    check: u64,
+    head: [u64; 4],
+    text: [u64; WORDS],
 }
 
 impl Dispatch {
@@ -108,8 +167,8 @@ impl Dispatch {
     #[inline]
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let mut words = [0, self.kernel, self.begin, self.end, self.grid, self.number, self.thread];
-        words[0] = check(&words[1..]);
-        put(DISPATCH, &words, buffer, slowly);
+        words[0] = check(&words[1..], &[]);
+        put(DISPATCH, words, buffer, slowly);
     }
 }
 
@@ -119,18 +178,27 @@ impl Activity {
     pub fn put(self, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
         let what = u64::from(self.domain) | u64::from(self.operation) << 32;
         let mut words = [0, self.begin, self.end, what, self.correlation, self.thread, self.kernel];
-        words[0] = check(&words[1..]);
-        put(ACTIVITY, &words, buffer, slowly);
+        words[0] = check(&words[1..], &[]);
+        put(ACTIVITY, words, buffer, slowly);
     }
 }
 
+/// Puts words into a buffer, or hands their bytes to `slowly`.
 #[inline(always)]
-fn put(form: u16, words: &[u64], buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
-    // SAFETY: words have no padding.
-    let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) };
+fn put<W: Copy>(form: u16, words: W, buffer: BufferId, slowly: impl FnOnce(u16, &[u8])) {
+    // SAFETY: it consists of words, which have no padding.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) };
     if !emit_by_id(buffer, CATEGORY, form, bytes) {
-        slowly(form, bytes);
+        // A copy, so that only this path takes the address: on the path above, words go from registers into the buffer.
+        put_copy(form, words, slowly);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn put_copy<W: Copy>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
+    // SAFETY: as in `put`.
+    slowly(form, unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) });
 }
 
 /// Takes back a message that a record owned.

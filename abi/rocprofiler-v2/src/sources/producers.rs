@@ -1,5 +1,4 @@
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_producer::layout::{
@@ -7,7 +6,7 @@ use opscope_producer::layout::{
 };
 use opscope_producer::{Functions, ProducerTable, forget_plan, kernel_number, number_kernels};
 
-use crate::buffers::{Activity, Dispatch as StoredDispatch};
+use crate::buffers::{Activity, Dispatch as StoredDispatch, next_number};
 use crate::kinds::{OPS_COPY, OPS_DISPATCH};
 use crate::sessions::{put_slowly, targets};
 
@@ -20,9 +19,6 @@ pub struct Producer {
 }
 
 static PRODUCERS: Mutex<Vec<&'static Producer>> = Mutex::new(Vec::new());
-
-/// The number of the next dispatch or copy.
-static NEXT: AtomicU64 = AtomicU64::new(1);
 
 pub(super) fn lock() -> MutexGuard<'static, Vec<&'static Producer>> {
     PRODUCERS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,7 +97,8 @@ unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Dispat
     // SAFETY: a producer passes what was set, and a dispatch with its kernel.
     let (producer, dispatch, kernel) = unsafe { (Producer::of(consumer), &*dispatch, &*(*dispatch).kernel) };
     let &Dispatch { start: begin, end, thread, plan, .. } = dispatch;
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // What two records share has to be known now.
+    let number = if targets::ACTIVITIES.get().is_some() { next_number() } else { 0 };
     let id = kernel_number(producer.number, plan, kernel.index);
     if let Some(buffer) = targets::DISPATCHES.get() {
         // SAFETY: a producer's kernel has as many sizes as its rank.
@@ -116,7 +113,7 @@ unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Dispat
 unsafe extern "C" fn copy(_consumer: *mut c_void, copy: *const Copy) {
     // SAFETY: a producer passes a copy.
     let &Copy { start, end, thread, .. } = unsafe { &*copy };
-    put_activity(OPS_COPY, start, end, NEXT.fetch_add(1, Ordering::Relaxed), thread, 0);
+    put_activity(OPS_COPY, start, end, next_number(), thread, 0);
 }
 
 fn put_activity(operation: u32, begin: u64, end: u64, correlation: u64, thread: u64, kernel: u64) {

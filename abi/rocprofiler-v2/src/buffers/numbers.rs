@@ -1,0 +1,30 @@
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The id of the next record, of all kinds and buffers.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the id of a record that is made now.
+pub fn next_record() -> u64 {
+    NEXT_RECORD.fetch_add(1, Ordering::Relaxed)
+}
+
+/// How many numbers a thread takes at once, so that threads do not share a counter for each dispatch.
+const BLOCK: u64 = 256;
+static NEXT_BLOCK: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The next number of the thread's block, and the end of that block.
+    static NUMBERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Returns a number for a dispatch or a copy that none had before: above 0.
+pub fn next_number() -> u64 {
+    let (mut next, mut end) = NUMBERS.get();
+    if next == end {
+        next = NEXT_BLOCK.fetch_add(BLOCK, Ordering::Relaxed);
+        end = next + BLOCK;
+    }
+    NUMBERS.set((next + 1, end));
+    next
+}
