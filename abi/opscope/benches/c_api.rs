@@ -6,7 +6,7 @@ mod linked;
 #[path = "../../../crates/opscope/benches/support/mod.rs"]
 mod support;
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::hint::black_box;
 use std::path::Path;
 
