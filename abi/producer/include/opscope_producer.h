@@ -58,6 +58,15 @@
 // Returned by opscope_attach_producer: the consumer does not know this version of the table.
 #define OPSCOPE_ATTACH_WRONG_VERSION -1
 
+// Returned by opscope_use_tool: the consumer loads this tool.
+#define OPSCOPE_TOOL_TAKEN 0
+
+// Returned by opscope_use_tool: the file is no tool of this consumer.
+#define OPSCOPE_TOOL_NOT_MINE -1
+
+// Returned by opscope_use_tool: it is a tool of this consumer, which takes no more tools.
+#define OPSCOPE_TOOL_TOO_LATE -2
+
 // The producer itself.
 typedef struct opscope_producer_runtime_t {
   // The size of this struct, in bytes.
@@ -332,6 +341,15 @@ extern "C" {
 // version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
 // visibility where symbols are hidden.
 extern int opscope_attach_producer(struct opscope_producer_t *table);
+
+// May be exported by a consumer that runs tools: shared libraries that a user names, made for the consumer's own
+// interface. A producer calls it for each tool, before opscope_attach_producer, with an absolute path that lives until
+// the call has returned. The consumer looks at the file and does not load it yet, because the producer may end without
+// attaching anything.
+//
+// Returns OPSCOPE_TOOL_TAKEN if the consumer loads this tool when it is attached, and any other value if it does not:
+// OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
+extern int opscope_use_tool(const char *path);
 
 #ifdef __cplusplus
 }  // extern "C"

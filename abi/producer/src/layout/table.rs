@@ -1,4 +1,4 @@
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use super::{Allocation, Copy, Dispatch, Model, Plan, Run, Runtime, Thread, assert_layout};
@@ -11,6 +11,13 @@ pub const OPSCOPE_PRODUCER_VERSION: u64 = 1;
 pub const OPSCOPE_ATTACHED: c_int = 0;
 /// Returned by opscope_attach_producer: the consumer does not know this version of the table.
 pub const OPSCOPE_ATTACH_WRONG_VERSION: c_int = -1;
+
+/// Returned by opscope_use_tool: the consumer loads this tool.
+pub const OPSCOPE_TOOL_TAKEN: c_int = 0;
+/// Returned by opscope_use_tool: the file is no tool of this consumer.
+pub const OPSCOPE_TOOL_NOT_MINE: c_int = -1;
+/// Returned by opscope_use_tool: it is a tool of this consumer, which takes no more tools.
+pub const OPSCOPE_TOOL_TOO_LATE: c_int = -2;
 
 /// What a producer calls. It makes a table for each of its consumers, which lives as long as the process.
 ///
@@ -69,10 +76,22 @@ unsafe extern "C" {
     /// version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
     /// visibility where symbols are hidden.
     fn opscope_attach_producer(table: *mut Table) -> c_int;
+
+    /// May be exported by a consumer that runs tools: shared libraries that a user names, made for the consumer's own
+    /// interface. A producer calls it for each tool, before opscope_attach_producer, with an absolute path that lives until
+    /// the call has returned. The consumer looks at the file and does not load it yet, because the producer may end without
+    /// attaching anything.
+    ///
+    /// Returns OPSCOPE_TOOL_TAKEN if the consumer loads this tool when it is attached, and any other value if it does not:
+    /// OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
+    fn opscope_use_tool(path: *const c_char) -> c_int;
 }
 
 /// The type of `opscope_attach_producer`.
 pub type Attach = unsafe extern "C" fn(table: *mut Table) -> c_int;
+
+/// The type of `opscope_use_tool`.
+pub type UseTool = unsafe extern "C" fn(path: *const c_char) -> c_int;
 
 /// A function of the table.
 pub type Entry<T> = unsafe extern "C" fn(*mut c_void, *const T);

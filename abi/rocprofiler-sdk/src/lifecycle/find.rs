@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::border::say;
@@ -16,6 +17,11 @@ static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
 fn named() -> MutexGuard<'static, Vec<CString>> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether a file is a tool: a library that exports the function. Nothing is loaded.
+pub fn is_tool(path: &CStr) -> bool {
+    opscope_producer::exports(Path::new(OsStr::from_bytes(path.to_bytes())), CONFIGURE).unwrap_or(false)
 }
 
 /// Adds a tool to those that are found.
