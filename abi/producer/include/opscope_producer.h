@@ -306,14 +306,16 @@ typedef struct opscope_producer_t {
   void *consumer;
   // Called once, after the consumer was attached.
   void (*runtime_initialized)(void *consumer, const struct opscope_producer_runtime_t *runtime);
-  // Called when a model was loaded, before its first plan. Set it while attaching; models are not announced twice.
+  // Called when a model was loaded, before its first plan; if it is set later, before the next run of the model. A model
+  // is announced once.
   void (*model_loaded)(void *consumer, const struct opscope_producer_model_t *model);
   // Called when a model that was announced is unloaded, after its last run. What the model, its plans and their kernels
   // point to is freed when this returns.
   void (*model_unloaded)(void *consumer, const struct opscope_producer_model_t *model);
-  // Called before the first run of a plan. Set it while attaching; plans are not announced twice.
+  // Called before the first run of a plan; if it is set later, before the next run. A plan is announced once.
   void (*plan_made)(void *consumer, const struct opscope_producer_plan_t *plan);
-  // Called on a thread before the first run or dispatch on it. Set it while attaching; threads are not announced twice.
+  // Called on a thread before the first run or dispatch on it; if it is set later, before the next one. A thread is
+  // announced once.
   void (*thread_started)(void *consumer, const struct opscope_producer_thread_t *thread);
   // Called when a run begins, before its inputs are copied.
   void (*run_begin)(void *consumer, const struct opscope_producer_run_t *run);

@@ -250,3 +250,59 @@ fn tools_are_offered_before_anything_is_attached() {
     let (attached, refusals) = taken(&["first-tool.so"]);
     assert_eq!((attached.len(), &refusals[..]), (0, &[Err(ToolRefusal::NoConsumer)][..]));
 }
+
+#[test]
+fn functions_that_are_set_later_are_called_with_the_next_run() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = tempfile::tempdir().expect("a directory");
+    let log = place.path().join("log");
+    // Its first function sets the others in the second run.
+    let code = r#"
+#include "opscope_producer.h"
+#include <stdio.h>
+static opscope_producer_t *own;
+static void note(const char *function, unsigned long long id)
+{
+    FILE *log = fopen(LOG, "a");
+    if (log == NULL) /* another test's run */
+        return;
+    fprintf(log, "%s\tid=%llu\n", function, id);
+    fclose(log);
+}
+static void model_loaded(void *consumer, const opscope_producer_model_t *model) { (void)consumer; note("model_loaded", model->id); }
+static void model_unloaded(void *consumer, const opscope_producer_model_t *model) { (void)consumer; note("model_unloaded", model->id); }
+static void plan_made(void *consumer, const opscope_producer_plan_t *plan) { (void)consumer; note("plan_made", plan->id); }
+static void thread_started(void *consumer, const opscope_producer_thread_t *thread) { (void)consumer; note("thread_started", thread->id); }
+static void run_end(void *consumer, const opscope_producer_run_t *run)
+{
+    (void)consumer;
+    note("run_end", run->number);
+    if (run->number != 1)
+        return;
+    __atomic_store_n(&own->model_loaded, model_loaded, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->model_unloaded, model_unloaded, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->plan_made, plan_made, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->thread_started, thread_started, __ATOMIC_RELEASE);
+}
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    own = table;
+    table->run_end = run_end;
+    return OPSCOPE_ATTACHED;
+}
+"#;
+    library(&place.path().join("liblater.so"), code, &[&format!("-DLOG=\"{}\"", log.display())]);
+    assert_eq!(attach(c"a test", &only("liblater.so", place.path())).attached.len(), 1);
+    let never_run = model("other");
+    let loaded = model("small");
+    loaded.announce();
+    never_run.announce();
+    let plan = plan(&loaded);
+    for number in 0..4 {
+        drop(RunFeed::begin(&plan, number));
+    }
+    drop((plan, loaded, never_run));
+    let expected =
+        ["run_end", "run_end", "model_loaded", "plan_made", "thread_started", "run_end", "run_end", "model_unloaded"];
+    assert_eq!(names(&calls(&log)), expected);
+}

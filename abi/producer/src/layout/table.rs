@@ -42,14 +42,16 @@ pub struct Table {
     pub consumer: *mut c_void,
     /// Called once, after the consumer was attached.
     pub runtime_initialized: Option<unsafe extern "C" fn(consumer: *mut c_void, runtime: *const Runtime)>,
-    /// Called when a model was loaded, before its first plan. Set it while attaching; models are not announced twice.
+    /// Called when a model was loaded, before its first plan; if it is set later, before the next run of the model. A model
+    /// is announced once.
     pub model_loaded: Option<unsafe extern "C" fn(consumer: *mut c_void, model: *const Model)>,
     /// Called when a model that was announced is unloaded, after its last run. What the model, its plans and their kernels
     /// point to is freed when this returns.
     pub model_unloaded: Option<unsafe extern "C" fn(consumer: *mut c_void, model: *const Model)>,
-    /// Called before the first run of a plan. Set it while attaching; plans are not announced twice.
+    /// Called before the first run of a plan; if it is set later, before the next run. A plan is announced once.
     pub plan_made: Option<unsafe extern "C" fn(consumer: *mut c_void, plan: *const Plan)>,
-    /// Called on a thread before the first run or dispatch on it. Set it while attaching; threads are not announced twice.
+    /// Called on a thread before the first run or dispatch on it; if it is set later, before the next one. A thread is
+    /// announced once.
     pub thread_started: Option<unsafe extern "C" fn(consumer: *mut c_void, thread: *const Thread)>,
     /// Called when a run begins, before its inputs are copied.
     pub run_begin: Option<unsafe extern "C" fn(consumer: *mut c_void, run: *const Run)>,
