@@ -1,5 +1,6 @@
 //! Finds tools: functions named `rocprofiler_configure`.
 
+use std::arch::global_asm;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -11,6 +12,25 @@ use crate::layout::Configure;
 /// The environment variable that names tools, separated by colons.
 const LIBRARIES: &str = "ROCP_TOOL_LIBRARIES";
 const CONFIGURE: &CStr = c"rocprofiler_configure";
+
+// A reference that may stay open: the function of the process's own scope. Because this library has it, the linker of a program makes
+// the program's own function visible to the loader, as with the vendor's library.
+global_asm!(
+    ".weak rocprofiler_configure",
+    ".pushsection .data.rel.ro.opscope_linked_tool,\"aw\",@progbits",
+    ".balign 8",
+    ".globl opscope_linked_tool",
+    ".hidden opscope_linked_tool",
+    ".type opscope_linked_tool,@object",
+    ".size opscope_linked_tool,8",
+    "opscope_linked_tool:",
+    ".quad rocprofiler_configure",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static opscope_linked_tool: Option<Configure>;
+}
 
 /// The tools that a producer named.
 static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
@@ -32,7 +52,7 @@ pub fn add(path: CString) {
 /// Returns whether there may be a tool: one is named, or is part of the process.
 pub fn is_any_present() -> bool {
     let is_named = std::env::var_os(LIBRARIES).is_some_and(|libraries| !libraries.is_empty()) || !named().is_empty();
-    is_named || global(libc::RTLD_DEFAULT).is_some()
+    is_named || linked().is_some() || global(libc::RTLD_DEFAULT).is_some()
 }
 
 /// Returns the tools: the one that was forced, those that are named, and those that are part of the process. Each comes once.
@@ -52,12 +72,19 @@ pub fn all(forced: Option<Configure>) -> Vec<Configure> {
             add(configure);
         }
     }
+    linked().into_iter().for_each(&mut add);
     if let Some(configure) = global(libc::RTLD_DEFAULT) {
         add(configure);
         global(libc::RTLD_NEXT).into_iter().for_each(&mut add);
         of_loaded_objects().into_iter().for_each(&mut add);
     }
     found
+}
+
+/// Returns the function that the loader found when it loaded this library.
+fn linked() -> Option<Configure> {
+    // SAFETY: the loader has filled it before any code of this library ran, with NULL or a function of this type.
+    unsafe { opscope_linked_tool }
 }
 
 /// Returns the function that the process's own scope has.
