@@ -9,7 +9,7 @@ mod language;
 #[allow(dead_code)]
 mod linked;
 mod process;
-#[path = "../../../abi/rocprofiler-sdk/tests/c_models/support/trace.rs"]
+#[path = "../../../abi/rocprofiler-sdk/tests/models/trace.rs"]
 mod trace;
 
 use std::fs;
@@ -82,7 +82,7 @@ fn compile_tool(to: &Path, language: Language, options: &[&str]) {
     // Several tools in one process share their visible names.
     compiler.arg("-fvisibility=hidden");
     compiler.arg("-I").arg(sdk.join("include")).arg("-I").arg(sdk.join("../roctx/include")).args(["-shared", "-fPIC"]);
-    compiler.arg(sdk.join("tests/c_models/tool.c")).args(options).arg("-o").arg(to);
+    compiler.arg(sdk.join("tests/models/tool.c")).args(options).arg("-o").arg(to);
     linked::succeeds(compiler.arg("-L").arg(self::sdk()).args(["-lrocprofiler-sdk", "-lpthread"]));
 }
 
