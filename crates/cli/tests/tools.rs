@@ -92,7 +92,7 @@ fn traced_all(tools: &Tools, runs: usize) {
     let (trace, told) = (tools.trace(), tools.told());
     assert_eq!(of(&told, "run_end").len(), runs);
     let dispatches = of(&told, "dispatch_end").len();
-    assert!(dispatches > 0 && dispatches % runs == 0, "{dispatches} dispatches in {runs} runs");
+    assert!(dispatches > 0 && dispatches.is_multiple_of(runs), "{dispatches} dispatches in {runs} runs");
     assert_eq!(trace.all("dispatch").len(), dispatches);
     trace.is_all_of(&told);
     trace.callbacks_say_the_same();
