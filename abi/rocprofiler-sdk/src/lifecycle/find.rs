@@ -58,6 +58,11 @@ pub fn is_any_present() -> bool {
 /// Returns the tools: the one that was forced, those that are named, and those that are part of the process. Each comes once.
 pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     let mut found: Vec<Configure> = forced.into_iter().collect();
+    if let Some(other) = other_library() {
+        let other = other.to_string_lossy();
+        say(format_args!("{other} was loaded before this library, so tools belong to it and are not called from here"));
+        return found;
+    }
     let mut add = |configure: Configure| {
         if !found.iter().any(|known| *known as usize == configure as usize) {
             found.push(configure);
@@ -150,14 +155,32 @@ fn as_configure(function: *mut c_void) -> Option<Configure> {
     (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Configure>(function) })
 }
 
+/// Returns another library with the functions that tools call, if those of this process are bound to it.
+fn other_library() -> Option<&'static CStr> {
+    // SAFETY: the name ends with NUL.
+    let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rocprofiler_create_context".as_ptr()) };
+    let (bound, own) = (object_of(bound)?, own_object()?);
+    // SAFETY: the name is that of a loaded object, which is not unloaded: tools are bound to it.
+    (bound.dli_fbase != own.dli_fbase).then(|| unsafe { CStr::from_ptr(bound.dli_fname) })
+}
+
 /// Makes the functions of this library visible to tools that are loaded later, however it was loaded itself.
 pub fn make_own_functions_visible() {
-    let own = make_own_functions_visible as fn() as *const c_void;
-    // SAFETY: the structure is filled by the call, and its name is that of a loaded object.
-    unsafe {
-        let mut object: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(own, &raw mut object) != 0 && !object.dli_fname.is_null() {
-            libc::dlopen(object.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL);
-        }
+    if let Some(own) = own_object() {
+        // SAFETY: the name is that of a loaded object, which stays as it is.
+        unsafe { libc::dlopen(own.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL) };
     }
+}
+
+fn own_object() -> Option<libc::Dl_info> {
+    object_of(own_object as fn() -> Option<libc::Dl_info> as *const c_void)
+}
+
+/// Returns the object that an address lies in.
+fn object_of(address: *const c_void) -> Option<libc::Dl_info> {
+    // SAFETY: zeroes are NULL in every field.
+    let mut object: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is writable; any address may be asked for.
+    let is_found = unsafe { libc::dladdr(address, &raw mut object) } != 0;
+    (is_found && !object.dli_fname.is_null()).then_some(object)
 }
