@@ -156,6 +156,57 @@ fn marks_and_ranges_of_the_program_are_around_its_dispatches() {
 }
 
 #[test]
+fn a_tool_that_is_bound_to_another_library_stays_with_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| place.path().join(name);
+    // The vendor's library, in which nothing may be called.
+    let vendor =
+        "int rocprofiler_create_context(void *);\nint rocprofiler_create_context(void *id) { return id == 0; }\n";
+    consumer::library(&path("librocprofiler-sdk.so.1"), vendor, &["-Wl,-soname,librocprofiler-sdk.so.1"]);
+    let program = r#"
+#include "check.h"
+int rocprofiler_create_context(void *);
+void *rocprofiler_configure(unsigned, const char *, unsigned, void *);
+void *rocprofiler_configure(unsigned version, const char *text, unsigned priority, void *id)
+{
+    printf("%u %s %u %d\n", version, text, priority, id == 0);
+    exit(1);
+}
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2 && rocprofiler_create_context(argv) == 0);
+    opscope_session_t session;
+    OK(opscope_session_load(argv[1], NULL, &session));
+    float pixels[64] = {0};
+    const opscope_tensor_t input = input_of(pixels);
+    OK(opscope_session_run(session, &input, 1, NULL, NULL));
+    OK(opscope_session_free(session));
+    return 0;
+}
+"#;
+    fs::write(path("program.c"), program).expect("the disk has room");
+    fs::create_dir(path("lib")).expect("a directory");
+    std::os::unix::fs::symlink(sdk().0.join("librocprofiler-sdk.so.1"), path("lib/librocprofiler-sdk.so.1"))
+        .expect("a link");
+    let mut compiler = Language::C11.compiler();
+    for include in ["include", "tests/c"] {
+        compiler.arg("-I").arg(root().join(include));
+    }
+    compiler.arg(path("program.c")).arg("-L").arg(library()).arg("-L").arg(place.path());
+    compiler.args(["-rdynamic", "-lopscope", "-l:librocprofiler-sdk.so.1"]).arg("-o").arg(path("program"));
+    for library in [library(), place.path()] {
+        compiler.arg(format!("-Wl,-rpath,{}", library.display()));
+    }
+    succeeds(&mut compiler);
+    let mut command = Command::new(path("program"));
+    command.arg(models().join("digits_cnn.onnx")).env("OPSCOPE_LIB_DIR", path("lib")).env_remove("ROCP_TOOL_LIBRARIES");
+    let output = succeeds(&mut command);
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(stderr.contains("was loaded before this library, so tools belong to it"), "{stderr}");
+    assert!(stderr.contains(path("librocprofiler-sdk.so.1").to_str().expect("UTF-8")), "{stderr}");
+}
+
+#[test]
 fn a_program_that_ends_with_a_model_loaded_loses_no_record() {
     for Ran { trace, told, stderr } in run(FORCED, "unloaded at exit") {
         assert_eq!(stderr, "");
