@@ -288,7 +288,8 @@ typedef struct opscope_producer_allocation_t {
 //
 // All functions do nothing at first, and none is NULL. A consumer overwrites those that it wants to be called for, and may
 // write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it stores
-// atomically with release order, consumer before the functions; such a change takes effect with the next run.
+// atomically with release order, consumer before the functions, and these in the order in which they stand here; such a
+// change takes effect with the next run.
 //
 // A function that is set costs the runs: dispatch_begin makes the engine call before each kernel, dispatch_end makes it take
 // times, allocation makes it watch its memory. A function that is not set costs nothing.

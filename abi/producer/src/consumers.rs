@@ -136,18 +136,20 @@ impl Consumer {
                 Entries { consumer, $($field),+ }
             }};
         }
+        // In the opposite order of a consumer that sets them from the first to the last: what is set here for a run then also has
+        // the announcements that it relies on.
         entries!(
-            runtime_initialized,
-            model_loaded,
-            model_unloaded,
-            plan_made,
-            thread_started,
-            run_begin,
-            run_end,
-            dispatch_begin,
-            dispatch_end,
+            allocation,
             copy,
-            allocation
+            dispatch_end,
+            dispatch_begin,
+            run_end,
+            run_begin,
+            thread_started,
+            plan_made,
+            model_unloaded,
+            model_loaded,
+            runtime_initialized
         )
     }
 }
