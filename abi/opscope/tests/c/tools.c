@@ -2,11 +2,15 @@
  * A program that is its own tool of rocprofiler-sdk: it is compiled with abi/rocprofiler-sdk/tests/models/tool.c. Arguments: what it
  * does, and the model. With the macro FORCED it passes the tool itself, else the library finds it.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "check.h"
 
 #include "../../../rocprofiler-sdk/tests/models/tool.h"
 #include <pthread.h>
 #include <rocprofiler-sdk-roctx/roctx.h>
+#include <unistd.h>
 
 static opscope_session_t load(const char *model)
 {
@@ -34,9 +38,14 @@ static void configure(void)
 #endif
 }
 
+/* How many runs threads made, and how many of them end it. */
+static int runs_made, runs_wanted = 40;
+
 static void *run_on_thread(void *session)
 {
-    run(*(opscope_session_t *)session, 10);
+    do {
+        run(*(opscope_session_t *)session, 1);
+    } while (__atomic_add_fetch(&runs_made, 1, __ATOMIC_ACQ_REL) < __atomic_load_n(&runs_wanted, __ATOMIC_ACQUIRE));
     return NULL;
 }
 
@@ -75,12 +84,22 @@ int main(int argc, char **argv)
             OK(opscope_session_free(session));
             OK(opscope_session_free(other));
         }
-    } else if (strcmp(what, "threads") == 0) {
-        configure();
+    } else if (strcmp(what, "threads") == 0 || strcmp(what, "late threads") == 0) {
+        const int late = strcmp(what, "late threads") == 0;
+        if (!late)
+            configure();
         opscope_session_t session = load(model);
         pthread_t threads[4];
+        if (late)
+            runs_wanted = 1000000;
         for (int i = 0; i < 4; i++)
             CHECK(pthread_create(&threads[i], NULL, run_on_thread, &session) == 0);
+        if (late) {
+            while (__atomic_load_n(&runs_made, __ATOMIC_ACQUIRE) < 10)
+                usleep(100);
+            configure();
+            __atomic_store_n(&runs_wanted, __atomic_load_n(&runs_made, __ATOMIC_ACQUIRE) + 20, __ATOMIC_RELEASE);
+        }
         for (int i = 0; i < 4; i++)
             CHECK(pthread_join(threads[i], NULL) == 0);
         OK(opscope_session_free(session));

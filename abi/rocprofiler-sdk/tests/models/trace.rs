@@ -68,11 +68,7 @@ impl Trace {
 
     /// Checks all that buffers got against what a consumer was told of the same runs.
     pub fn is_all_of(&self, told: &[Call]) {
-        assert_eq!(sorted(self.dispatches()), sorted(told_dispatches(told)));
-        let ids: BTreeSet<u64> = self.all("dispatch").iter().map(|line| line.number("dispatch")).collect();
-        assert_eq!(ids, (1..=self.all("dispatch").len() as u64).collect());
-        self.ids_rise_with_time();
-
+        self.dispatches_are(told, &of(told, "dispatch_end").into_iter().cloned().collect::<Vec<_>>());
         let (host, engine) = self.agents();
         let copies = self.all("copy").into_iter().map(|copy| {
             let agents = match copy.number("operation") {
@@ -105,6 +101,14 @@ impl Trace {
         assert_eq!((runtime.number("operation"), runtime.number("instance")), (0, 0));
         assert_eq!(runtime.number("version"), program.number("number"));
         assert!(self.all("batch").iter().all(|batch| batch.number("dropped") == 0));
+    }
+
+    /// Checks the dispatches that buffers got against these that a consumer was told of. `told` has their kernels.
+    pub fn dispatches_are(&self, told: &[Call], dispatches: &[Call]) {
+        assert_eq!(sorted(self.dispatches()), sorted(told_dispatches(told, dispatches)));
+        let ids: BTreeSet<u64> = self.all("dispatch").iter().map(|line| line.number("dispatch")).collect();
+        assert_eq!(ids, (1..=self.all("dispatch").len() as u64).collect());
+        self.ids_rise_with_time();
     }
 
     /// On each thread a dispatch that has a larger id began later.
@@ -218,8 +222,8 @@ fn moved(operation: u64, address: u64, bytes: u64, line: &Call) -> Moved {
     (operation, address, bytes, line.number("thread"), line.number("start"), line.number("end"))
 }
 
-/// The dispatches that a consumer was told of, with grids of the shapes of their kernels' outputs.
-fn told_dispatches(told: &[Call]) -> Vec<Dispatched> {
+/// These dispatches that a consumer was told of, with grids of the shapes of their kernels' outputs.
+fn told_dispatches(told: &[Call], dispatches: &[Call]) -> Vec<Dispatched> {
     let shape = |plan: u64, index: u64| {
         let is_this = |kernel: &&&Call| (kernel.number("plan"), kernel.number("index")) == (plan, index);
         let shape = of(told, "kernel").iter().find(is_this).expect("a kernel").text("shape").to_owned();
@@ -233,5 +237,5 @@ fn told_dispatches(told: &[Call]) -> Vec<Dispatched> {
         let grid = *shapes.entry(kernel).or_insert_with(|| shape(kernel.0, kernel.1));
         (end.text("name").to_owned(), end.number("thread"), end.number("start"), end.number("end"), grid)
     };
-    of(told, "dispatch_end").into_iter().map(dispatched).collect()
+    dispatches.iter().map(dispatched).collect()
 }
