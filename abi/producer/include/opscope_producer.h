@@ -58,6 +58,15 @@
 // Returned by opscope_attach_producer: the consumer does not know this version of the table.
 #define OPSCOPE_ATTACH_WRONG_VERSION -1
 
+// Returned by opscope_use_tool: the consumer loads this tool.
+#define OPSCOPE_TOOL_TAKEN 0
+
+// Returned by opscope_use_tool: the file is no tool of this consumer.
+#define OPSCOPE_TOOL_NOT_MINE -1
+
+// Returned by opscope_use_tool: it is a tool of this consumer, which takes no more tools.
+#define OPSCOPE_TOOL_TOO_LATE -2
+
 // The producer itself.
 typedef struct opscope_producer_runtime_t {
   // The size of this struct, in bytes.
@@ -279,7 +288,8 @@ typedef struct opscope_producer_allocation_t {
 //
 // All functions do nothing at first, and none is NULL. A consumer overwrites those that it wants to be called for, and may
 // write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it stores
-// atomically with release order, consumer before the functions; such a change takes effect with the next run.
+// atomically with release order, consumer before the functions, and these in the order in which they stand here; such a
+// change takes effect with the next run.
 //
 // A function that is set costs the runs: dispatch_begin makes the engine call before each kernel, dispatch_end makes it take
 // times, allocation makes it watch its memory. A function that is not set costs nothing.
@@ -297,14 +307,16 @@ typedef struct opscope_producer_t {
   void *consumer;
   // Called once, after the consumer was attached.
   void (*runtime_initialized)(void *consumer, const struct opscope_producer_runtime_t *runtime);
-  // Called when a model was loaded, before its first plan. Set it while attaching; models are not announced twice.
+  // Called when a model was loaded, before its first plan; if it is set later, before the next run of the model. A model
+  // is announced once.
   void (*model_loaded)(void *consumer, const struct opscope_producer_model_t *model);
   // Called when a model that was announced is unloaded, after its last run. What the model, its plans and their kernels
   // point to is freed when this returns.
   void (*model_unloaded)(void *consumer, const struct opscope_producer_model_t *model);
-  // Called before the first run of a plan. Set it while attaching; plans are not announced twice.
+  // Called before the first run of a plan; if it is set later, before the next run. A plan is announced once.
   void (*plan_made)(void *consumer, const struct opscope_producer_plan_t *plan);
-  // Called on a thread before the first run or dispatch on it. Set it while attaching; threads are not announced twice.
+  // Called on a thread before the first run or dispatch on it; if it is set later, before the next one. A thread is
+  // announced once.
   void (*thread_started)(void *consumer, const struct opscope_producer_thread_t *thread);
   // Called when a run begins, before its inputs are copied.
   void (*run_begin)(void *consumer, const struct opscope_producer_run_t *run);
@@ -332,6 +344,15 @@ extern "C" {
 // version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
 // visibility where symbols are hidden.
 extern int opscope_attach_producer(struct opscope_producer_t *table);
+
+// May be exported by a consumer that runs tools: shared libraries that a user names, made for the consumer's own
+// interface. A producer calls it for each tool, before opscope_attach_producer, with an absolute path that lives until
+// the call has returned. The consumer looks at the file and does not load it yet, because the producer may end without
+// attaching anything.
+//
+// Returns OPSCOPE_TOOL_TAKEN if the consumer loads this tool when it is attached, and any other value if it does not:
+// OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
+extern int opscope_use_tool(const char *path);
 
 #ifdef __cplusplus
 }  // extern "C"

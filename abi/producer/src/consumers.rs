@@ -28,6 +28,22 @@ pub(crate) fn attached() -> impl Iterator<Item = &'static Consumer> {
     CONSUMERS[..count()].iter().filter_map(OnceLock::get)
 }
 
+/// A set of consumers: bit N stands for the one that was attached as number N, from 0.
+pub(crate) type ConsumerSet = u32;
+
+const _: () = assert!(MOST_CONSUMERS <= ConsumerSet::BITS as usize);
+
+/// Returns the consumers of a set.
+pub(crate) fn of(set: ConsumerSet) -> impl Iterator<Item = &'static Consumer> {
+    attached().enumerate().filter(move |(number, _)| set >> number & 1 != 0).map(|(_, consumer)| consumer)
+}
+
+/// Returns the consumers whose functions fulfil a condition now.
+pub(crate) fn wanting(wants: impl Fn(&Entries) -> bool) -> ConsumerSet {
+    let bit = |(number, consumer): (usize, &Consumer)| ConsumerSet::from(wants(&consumer.entries())) << number;
+    attached().enumerate().map(bit).fold(0, |set, bit| set | bit)
+}
+
 /// Adds a consumer. The caller attaches one consumer at a time. Returns `None` if there are too many.
 pub(crate) fn add(consumer: Consumer) -> Option<&'static Consumer> {
     let index = count();
@@ -120,18 +136,20 @@ impl Consumer {
                 Entries { consumer, $($field),+ }
             }};
         }
+        // In the opposite order of a consumer that sets them from the first to the last: what is set here for a run then also has
+        // the announcements that it relies on.
         entries!(
-            runtime_initialized,
-            model_loaded,
-            model_unloaded,
-            plan_made,
-            thread_started,
-            run_begin,
-            run_end,
-            dispatch_begin,
-            dispatch_end,
+            allocation,
             copy,
-            allocation
+            dispatch_end,
+            dispatch_begin,
+            run_end,
+            run_begin,
+            thread_started,
+            plan_made,
+            model_unloaded,
+            model_loaded,
+            runtime_initialized
         )
     }
 }

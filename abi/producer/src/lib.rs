@@ -31,7 +31,8 @@ mod tool;
 
 pub use feed::{Copied, Direction, Fidelity, Interest, KernelFacts, LoadedModel, LoadedPlan};
 pub use feed::{MemoryOperation, ModelFacts, OperatorFacts, RunFeed};
-pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Report, Search, SkipReason, Skipped, attach};
+pub use find::{LIBRARY_DIRECTORY, LIBRARY_NAMES, OfferedTool, Report, Search, SkipReason, Skipped, ToolRefusal};
+pub use find::{attach, exports};
 pub use kernels::{forget_plan, keep_text, kernel_name, kernel_number, kernels_lock, number_kernels};
 pub use layout::Iteration;
 pub use table::{Functions, ProducerTable};

@@ -9,7 +9,7 @@ use opscope_clock::Ticks;
 use opscope_producer::layout::Iteration;
 use opscope_producer::{
     Copied, Direction, Fidelity, KernelFacts, LoadedModel, LoadedPlan, MemoryOperation, ModelFacts, OperatorFacts,
-    RunFeed, Search, attach, is_any_attached,
+    RunFeed, Search, ToolRefusal, attach, is_any_attached,
 };
 use support::{Call, calls, consumer, library, of};
 
@@ -42,7 +42,7 @@ fn plan(model: &std::sync::Arc<LoadedModel>) -> LoadedPlan {
 }
 
 fn only(name: &str, directory: &Path) -> Search {
-    Search { names: vec![name.to_owned()], named: Some(directory.to_owned()), beside: Vec::new() }
+    Search { names: vec![name.to_owned()], named: Some(directory.to_owned()), beside: Vec::new(), tools: Vec::new() }
 }
 
 /// Attaches a consumer of this name from a directory of its own. Returns the directory and the file that it writes to.
@@ -175,4 +175,134 @@ fn what_was_attached_is_not_attached_again() {
     let again = attach(c"a test", &only("libonce.so", place.path()));
     assert!(again.attached.is_empty() && again.skipped.is_empty(), "{again:?}");
     assert_eq!(of(&calls(&log), "attach").len(), 1);
+}
+
+/// A consumer that takes the tools whose names begin with its own, and writes down what it is called for.
+const RUNS_TOOLS: &str = r#"
+#include "opscope_producer.h"
+#include <stdio.h>
+#include <string.h>
+static void note(const char *function, const char *path)
+{
+    FILE *log = fopen(LOG, "a");
+    fprintf(log, "%s\tby=%s\tpath=%s\n", function, OWN, path);
+    fclose(log);
+}
+int opscope_use_tool(const char *path)
+{
+    note("use_tool", path);
+    if (strstr(path, "/late"))
+        return OPSCOPE_TOOL_TOO_LATE;
+    return strstr(path, "/" OWN) ? OPSCOPE_TOOL_TAKEN : OPSCOPE_TOOL_NOT_MINE;
+}
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    (void)table;
+    note("attach", "");
+    return OPSCOPE_ATTACHED;
+}
+"#;
+
+#[test]
+fn tools_are_offered_before_anything_is_attached() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| place.path().join(name);
+    let log = path("log");
+    for own in ["first", "second"] {
+        let options = [format!("-DLOG=\"{}\"", log.display()), format!("-DOWN=\"{own}\"")];
+        library(&path(&format!("runs-{own}.so")), RUNS_TOOLS, &options.each_ref().map(String::as_str));
+    }
+    for tool in ["first-tool.so", "second-tool.so", "other-tool.so", "late-tool.so"] {
+        library(&path(tool), "int tool;\n", &[]);
+    }
+    std::fs::write(path("text.so"), "no library").expect("the disk has room");
+    let search = |tools: &[&str]| Search {
+        names: vec!["runs-first.so".to_owned(), "runs-second.so".to_owned()],
+        named: None,
+        beside: vec![place.path().to_owned()],
+        tools: tools.iter().map(|tool| path(tool)).collect(),
+    };
+    let taken = |tools: &[&str]| {
+        let report = attach(c"a test", &search(tools));
+        assert!(report.skipped.is_empty(), "{report:?}");
+        assert_eq!(report.searched, [place.path()]);
+        let refusals = report.tools.into_iter().map(|tool| tool.taken_by).collect::<Vec<_>>();
+        (report.attached, refusals)
+    };
+
+    // Nothing is attached while one tool is refused.
+    let (attached, refusals) = taken(&["first-tool.so", "missing.so", "text.so", "other-tool.so", "late-tool.so"]);
+    assert!(attached.is_empty(), "{attached:?}");
+    let (first, second) = (path("runs-first.so"), path("runs-second.so"));
+    assert_eq!(refusals[0], Ok(first.clone()));
+    assert_eq!(refusals[1], Err(ToolRefusal::Missing));
+    assert!(matches!(refusals[2], Err(ToolRefusal::NoLibrary(_))), "{refusals:?}");
+    assert_eq!(refusals[3], Err(ToolRefusal::NotTaken(vec![first.clone(), second.clone()])));
+    assert_eq!(refusals[4], Err(ToolRefusal::TooLate(second.clone())));
+    assert!(of(&calls(&log), "attach").is_empty());
+
+    let (attached, refusals) = taken(&["second-tool.so", "first-tool.so"]);
+    assert_eq!(attached, [first.clone(), second.clone()]);
+    assert_eq!(refusals, [Ok(second), Ok(first)]);
+
+    // Both are attached now, and take no more tools.
+    let (attached, refusals) = taken(&["first-tool.so"]);
+    assert_eq!((attached.len(), &refusals[..]), (0, &[Err(ToolRefusal::NoConsumer)][..]));
+}
+
+#[test]
+fn functions_that_are_set_later_are_called_with_the_next_run() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = tempfile::tempdir().expect("a directory");
+    let log = place.path().join("log");
+    // Its first function sets the others in the second run.
+    let code = r#"
+#include "opscope_producer.h"
+#include <stdio.h>
+static opscope_producer_t *own;
+static void note(const char *function, unsigned long long id)
+{
+    FILE *log = fopen(LOG, "a");
+    if (log == NULL) /* another test's run */
+        return;
+    fprintf(log, "%s\tid=%llu\n", function, id);
+    fclose(log);
+}
+static void model_loaded(void *consumer, const opscope_producer_model_t *model) { (void)consumer; note("model_loaded", model->id); }
+static void model_unloaded(void *consumer, const opscope_producer_model_t *model) { (void)consumer; note("model_unloaded", model->id); }
+static void plan_made(void *consumer, const opscope_producer_plan_t *plan) { (void)consumer; note("plan_made", plan->id); }
+static void thread_started(void *consumer, const opscope_producer_thread_t *thread) { (void)consumer; note("thread_started", thread->id); }
+static void run_end(void *consumer, const opscope_producer_run_t *run)
+{
+    (void)consumer;
+    note("run_end", run->number);
+    if (run->number != 1)
+        return;
+    __atomic_store_n(&own->model_loaded, model_loaded, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->model_unloaded, model_unloaded, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->plan_made, plan_made, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->thread_started, thread_started, __ATOMIC_RELEASE);
+}
+int opscope_attach_producer(opscope_producer_t *table)
+{
+    own = table;
+    table->run_end = run_end;
+    return OPSCOPE_ATTACHED;
+}
+"#;
+    library(&place.path().join("liblater.so"), code, &[&format!("-DLOG=\"{}\"", log.display())]);
+    assert_eq!(attach(c"a test", &only("liblater.so", place.path())).attached.len(), 1);
+    let never_run = model("other");
+    let loaded = model("small");
+    loaded.announce();
+    never_run.announce();
+    let plan = plan(&loaded);
+    for number in 0..4 {
+        drop(RunFeed::begin(&plan, number));
+    }
+    drop((plan, loaded, never_run));
+    let expected =
+        ["run_end", "run_end", "model_loaded", "plan_made", "thread_started", "run_end", "run_end", "model_unloaded"];
+    assert_eq!(names(&calls(&log)), expected);
 }

@@ -1,9 +1,14 @@
 //! Programs in C and C++, compiled against the header, linked with the library, and run.
 
+#[path = "../../../producer/tests/support/mod.rs"]
+mod consumer;
 mod support;
+#[path = "../../../rocprofiler-sdk/tests/models/trace.rs"]
+mod trace;
 
 mod instruments;
 mod library;
 mod misuse;
 mod session;
+mod tools;
 mod tour;

@@ -1,37 +1,35 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::consumers::{self, Consumer};
+use crate::consumers::{self, Consumer, ConsumerSet};
 
-/// To how many consumers something was announced: to the first of them, in the order in which they were attached.
+/// The consumers to which something was announced.
 #[derive(Default)]
 pub(super) struct Announced {
-    consumers: AtomicUsize,
+    known: AtomicU32,
     /// Held while it is announced, so that other threads wait until the consumers know it.
     turn: Mutex<()>,
 }
 
 impl Announced {
-    /// Announces it to those of the first `count` consumers that do not know it yet.
+    /// Announces it to those of these consumers that do not know it yet.
     #[inline]
-    pub fn to(&self, count: usize, tell: impl FnMut(&Consumer)) {
-        if self.consumers.load(Ordering::Acquire) < count {
-            self.to_new_ones(count, tell);
+    pub fn to(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
+        if wanting & !self.known.load(Ordering::Acquire) != 0 {
+            self.to_new_ones(wanting, tell);
         }
     }
 
     #[cold]
-    fn to_new_ones(&self, count: usize, tell: impl FnMut(&Consumer)) {
+    fn to_new_ones(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.consumers.load(Ordering::Acquire);
-        if known < count {
-            consumers::attached().take(count).skip(known).for_each(tell);
-            self.consumers.store(count, Ordering::Release);
-        }
+        let known = self.known.load(Ordering::Acquire);
+        consumers::of(wanting & !known).for_each(tell);
+        self.known.store(known | wanting, Ordering::Release);
     }
 
     /// Returns the consumers to which it was announced.
     pub fn known_to(&self) -> impl Iterator<Item = &'static Consumer> + use<> {
-        consumers::attached().take(self.consumers.load(Ordering::Acquire))
+        consumers::of(self.known.load(Ordering::Acquire))
     }
 }

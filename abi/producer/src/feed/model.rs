@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::announced::Announced;
 use super::text::Texts;
-use crate::consumers;
+use crate::consumers::{self, ConsumerSet};
 use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED};
 
 /// What a producer says of a model.
@@ -141,11 +141,11 @@ impl LoadedModel {
 
     /// Announces the model to the consumers that do not know it yet.
     pub fn announce(&self) {
-        self.announce_to(consumers::count());
+        self.announce_to(consumers::wanting(|entries| entries.model_loaded.is_some()));
     }
 
-    pub(super) fn announce_to(&self, count: usize) {
-        self.announced.to(count, |consumer| {
+    pub(super) fn announce_to(&self, wanting: ConsumerSet) {
+        self.announced.to(wanting, |consumer| {
             let entries = consumer.entries();
             entries.call(entries.model_loaded, &self.description);
         });
@@ -214,8 +214,8 @@ impl Plan {
         }
     }
 
-    pub fn announce_to(&self, count: usize) {
-        self.announced.to(count, |consumer| {
+    pub fn announce_to(&self, wanting: ConsumerSet) {
+        self.announced.to(wanting, |consumer| {
             let entries = consumer.entries();
             entries.call(entries.plan_made, &self.description);
         });

@@ -8,7 +8,7 @@ use opscope_clock::Ticks;
 use super::clock::Moment;
 use super::model::LoadedPlan;
 use super::thread;
-use crate::consumers::{self, Entries};
+use crate::consumers::{self, ConsumerSet, Entries};
 use crate::layout::{
     self, Iteration, OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE,
     OPSCOPE_MEMORY_FREE,
@@ -19,8 +19,8 @@ use crate::layout::{
 /// Which functions of a consumer are called is decided when the run begins. The methods may be called from any thread.
 pub struct RunFeed {
     plan: LoadedPlan,
-    /// How many consumers there were when the run began.
-    count: usize,
+    /// The consumers that want to know threads.
+    threads: ConsumerSet,
     entries: Box<[Entries]>,
     interest: Interest,
     id: u64,
@@ -83,23 +83,30 @@ impl RunFeed {
         if count == 0 {
             return None;
         }
-        let entries: Box<[Entries]> =
-            consumers::attached().take(count).map(consumers::Consumer::entries).filter(Entries::wants_runs).collect();
+        let (mut models, mut plans, mut threads): (ConsumerSet, ConsumerSet, ConsumerSet) = (0, 0, 0);
+        let entries = consumers::attached().take(count).enumerate().map(|(number, consumer)| {
+            let entries = consumer.entries();
+            models |= ConsumerSet::from(entries.model_loaded.is_some()) << number;
+            plans |= ConsumerSet::from(entries.plan_made.is_some()) << number;
+            threads |= ConsumerSet::from(entries.thread_started.is_some()) << number;
+            entries
+        });
+        let entries: Box<[Entries]> = entries.filter(Entries::wants_runs).collect();
         if entries.is_empty() {
             return None;
         }
-        plan.model.announce_to(count);
-        plan.plan.announce_to(count);
+        plan.model.announce_to(models);
+        plan.plan.announce_to(plans);
         let interest = Interest {
             dispatch_begin: entries.iter().any(|entries| entries.dispatch_begin.is_some()),
             dispatch_end: entries.iter().any(|entries| entries.dispatch_end.is_some()),
             allocation: entries.iter().any(|entries| entries.allocation.is_some()),
         };
-        let thread = thread::enter(count);
+        let thread = thread::enter(threads);
         let begin = Moment::now();
         let run = Self {
             plan: plan.clone(),
-            count,
+            threads,
             entries,
             interest,
             id: NEXT_RUN.fetch_add(1, Ordering::Relaxed),
@@ -145,7 +152,7 @@ impl RunFeed {
             },
             bytes: copied.bytes,
             tensors: copied.tensors,
-            thread: thread::announced(self.count),
+            thread: thread::announced(self.threads),
             start: self.nanos(start),
             end: self.nanos(end),
         };
@@ -178,7 +185,7 @@ impl RunFeed {
             },
             address,
             bytes,
-            thread: thread::announced(self.count),
+            thread: thread::announced(self.threads),
             time: self.nanos(at),
         };
         self.entries.iter().for_each(|entries| entries.call(entries.allocation, &allocation));
@@ -203,7 +210,7 @@ impl RunFeed {
             kernel: self.plan.plan.kernel(kernel)?,
             path: if path.is_empty() { ptr::null() } else { path.as_ptr() },
             path_length: path.len(),
-            thread: thread::announced(self.count),
+            thread: thread::announced(self.threads),
             start,
             end,
         })

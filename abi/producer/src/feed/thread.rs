@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::ffi::c_char;
 
 use super::clock::nanos_now;
-use crate::consumers;
+use crate::consumers::{self, ConsumerSet};
 use crate::layout;
 
 /// What is known of the current thread.
@@ -10,8 +10,8 @@ use crate::layout;
 struct Known {
     /// Its id, or 0 before it was asked for.
     id: u64,
-    /// To how many consumers it was announced.
-    announced: usize,
+    /// The consumers to which it was announced.
+    announced: ConsumerSet,
 }
 
 thread_local! {
@@ -25,37 +25,37 @@ pub(crate) fn current_thread() -> u64 {
 }
 
 /// Asks the system for the current thread's id, which changes only in the child of a fork, and announces the thread to those
-/// of the first `count` consumers that do not know it yet. Returns the id.
-pub(super) fn enter(count: usize) -> u64 {
+/// of these consumers that do not know it yet. Returns the id.
+pub(super) fn enter(wanting: ConsumerSet) -> u64 {
     let id = current_thread();
     let known = THREAD.get();
     if known.id != id {
         THREAD.set(Known { id, announced: 0 });
     }
-    announced(count)
+    announced(wanting)
 }
 
 /// Returns the id of the current thread, after it was announced.
 #[inline]
-pub(super) fn announced(count: usize) -> u64 {
+pub(super) fn announced(wanting: ConsumerSet) -> u64 {
     let known = THREAD.get();
-    if known.announced >= count && known.id != 0 { known.id } else { announce(count) }
+    if wanting & !known.announced == 0 && known.id != 0 { known.id } else { announce(wanting) }
 }
 
 #[cold]
-fn announce(count: usize) -> u64 {
+fn announce(wanting: ConsumerSet) -> u64 {
     let mut known = THREAD.get();
     if known.id == 0 {
         known.id = current_thread();
     }
     let earlier = known.announced;
-    known.announced = count;
+    known.announced |= wanting;
     // Set first: a consumer may come back here from its callback.
     THREAD.set(known);
     let name = name();
     let thread =
         layout::Thread { size: size_of::<layout::Thread>(), id: known.id, name: name.as_ptr(), time: nanos_now() };
-    for consumer in consumers::attached().take(count).skip(earlier) {
+    for consumer in consumers::of(wanting & !earlier) {
         let entries = consumer.entries();
         entries.call(entries.thread_started, &thread);
     }

@@ -4,6 +4,7 @@ mod elf;
 mod objects;
 mod places;
 mod report;
+mod tools;
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, OsStr};
@@ -11,16 +12,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use self::objects::Object;
+use self::objects::{AttachFunction, Object, UseToolFunction};
 use crate::consumers::{self, Consumer};
 use crate::feed;
 use crate::layout::{OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, Runtime};
 
+pub use elf::exports;
 pub use places::{LIBRARY_DIRECTORY, LIBRARY_NAMES, Search};
 pub use report::{Report, SkipReason, Skipped};
+pub use tools::{OfferedTool, ToolRefusal};
 
 /// The function that a consumer exports.
 pub(crate) const ATTACH: &CStr = c"opscope_attach_producer";
+
+/// The function that a consumer exports if it runs tools.
+const USE_TOOL: &CStr = c"opscope_use_tool";
 
 /// This crate has the version of the workspace, so it is the producer's.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
@@ -49,6 +55,9 @@ thread_local! {
 /// Finds consumers and attaches those that are not attached yet, as the producer of this name. First come objects that the
 /// process has loaded and that export `opscope_attach_producer`, then the libraries of `search`. A library that does not export that function is not loaded.
 ///
+/// Before that, each tool of `search` is offered to the consumers that were found and run tools. If one of them is taken by
+/// none, nothing is attached.
+///
 /// A consumer cannot be detached: its functions may be called, from any thread, until the process ends. A consumer that
 /// calls this function while it is being attached gets an empty report.
 pub fn attach(producer: &'static CStr, search: &Search) -> Report {
@@ -57,9 +66,14 @@ pub fn attach(producer: &'static CStr, search: &Search) -> Report {
     }
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     feed::start_clock();
-    let mut attaching = Attaching { producer, report: Report::default(), met: Vec::new(), consumers: Vec::new() };
+    let searched = search.places().map(Path::to_owned).collect();
+    let report = Report { searched, ..Report::default() };
+    let mut attaching = Attaching { producer, report, met: Vec::new(), consumers: Vec::new(), found: Vec::new() };
     attaching.loaded_objects();
     attaching.libraries(search);
+    if attaching.offer_tools(search) {
+        attaching.attach_found();
+    }
     drop(turn);
     ATTACHING.set(false);
     attaching.report
@@ -72,6 +86,15 @@ struct Attaching {
     met: Vec<usize>,
     /// The loaded objects that are consumers.
     consumers: Vec<PathBuf>,
+    /// The consumers that are not attached yet.
+    found: Vec<Found>,
+}
+
+/// A consumer that is to be attached.
+struct Found {
+    path: PathBuf,
+    attach: AttachFunction,
+    use_tool: Option<UseToolFunction>,
 }
 
 impl Attaching {
@@ -80,7 +103,7 @@ impl Attaching {
         for name in objects::loaded() {
             if let Some(object) = Object::loaded(&name) {
                 let path = objects::path_of(&name);
-                if self.offer(object, path.clone()) {
+                if self.find(object, path.clone()) {
                     self.consumers.push(path);
                 }
             }
@@ -102,7 +125,7 @@ impl Attaching {
         }
     }
 
-    /// Looks at a file, and loads and attaches it if it is a consumer. Returns whether it is one.
+    /// Looks at a file, and loads it if it is a consumer. Returns whether it is one.
     fn library(&mut self, path: &Path) -> bool {
         // dlopen takes a path with a slash as it is.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -112,7 +135,7 @@ impl Attaching {
             Err(error) => Err(SkipReason::Unreadable(error)),
         };
         match loaded {
-            Ok(object) => self.offer(object, path),
+            Ok(object) => self.find(object, path),
             Err(reason) => {
                 self.report.skipped.push(Skipped { path, reason });
                 false
@@ -120,31 +143,50 @@ impl Attaching {
         }
     }
 
-    /// Offers a table to an object, if it exports the function itself. Returns whether it does.
-    fn offer(&mut self, object: Object, path: PathBuf) -> bool {
-        let Some(attach) = object.into_own_function(ATTACH) else { return false };
-        if self.met.contains(&attach.address()) {
-            return true;
+    /// Remembers an object if it exports the function itself. Returns whether it does.
+    fn find(&mut self, object: Object, path: PathBuf) -> bool {
+        let Some((attach, use_tool)) = object.into_own_functions(ATTACH, USE_TOOL) else { return false };
+        if !self.met.contains(&attach.address()) {
+            self.met.push(attach.address());
+            self.found.push(Found { path, attach, use_tool });
         }
-        self.met.push(attach.address());
+        true
+    }
+
+    /// Offers each tool to the consumers that run tools. Returns whether all tools are taken.
+    fn offer_tools(&mut self, search: &Search) -> bool {
+        let found = self.found.iter();
+        let consumers: Vec<_> = found.filter_map(|found| Some((found.path.as_path(), found.use_tool?))).collect();
+        let offer = |path: &PathBuf| OfferedTool { path: path.clone(), taken_by: tools::offer(path, &consumers) };
+        self.report.tools = search.tools.iter().map(offer).collect();
+        self.report.tools.iter().all(|tool| tool.taken_by.is_ok())
+    }
+
+    /// Offers a table to each of the consumers that were found.
+    fn attach_found(&mut self) {
+        for Found { path, attach, .. } in std::mem::take(&mut self.found) {
+            match self.attach(&attach) {
+                Ok(()) => self.report.attached.push(path),
+                Err(reason) => self.report.skipped.push(Skipped { path, reason }),
+            }
+        }
+    }
+
+    fn attach(&self, attach: &AttachFunction) -> Result<(), SkipReason> {
         if consumers::count() == consumers::MOST_CONSUMERS {
-            self.report.skipped.push(Skipped { path, reason: SkipReason::TooMany });
-            return true;
+            return Err(SkipReason::TooMany);
         }
         let consumer = Consumer::new(attach.address());
-        let reason = match attach.call(consumer.table) {
+        match attach.call(consumer.table) {
             OPSCOPE_ATTACHED => {
                 if let Some(consumer) = consumers::add(consumer) {
                     self.initialized(consumer);
                 }
-                self.report.attached.push(path);
-                return true;
+                Ok(())
             }
-            OPSCOPE_ATTACH_WRONG_VERSION => SkipReason::WrongVersion,
-            status => SkipReason::Refused(status),
-        };
-        self.report.skipped.push(Skipped { path, reason });
-        true
+            OPSCOPE_ATTACH_WRONG_VERSION => Err(SkipReason::WrongVersion),
+            status => Err(SkipReason::Refused(status)),
+        }
     }
 
     fn initialized(&self, consumer: &Consumer) {

@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 
 use crate::consumers::SharedTable;
-use crate::layout::Attach;
+use crate::layout::{Attach, UseTool};
 
 /// A loaded object. Dropping it undoes what opening it did: an object that was loaded before stays loaded.
 pub(super) struct Object(NonNull<c_void>);
 
 /// The `opscope_attach_producer` of an object that is never unloaded.
 pub(super) struct AttachFunction(Attach);
+
+/// The `opscope_use_tool` of an object that is never unloaded.
+#[derive(Clone, Copy)]
+pub(super) struct UseToolFunction(UseTool);
 
 /// The head of `struct link_map`, which is the same in every libc.
 #[repr(C)]
@@ -38,18 +42,29 @@ impl Object {
         NonNull::new(handle).map(Self).ok_or_else(last_error)
     }
 
-    /// Returns `opscope_attach_producer` if this very object defines it, and keeps the object loaded from then on: it may keep
-    /// its table, or run threads. The loader also looks into the libraries that an object depends on, and those are found by
-    /// themselves.
-    pub fn into_own_function(self, name: &CStr) -> Option<AttachFunction> {
-        // SAFETY: the handle is open, and the name is a C string.
-        let symbol = unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) };
-        if symbol.is_null() || base_of(symbol)? != base_of(self.dynamic_section()?)? {
-            return None;
-        }
+    /// Returns the functions of a consumer if this very object defines `attach`, and keeps the object loaded from then on: it
+    /// may keep its table, or run threads. The second function is there for a consumer that runs tools.
+    pub fn into_own_functions(
+        self,
+        attach: &CStr,
+        use_tool: &CStr,
+    ) -> Option<(AttachFunction, Option<UseToolFunction>)> {
+        let attach = self.own_symbol(attach)?;
+        let use_tool = self.own_symbol(use_tool);
         let _never_closed = ManuallyDrop::new(self);
         // SAFETY: the symbol is not null. A consumer exports a function of this type under this name.
-        Some(AttachFunction(unsafe { std::mem::transmute::<*mut c_void, Attach>(symbol) }))
+        let attach = AttachFunction(unsafe { std::mem::transmute::<NonNull<c_void>, Attach>(attach) });
+        // SAFETY: as above.
+        let use_tool = use_tool.map(|use_tool| unsafe { std::mem::transmute::<NonNull<c_void>, UseTool>(use_tool) });
+        Some((attach, use_tool.map(UseToolFunction)))
+    }
+
+    /// Returns what this very object defines under a name. The loader also looks into the libraries that an object depends on,
+    /// and those are found by themselves.
+    fn own_symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the handle is open, and the name is a C string.
+        let symbol = NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })?;
+        (base_of(symbol.as_ptr())? == base_of(self.dynamic_section()?)?).then_some(symbol)
     }
 
     /// Returns an address that lies in this object and no other.
@@ -79,6 +94,14 @@ impl AttachFunction {
     pub fn call(&self, table: &'static SharedTable) -> c_int {
         // SAFETY: the object of this function is never closed. The table lives as long as the process.
         unsafe { (self.0)(table.as_ptr()) }
+    }
+}
+
+impl UseToolFunction {
+    /// Offers a tool to the consumer and returns its status.
+    pub fn call(&self, path: &CStr) -> c_int {
+        // SAFETY: the object of this function is never closed. The path is a C string.
+        unsafe { (self.0)(path.as_ptr()) }
     }
 }
 

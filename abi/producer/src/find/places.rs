@@ -18,16 +18,19 @@ pub struct Search {
     pub named: Option<PathBuf>,
     /// The directories that come with the producer.
     pub beside: Vec<PathBuf>,
+    /// Tools that the user named: shared libraries that one of the consumers is to load.
+    pub tools: Vec<PathBuf>,
 }
 
 impl Search {
     /// The [known names](LIBRARY_NAMES) in the places of this process: the directory that `OPSCOPE_LIB_DIR` names, and those beside the producer. Beside an
     /// executable these are its directory and `../lib`, beside a shared library its directory.
     pub fn of_this_process() -> Self {
-        Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside() }
+        Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside(), tools: Vec::new() }
     }
 
-    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+    /// Returns the directories that are looked into, in this order.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
         self.named.iter().chain(&self.beside).map(PathBuf::as_path)
     }
 }

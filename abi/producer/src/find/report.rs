@@ -3,6 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::places::LIBRARY_DIRECTORY;
+use super::tools::OfferedTool;
 
 /// What a search for consumers found.
 #[derive(Debug, Default)]
@@ -11,6 +12,10 @@ pub struct Report {
     pub attached: Vec<PathBuf>,
     /// What was not attached, and why.
     pub skipped: Vec<Skipped>,
+    /// The directories that were looked into, in this order.
+    pub searched: Vec<PathBuf>,
+    /// The tools of the search. If one of them is taken by no consumer, nothing was attached.
+    pub tools: Vec<OfferedTool>,
 }
 
 /// Something that was not attached.

@@ -1,4 +1,4 @@
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use super::{Allocation, Copy, Dispatch, Model, Plan, Run, Runtime, Thread, assert_layout};
@@ -12,11 +12,19 @@ pub const OPSCOPE_ATTACHED: c_int = 0;
 /// Returned by opscope_attach_producer: the consumer does not know this version of the table.
 pub const OPSCOPE_ATTACH_WRONG_VERSION: c_int = -1;
 
+/// Returned by opscope_use_tool: the consumer loads this tool.
+pub const OPSCOPE_TOOL_TAKEN: c_int = 0;
+/// Returned by opscope_use_tool: the file is no tool of this consumer.
+pub const OPSCOPE_TOOL_NOT_MINE: c_int = -1;
+/// Returned by opscope_use_tool: it is a tool of this consumer, which takes no more tools.
+pub const OPSCOPE_TOOL_TOO_LATE: c_int = -2;
+
 /// What a producer calls. It makes a table for each of its consumers, which lives as long as the process.
 ///
 /// All functions do nothing at first, and none is NULL. A consumer overwrites those that it wants to be called for, and may
 /// write the first value back. Before it returns from opscope_attach_producer it may use plain stores. Later it stores
-/// atomically with release order, consumer before the functions; such a change takes effect with the next run.
+/// atomically with release order, consumer before the functions, and these in the order in which they stand here; such a
+/// change takes effect with the next run.
 ///
 /// A function that is set costs the runs: dispatch_begin makes the engine call before each kernel, dispatch_end makes it take
 /// times, allocation makes it watch its memory. A function that is not set costs nothing.
@@ -35,14 +43,16 @@ pub struct Table {
     pub consumer: *mut c_void,
     /// Called once, after the consumer was attached.
     pub runtime_initialized: Option<unsafe extern "C" fn(consumer: *mut c_void, runtime: *const Runtime)>,
-    /// Called when a model was loaded, before its first plan. Set it while attaching; models are not announced twice.
+    /// Called when a model was loaded, before its first plan; if it is set later, before the next run of the model. A model
+    /// is announced once.
     pub model_loaded: Option<unsafe extern "C" fn(consumer: *mut c_void, model: *const Model)>,
     /// Called when a model that was announced is unloaded, after its last run. What the model, its plans and their kernels
     /// point to is freed when this returns.
     pub model_unloaded: Option<unsafe extern "C" fn(consumer: *mut c_void, model: *const Model)>,
-    /// Called before the first run of a plan. Set it while attaching; plans are not announced twice.
+    /// Called before the first run of a plan; if it is set later, before the next run. A plan is announced once.
     pub plan_made: Option<unsafe extern "C" fn(consumer: *mut c_void, plan: *const Plan)>,
-    /// Called on a thread before the first run or dispatch on it. Set it while attaching; threads are not announced twice.
+    /// Called on a thread before the first run or dispatch on it; if it is set later, before the next one. A thread is
+    /// announced once.
     pub thread_started: Option<unsafe extern "C" fn(consumer: *mut c_void, thread: *const Thread)>,
     /// Called when a run begins, before its inputs are copied.
     pub run_begin: Option<unsafe extern "C" fn(consumer: *mut c_void, run: *const Run)>,
@@ -69,10 +79,22 @@ unsafe extern "C" {
     /// version of the table, and any other value if it refuses. The library stays loaded in each case. Give it default
     /// visibility where symbols are hidden.
     fn opscope_attach_producer(table: *mut Table) -> c_int;
+
+    /// May be exported by a consumer that runs tools: shared libraries that a user names, made for the consumer's own
+    /// interface. A producer calls it for each tool, before opscope_attach_producer, with an absolute path that lives until
+    /// the call has returned. The consumer looks at the file and does not load it yet, because the producer may end without
+    /// attaching anything.
+    ///
+    /// Returns OPSCOPE_TOOL_TAKEN if the consumer loads this tool when it is attached, and any other value if it does not:
+    /// OPSCOPE_TOOL_NOT_MINE or OPSCOPE_TOOL_TOO_LATE. The tool is then offered to the next consumer.
+    fn opscope_use_tool(path: *const c_char) -> c_int;
 }
 
 /// The type of `opscope_attach_producer`.
 pub type Attach = unsafe extern "C" fn(table: *mut Table) -> c_int;
+
+/// The type of `opscope_use_tool`.
+pub type UseTool = unsafe extern "C" fn(path: *const c_char) -> c_int;
 
 /// A function of the table.
 pub type Entry<T> = unsafe extern "C" fn(*mut c_void, *const T);

@@ -1,6 +1,6 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use opscope_producer::layout::Table;
+use opscope_producer::layout::{OPSCOPE_TOOL_NOT_MINE, OPSCOPE_TOOL_TAKEN, OPSCOPE_TOOL_TOO_LATE, Table};
 
 use super::{find, initialize::initialize};
 use crate::border::{Status, call};
@@ -61,16 +61,26 @@ unsafe fn attach(table: *mut Table) -> c_int {
     attached
 }
 
-/// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns 0 if this library will load
-/// it, and -1 if it is too late.
+/// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns whether this library will
+/// load it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_use_tool(path: *const c_char) -> c_int {
-    if path.is_null() || initialization() != NOT_YET {
-        return -1;
-    }
-    // SAFETY: it is not NULL, and the producer passes a text.
-    find::add(unsafe { CStr::from_ptr(path) }.to_owned());
-    0
+    let mut answer = OPSCOPE_TOOL_NOT_MINE;
+    call(|| {
+        if path.is_null() {
+            return Err(Status::InvalidArgument);
+        }
+        // SAFETY: it is not NULL, and the producer passes a text.
+        let path = unsafe { CStr::from_ptr(path) };
+        if find::is_tool(path) {
+            answer = if initialization() == NOT_YET { OPSCOPE_TOOL_TAKEN } else { OPSCOPE_TOOL_TOO_LATE };
+        }
+        if answer == OPSCOPE_TOOL_TAKEN {
+            find::add(path.to_owned());
+        }
+        Ok(())
+    });
+    answer
 }
 
 /// Initializes the library at once, with this function as the first tool's.

@@ -1,7 +1,9 @@
 //! Finds tools: functions named `rocprofiler_configure`.
 
+use std::arch::global_asm;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::border::say;
@@ -11,11 +13,35 @@ use crate::layout::Configure;
 const LIBRARIES: &str = "ROCP_TOOL_LIBRARIES";
 const CONFIGURE: &CStr = c"rocprofiler_configure";
 
+// A reference that may stay open: the function of the process's own scope. Because this library has it, the linker of a program makes
+// the program's own function visible to the loader, as with the vendor's library.
+global_asm!(
+    ".weak rocprofiler_configure",
+    ".pushsection .data.rel.ro.opscope_linked_tool,\"aw\",@progbits",
+    ".balign 8",
+    ".globl opscope_linked_tool",
+    ".hidden opscope_linked_tool",
+    ".type opscope_linked_tool,@object",
+    ".size opscope_linked_tool,8",
+    "opscope_linked_tool:",
+    ".quad rocprofiler_configure",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static opscope_linked_tool: Option<Configure>;
+}
+
 /// The tools that a producer named.
 static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
 fn named() -> MutexGuard<'static, Vec<CString>> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether a file is a tool: a library that exports the function. Nothing is loaded.
+pub fn is_tool(path: &CStr) -> bool {
+    opscope_producer::exports(Path::new(OsStr::from_bytes(path.to_bytes())), CONFIGURE).unwrap_or(false)
 }
 
 /// Adds a tool to those that are found.
@@ -26,12 +52,17 @@ pub fn add(path: CString) {
 /// Returns whether there may be a tool: one is named, or is part of the process.
 pub fn is_any_present() -> bool {
     let is_named = std::env::var_os(LIBRARIES).is_some_and(|libraries| !libraries.is_empty()) || !named().is_empty();
-    is_named || global(libc::RTLD_DEFAULT).is_some()
+    is_named || linked().is_some() || global(libc::RTLD_DEFAULT).is_some()
 }
 
 /// Returns the tools: the one that was forced, those that are named, and those that are part of the process. Each comes once.
 pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     let mut found: Vec<Configure> = forced.into_iter().collect();
+    if let Some(other) = other_library() {
+        let other = other.to_string_lossy();
+        say(format_args!("{other} was loaded before this library, so tools belong to it and are not called from here"));
+        return found;
+    }
     let mut add = |configure: Configure| {
         if !found.iter().any(|known| *known as usize == configure as usize) {
             found.push(configure);
@@ -46,12 +77,19 @@ pub fn all(forced: Option<Configure>) -> Vec<Configure> {
             add(configure);
         }
     }
+    linked().into_iter().for_each(&mut add);
     if let Some(configure) = global(libc::RTLD_DEFAULT) {
         add(configure);
         global(libc::RTLD_NEXT).into_iter().for_each(&mut add);
         of_loaded_objects().into_iter().for_each(&mut add);
     }
     found
+}
+
+/// Returns the function that the loader found when it loaded this library.
+fn linked() -> Option<Configure> {
+    // SAFETY: the loader has filled it before any code of this library ran, with NULL or a function of this type.
+    unsafe { opscope_linked_tool }
 }
 
 /// Returns the function that the process's own scope has.
@@ -117,14 +155,32 @@ fn as_configure(function: *mut c_void) -> Option<Configure> {
     (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Configure>(function) })
 }
 
+/// Returns another library with the functions that tools call, if those of this process are bound to it.
+fn other_library() -> Option<&'static CStr> {
+    // SAFETY: the name ends with NUL.
+    let bound = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rocprofiler_create_context".as_ptr()) };
+    let (bound, own) = (object_of(bound)?, own_object()?);
+    // SAFETY: the name is that of a loaded object, which is not unloaded: tools are bound to it.
+    (bound.dli_fbase != own.dli_fbase).then(|| unsafe { CStr::from_ptr(bound.dli_fname) })
+}
+
 /// Makes the functions of this library visible to tools that are loaded later, however it was loaded itself.
 pub fn make_own_functions_visible() {
-    let own = make_own_functions_visible as fn() as *const c_void;
-    // SAFETY: the structure is filled by the call, and its name is that of a loaded object.
-    unsafe {
-        let mut object: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(own, &raw mut object) != 0 && !object.dli_fname.is_null() {
-            libc::dlopen(object.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL);
-        }
+    if let Some(own) = own_object() {
+        // SAFETY: the name is that of a loaded object, which stays as it is.
+        unsafe { libc::dlopen(own.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL) };
     }
+}
+
+fn own_object() -> Option<libc::Dl_info> {
+    object_of(own_object as fn() -> Option<libc::Dl_info> as *const c_void)
+}
+
+/// Returns the object that an address lies in.
+fn object_of(address: *const c_void) -> Option<libc::Dl_info> {
+    // SAFETY: zeroes are NULL in every field.
+    let mut object: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is writable; any address may be asked for.
+    let is_found = unsafe { libc::dladdr(address, &raw mut object) } != 0;
+    (is_found && !object.dli_fname.is_null()).then_some(object)
 }

@@ -29,7 +29,7 @@ use crate::terminal::{Messages, Progress, print, print_json};
 pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
-    let BenchmarkRequest { mut job, action, debug_server, reporting } = resolved.request;
+    let BenchmarkRequest { mut job, action, tools, debug_server, reporting } = resolved.request;
     job.arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
     for note in &resolved.notes {
@@ -38,7 +38,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
             NoteKind::Warning => messages.warning(note),
         }
     }
-    consumers::attach(messages);
+    consumers::attach_with_tools(tools, messages)?;
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(reporting.quiet);
     let hooks = JobHooks {

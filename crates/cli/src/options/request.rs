@@ -12,6 +12,8 @@ pub struct BenchmarkRequest {
     pub job: Job,
     /// What to do with it.
     pub action: Action,
+    /// The tools that run over the model.
+    pub tools: Vec<PathBuf>,
     /// Where a debugger can attach; nowhere if `None`.
     pub debug_server: Option<DebugServerSpec>,
     /// What is printed.

@@ -49,6 +49,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     let request = BenchmarkRequest {
         job,
         action,
+        tools: tools(&arguments)?,
         debug_server: debug_server(&arguments)?,
         reporting: Reporting {
             rows: arguments.rows.unwrap_or(10),
@@ -206,12 +207,25 @@ fn acl_json(arguments: &BenchmarkArguments, path: &Path, notes: &mut Notes) -> R
 
 fn debug_server(arguments: &BenchmarkArguments) -> Result<Option<DebugServerSpec>, Refusal> {
     let Some(path) = &arguments.debug_server else { return Ok(None) };
-    let without_runs = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
-    if let Some((second, _)) = without_runs.into_iter().find(|(_, given)| is(*given)) {
+    if let Some(second) = without_runs(arguments) {
         let reason = "nothing runs then to which a debugger could attach";
         return Err(Refusal::Excludes { first: "--debug-server", second, reason });
     }
     Ok(Some(DebugServerSpec { path: path.clone() }))
+}
+
+fn tools(arguments: &BenchmarkArguments) -> Result<Vec<PathBuf>, Refusal> {
+    if let Some(second) = without_runs(arguments).filter(|_| !arguments.tool.is_empty()) {
+        let reason = "nothing runs then that a tool could trace";
+        return Err(Refusal::Excludes { first: "--tool", second, reason });
+    }
+    Ok(arguments.tool.clone())
+}
+
+/// Returns the option with which the model does not run, if there is one.
+fn without_runs(arguments: &BenchmarkArguments) -> Option<&'static str> {
+    let options = [("--check", arguments.check), ("--dump-estimate", arguments.dumped.dump_estimate)];
+    options.into_iter().find(|(_, given)| is(*given)).map(|(option, _)| option)
 }
 
 fn note_dump_npy(arguments: &BenchmarkArguments, notes: &mut Notes) {

@@ -185,6 +185,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("dump-estimate", "1", "m.onnx --dump", Works(|r| matches!(r.action, Action::EstimateDump))),
     ("acl-json-path", "a.json", "m.onnx", Works(|r| matches!(r.action, Action::AclJson { check_only: false, .. }))),
     ("check", "1", "m.onnx -acl a", Works(|r| matches!(r.action, Action::AclJson { check_only: true, .. }))),
+    ("tool", "./libclient.so", "m.onnx", Works(|r| r.tools == [Path::new("./libclient.so")])),
     ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServerSpec { path: None }))),
     ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
@@ -448,6 +449,15 @@ fn likely_word() -> BoxedStrategy<String> {
     let name = prop::sample::select(names);
     let value = prop_oneof![prop::sample::select(values), "[0-9a-z~,;:-]{0,12}", any::<String>()];
     prop_oneof![name.clone(), value.clone(), (name, value).prop_map(|(name, value)| format!("{name}={value}"))].boxed()
+}
+
+#[test]
+fn several_tools_keep_their_order_and_are_only_there_where_something_runs() {
+    let tools = request("m.onnx --tool a.so --tool=b.so --tool a.so").tools;
+    assert_eq!(tools, ["a.so", "b.so", "a.so"].map(Path::new));
+    for line in ["m.onnx --tool a.so -acl a --check", "m.onnx --tool a.so --dump --dump-estimate"] {
+        assert!(refusal(line).contains("nothing runs then that a tool could trace"), "{line}");
+    }
 }
 
 #[test]

@@ -11,9 +11,10 @@ mod model;
 mod observer;
 
 use std::ffi::CStr;
+use std::path::PathBuf;
 
 use opscope_producer::Search;
-pub use opscope_producer::{LIBRARY_DIRECTORY, Report, SkipReason, Skipped};
+pub use opscope_producer::{LIBRARY_DIRECTORY, OfferedTool, Report, SkipReason, Skipped, ToolRefusal};
 
 pub(crate) use model::FedModel;
 
@@ -22,5 +23,11 @@ pub(crate) use model::FedModel;
 /// Consumers are loaded objects that export `opscope_attach_producer`, and libraries of known names in the directory that
 /// `OPSCOPE_LIB_DIR` names, beside the program, and in `../lib`. A library that does not export that function is not loaded.
 pub fn attach(program: &'static CStr) -> Report {
-    opscope_producer::attach(program, &Search::of_this_process())
+    attach_with_tools(program, Vec::new())
+}
+
+/// As [`attach`], and lets consumers run these tools: shared libraries that were made for the interface of a consumer, such as
+/// AMD's rocprofiler-sdk. If one of the tools is taken by no consumer, nothing is attached; the report says why.
+pub fn attach_with_tools(program: &'static CStr, tools: Vec<PathBuf>) -> Report {
+    opscope_producer::attach(program, &Search { tools, ..Search::of_this_process() })
 }

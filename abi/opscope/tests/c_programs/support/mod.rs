@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use language::Language;
-pub use linked::{libraries as library, root, succeeds};
+pub use linked::{libraries as library, link, root, succeeds};
 
 pub fn models() -> PathBuf {
     root().join("../../models")

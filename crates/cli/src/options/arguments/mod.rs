@@ -91,6 +91,9 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
     pub check: Option<bool>,
+    /// Run a tool over the model: a shared library that was made for AMD's rocprofiler-sdk; may be given several times
+    #[arg(long, value_name = "LIBRARY", help_heading = INSTRUMENTS)]
+    pub tool: Vec<PathBuf>,
     /// Let a debugger attach while the model runs, with `opscope debug --attach`; at this socket, or at one that the number
     /// of the process leads to
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "SOCKET", help_heading = INSTRUMENTS)]

@@ -1,0 +1,16 @@
+# A tool that asks for N.M runs with every N.M that is not older.
+set(PACKAGE_VERSION "@version@")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _rocprofiler_sdk_series "${PACKAGE_VERSION}")
+set(_rocprofiler_sdk_asked "${PACKAGE_FIND_VERSION_MAJOR}.${PACKAGE_FIND_VERSION_MINOR}")
+if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION
+    OR NOT _rocprofiler_sdk_series VERSION_EQUAL _rocprofiler_sdk_asked)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(NOT CMAKE_SIZEOF_VOID_P STREQUAL "8")
+    set(PACKAGE_VERSION_UNSUITABLE TRUE)
+endif()

@@ -1,0 +1,359 @@
+//! Tools that were made for rocprofiler-sdk, over models that the command runs. The tool is compiled as C and as C++; beside the
+//! library that runs it, a consumer is told of the same runs.
+
+#[path = "../../../abi/producer/tests/support/mod.rs"]
+mod consumer;
+#[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
+mod language;
+#[path = "../../../abi/opscope/tests/c_programs/support/linked.rs"]
+#[allow(dead_code)]
+mod linked;
+mod process;
+#[path = "../../../abi/rocprofiler-sdk/tests/models/trace.rs"]
+mod trace;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use consumer::{Call, SDK, V2, calls, library, of};
+use language::Language;
+use process::{Ended, Workplace, end, fixture, model};
+use trace::Trace;
+
+/// The directory of librocprofiler-sdk.so.1, linked from what cargo built.
+fn sdk() -> &'static Path {
+    static SDK: OnceLock<PathBuf> = OnceLock::new();
+    SDK.get_or_init(|| linked::link(&linked::root().join("../../abi/rocprofiler-sdk"), "opscope-rocprofiler-sdk"))
+}
+
+/// A command whose directory `lib` has the library that runs tools, and a consumer.
+struct Tools {
+    place: Workplace,
+}
+
+impl Tools {
+    fn new() -> Self {
+        let tools = Self { place: Workplace::new() };
+        fs::create_dir(tools.place.path("lib")).unwrap();
+        symlink(sdk().join(SDK), tools.place.path("lib").join(SDK)).unwrap();
+        consumer::consumer(&tools.place.path("lib").join(V2), &[]);
+        tools
+    }
+
+    /// Compiles the tool under this name.
+    fn tool(&self, name: &str, language: Language, options: &[&str]) -> String {
+        compile_tool(&self.place.path(name), language, options);
+        format!("./{name}")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.place.command(&[&["benchmark"], arguments].concat());
+        command.env("OPSCOPE_LIB_DIR", "lib").env("TOOL_LOG", "tool.log").env("CONSUMER_LOG", "consumer.log");
+        for variable in ["ROCP_TOOL_LIBRARIES", "LD_LIBRARY_PATH", "LD_PRELOAD"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Runs it. It must succeed.
+    #[track_caller]
+    fn benchmark(&self, arguments: &[&str]) -> Ended {
+        let ended = end(&mut self.command(arguments));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended
+    }
+
+    fn trace(&self) -> Trace {
+        Trace::of(&calls(&self.place.path("tool.log")), "tool")
+    }
+
+    /// What the consumer was told.
+    fn told(&self) -> Vec<Call> {
+        calls(&self.place.path("consumer.log"))
+    }
+}
+
+fn compile_tool(to: &Path, language: Language, options: &[&str]) {
+    let sdk = linked::root().join("../../abi/rocprofiler-sdk");
+    let mut compiler = language.compiler();
+    // Several tools in one process share their visible names.
+    compiler.arg("-fvisibility=hidden");
+    compiler.arg("-I").arg(sdk.join("include")).arg("-I").arg(sdk.join("../roctx/include")).args(["-shared", "-fPIC"]);
+    compiler.arg(sdk.join("tests/models/tool.c")).args(options).arg("-o").arg(to);
+    linked::succeeds(compiler.arg("-L").arg(self::sdk()).args(["-lrocprofiler-sdk", "-lpthread"]));
+}
+
+/// Checks all that a tool wrote of a benchmark of so many runs, warm-ups included.
+#[track_caller]
+fn traced_all(tools: &Tools, runs: usize) {
+    let (trace, told) = (tools.trace(), tools.told());
+    assert_eq!(of(&told, "run_end").len(), runs);
+    let dispatches = of(&told, "dispatch_end").len();
+    assert!(dispatches > 0 && dispatches.is_multiple_of(runs), "{dispatches} dispatches in {runs} runs");
+    assert_eq!(trace.all("dispatch").len(), dispatches);
+    trace.is_all_of(&told);
+    trace.callbacks_say_the_same();
+    assert_eq!(trace.code_objects_come_and_go(), of(&told, "plan_made").len());
+    let lines = |kind| trace.all(kind).len();
+    assert_eq!((lines("configure"), lines("initialize"), lines("finalize")), (1, 1, 1));
+    assert_eq!((trace.lines[0].function.as_str(), trace.lines[0].text("text")), ("configure", "1.0.0"));
+    assert_eq!(trace.lines.last().unwrap().function, "finalize");
+}
+
+#[test]
+fn a_tool_gets_every_dispatch_copy_and_allocation_of_every_model() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &[]);
+    let models = ["digits_cnn.onnx", "tiny_transformer.onnx", "token_classifier.onnx"].map(model);
+    let fixtures =
+        ["loop.onnx", "if.onnx", "scalar.onnx", "data_dependent.onnx", "long_names.onnx", "empty_tensor.onnx"];
+    for path in models.into_iter().chain(fixtures.map(fixture)) {
+        for log in ["tool.log", "consumer.log"] {
+            fs::remove_file(tools.place.path(log)).ok();
+        }
+        tools.benchmark(&[&path, "--loop", "3", "--tool", &tool]);
+        traced_all(&tools, 4);
+    }
+}
+
+#[test]
+fn a_tool_in_c_and_in_cxx_named_by_the_option_or_by_the_variable_gets_the_same() {
+    let path = model("digits_cnn.onnx");
+    for language in Language::ALL {
+        let tools = Tools::new();
+        let tool = tools.tool("libclient.so", language, &[]);
+        let shown = tools.benchmark(&[&path, "--loop", "2", "--tool", &tool, "--debug"]);
+        shown.says(&["librocprofiler-sdk.so.1", " runs the tool ./libclient.so"]);
+        traced_all(&tools, 3);
+
+        let tools = Tools::new();
+        let tool = tools.tool("libclient.so", language, &[]);
+        let ended = end(tools.command(&[&path, "--loop", "2"]).env("ROCP_TOOL_LIBRARIES", tool));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        traced_all(&tools, 3);
+    }
+}
+
+#[test]
+fn the_kernels_have_the_names_of_the_operators_in_the_file() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &[]);
+    let path = model("digits_cnn.onnx");
+    tools.benchmark(&[&path, "--tool", &tool]);
+    let shown = end(&mut tools.place.command(&["inspect", &path, "--json"])).json();
+    let operators: Vec<&str> =
+        shown["operators"].as_array().unwrap().iter().map(|operator| operator["name"].as_str().unwrap()).collect();
+    let trace = tools.trace();
+    let symbols = trace.all("call_symbol");
+    assert!(symbols.iter().all(|symbol| operators.contains(&symbol.text("name"))), "{symbols:?}");
+    let softmax = symbols.iter().find(|symbol| symbol.text("name") == "/Softmax").expect("its last kernel");
+    let dispatches = trace.all("dispatch");
+    let is_softmax = |line: &&&Call| line.number("kernel") == softmax.number("kernel");
+    let grid = |line: &Call| ["x", "y", "z"].map(|size| line.number(size));
+    assert_eq!(dispatches.iter().filter(is_softmax).map(|line| grid(line)).collect::<Vec<_>>(), [[10, 1, 1]; 2]);
+    let uri = trace.all("call_object")[0].text("uri").to_owned();
+    assert_eq!(uri, format!("file://{path}#offset=0&size={}", fs::metadata(&path).unwrap().len()));
+    let copied: Vec<_> =
+        trace.all("copy").iter().map(|copy| (copy.number("operation"), copy.number("bytes"))).collect();
+    assert_eq!(copied, [(2, 64 * 4), (3, 10 * 4), (2, 64 * 4), (3, 10 * 4)]);
+}
+
+#[test]
+fn runs_on_several_threads_are_traced_on_these_threads() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &[]);
+    tools.benchmark(&[&model("digits_cnn.onnx"), "--loop", "40", "--threads", "4", "--tool", &tool]);
+    let runs = of(&tools.told(), "run_end").len();
+    traced_all(&tools, runs);
+}
+
+#[test]
+fn buffers_alone_and_callbacks_alone_work() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &["-DSERVICES=1"]);
+    tools.benchmark(&[&model("digits_cnn.onnx"), "--loop", "5", "--tool", &tool]);
+    let trace = tools.trace();
+    assert_eq!(trace.all("dispatch").len(), of(&tools.told(), "dispatch_end").len());
+    assert!(trace.all("dispatch").iter().all(|line| line.number("kernel") > 0), "kernels have ids all the same");
+    assert!(!trace.lines.iter().any(|line| line.function.starts_with("call_")));
+
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &["-DSERVICES=2"]);
+    tools.benchmark(&[&model("digits_cnn.onnx"), "--loop", "5", "--tool", &tool]);
+    let trace = tools.trace();
+    assert_eq!(trace.all("call_dispatch").len(), 3 * of(&tools.told(), "dispatch_end").len());
+    assert_eq!(trace.all("call_copy").len(), 2 * of(&tools.told(), "copy").len());
+    assert_eq!(trace.all("call_allocation").len(), 2 * of(&tools.told(), "allocation").len());
+    assert!(trace.all("batch").is_empty());
+}
+
+#[test]
+fn a_tool_does_not_change_the_results() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::Cxx17, &[]);
+    let input = model("token_classifier.input.input_ids.npy");
+    let path = model("token_classifier.onnx");
+    let fixed = [&path, "--input", &input, "--output", "out", "--outfmt", "npy", "--quiet"];
+    let without = tools.benchmark(&[&fixed[..], &["--output-dirname", "without"]].concat());
+    let with = tools.benchmark(&[&fixed[..], &["--output-dirname", "with", "--tool", &tool]].concat());
+    assert_eq!((with.stderr.as_str(), without.stderr.as_str()), ("", ""));
+    let files = tools.place.tree("out/without");
+    assert!(!files.is_empty());
+    assert_eq!(tools.place.tree("out/with"), files);
+    for file in files {
+        let read = |run: &str| fs::read(tools.place.path(&format!("out/{run}/{file}"))).unwrap();
+        assert_eq!(read("with"), read("without"), "{file}");
+    }
+    // A wrong model is the same error as ever, and the tool is finalized.
+    let ended = end(&mut tools.command(&["missing.onnx", "--tool", &tool]));
+    ended.refused(2, &["missing.onnx"]);
+    assert_eq!(tools.trace().all("finalize").len(), 2);
+}
+
+#[test]
+fn several_tools_run_at_once_and_each_gets_everything() {
+    let tools = Tools::new();
+    let first = tools.tool("libfirst.so", Language::C11, &["-DNAME=\"first\""]);
+    let second = tools.tool("libsecond.so", Language::Cxx17, &["-DNAME=\"second\""]);
+    let third = tools.tool("libthird.so", Language::Cxx17, &["-DNAME=\"third\"", "-DSERVICES=1"]);
+    let path = model("digits_cnn.onnx");
+    // The last names the first once more.
+    let mut command = tools.command(&[&path, "--loop", "4", "--tool", &first, "--tool", &second, "--tool", &first]);
+    let ended = end(command.env("ROCP_TOOL_LIBRARIES", &third));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let (lines, told) = (calls(&tools.place.path("tool.log")), tools.told());
+    for (priority, name) in ["first", "second"].iter().enumerate() {
+        let trace = Trace::of(&lines, name);
+        trace.is_all_of(&told);
+        trace.callbacks_say_the_same();
+        assert_eq!(trace.all("configure").len(), 1);
+        assert_eq!(trace.all("configure")[0].number("priority"), priority as u64);
+    }
+    let dispatches = of(&told, "dispatch_end").len();
+    assert_eq!(Trace::of(&lines, "third").all("dispatch").len(), dispatches);
+}
+
+#[test]
+fn a_tool_gives_dispatches_external_correlation_ids() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &["-DEXTERNAL"]);
+    tools.benchmark(&[&model("digits_cnn.onnx"), "--loop", "3", "--tool", &tool]);
+    traced_all(&tools, 4);
+    let trace = tools.trace();
+    for line in trace.all("dispatch") {
+        assert_eq!(line.number("external"), 1000 + line.number("internal"), "{line:?}");
+    }
+    assert!(trace.all("copy").iter().all(|line| line.number("external") == 0));
+}
+
+#[test]
+fn a_tool_that_stops_itself_gets_nothing_more() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &["-DSTOP_AFTER=40"]);
+    tools.benchmark(&[&model("digits_cnn.onnx"), "--loop", "6", "--tool", &tool]);
+    let trace = tools.trace();
+    let ids: Vec<u64> = trace.all("dispatch").iter().map(|line| line.number("dispatch")).collect();
+    assert_eq!(ids, (1..=40).collect::<Vec<_>>());
+    assert!(of(&tools.told(), "dispatch_end").len() > 100);
+    let last = trace.all("call_dispatch").last().unwrap().number("dispatch");
+    assert_eq!(last, 40);
+}
+
+#[test]
+fn a_tool_that_has_no_interest_or_throws_does_not_stop_the_benchmark() {
+    let path = model("digits_cnn.onnx");
+    for language in Language::ALL {
+        let tools = Tools::new();
+        let tool = tools.tool("libclient.so", language, &["-DRETURNS_NULL"]);
+        let ended = tools.benchmark(&[&path, "--tool", &tool]);
+        assert_eq!(ended.stderr, "", "{ended:?}");
+        let kinds: Vec<String> = tools.trace().lines.into_iter().map(|line| line.function).collect();
+        assert_eq!(kinds, ["configure"]);
+    }
+    for (throws, says) in [
+        ("-DTHROWS=1", ["rocprofiler_configure", "threw char const*"]),
+        ("-DTHROWS=2", ["a tool's initialization", "threw char const*"]),
+        ("-DTHROWS=3", ["a tracing callback", "threw int"]),
+    ] {
+        let tools = Tools::new();
+        let tool = tools.tool("libclient.so", Language::Cxx17, &[throws]);
+        tools.benchmark(&[&path, "--loop", "3", "--tool", &tool]).says(&says);
+        assert_eq!(of(&tools.told(), "run_end").len(), 4);
+    }
+}
+
+#[test]
+fn a_tool_that_cannot_be_loaded_is_named_and_the_command_continues() {
+    let tools = Tools::new();
+    let code = "int missing(void);\nint rocprofiler_configure(void);\nint (*early)(void) = missing;\n\
+                int rocprofiler_configure(void) { return early(); }\n";
+    library(&tools.place.path("libclient.so"), code, &[]);
+    let ended = tools.benchmark(&[&model("digits_cnn.onnx"), "--tool", "libclient.so"]);
+    ended.says(&["the tool ", "libclient.so cannot be loaded: ", "missing"]);
+    assert_eq!(of(&tools.told(), "run_end").len(), 2);
+}
+
+#[test]
+fn what_cannot_be_a_tool_is_an_error_before_anything_runs() {
+    let tools = Tools::new();
+    let path = model("digits_cnn.onnx");
+    let good = tools.tool("libgood.so", Language::C11, &[]);
+    tools.place.write("text.so", "no library");
+    library(&tools.place.path("libother.so"), "int other;\n", &[]);
+    let refused = |tools: &Tools, arguments: &[&str], says: &[&str]| {
+        let ended = end(&mut tools.command(&[&[path.as_str(), "--output", "out"], arguments].concat()));
+        ended.refused(2, says);
+        for log in ["tool.log", "consumer.log", "out"] {
+            assert!(!tools.place.path(log).exists(), "{log}: {ended:?}");
+        }
+    };
+    let lib = "were looked for in lib, ";
+    refused(&tools, &["--tool", "./no.so"], &["--tool ./no.so: there is no such file; ", "such as ./libclient.so"]);
+    refused(&tools, &["--tool", "text.so"], &["--tool text.so: it is no shared library (", "such as ./libclient.so"]);
+    refused(&tools, &["--tool", "lib"], &["--tool lib: it is no shared library (it is no file)"]);
+    let no_tool = ["it is no tool for ", SDK, "a tool of rocprofiler-sdk exports rocprofiler_configure", lib];
+    refused(&tools, &["--tool", "libother.so"], &no_tool);
+    // One good tool does not help the other.
+    refused(&tools, &["--tool", &good, "--tool", "libother.so"], &no_tool);
+    let both =
+        ["not all tools can be used:", "--tool no.so: there is no such file", "--tool libother.so: it is no tool"];
+    refused(&tools, &["--tool", "no.so", "--tool", "libother.so"], &both);
+
+    // Without the library that runs tools, and with a vendor's.
+    let nowhere = ["no library that runs tools was found", "was looked for in lib, ", "OPSCOPE_LIB_DIR"];
+    fs::remove_file(tools.place.path("lib").join(SDK)).unwrap();
+    refused(&tools, &["--tool", &good], &nowhere);
+    library(&tools.place.path("lib").join(SDK), "int vendor;\n", &[]);
+    refused(&tools, &["--tool", &good], &nowhere);
+}
+
+#[test]
+fn an_installed_command_finds_the_library_in_lib_and_takes_a_name_without_a_directory() {
+    let tools = Tools::new();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for directory in ["bin", "lib"] {
+        fs::create_dir(place.path().join(directory)).unwrap();
+    }
+    let program = place.path().join("bin/opscope");
+    fs::hard_link(env!("CARGO_BIN_EXE_opscope"), &program).unwrap();
+    fs::copy(sdk().join(SDK), place.path().join("lib").join(SDK)).unwrap();
+    tools.tool("libclient.so", Language::C11, &[]);
+    let mut command = Command::new(program);
+    command.args(["benchmark", &model("digits_cnn.onnx"), "--tool", "libclient.so"]).current_dir(tools.place.path("."));
+    let ended = end(command.env("TOOL_LOG", "tool.log").env("XDG_CACHE_HOME", "/dev/null"));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(!tools.trace().all("dispatch").is_empty());
+}
+
+#[test]
+fn a_preloaded_tool_brings_its_library_with_it() {
+    let tools = Tools::new();
+    let tool = tools.tool("libclient.so", Language::C11, &[]);
+    let mut command = tools.command(&[&model("digits_cnn.onnx"), "--loop", "2"]);
+    let ended = end(command.env("LD_PRELOAD", &tool).env("LD_LIBRARY_PATH", sdk()));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    traced_all(&tools, 3);
+}
