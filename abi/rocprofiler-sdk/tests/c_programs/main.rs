@@ -1,0 +1,5 @@
+//! Tools in C and C++, compiled against the headers, linked with the library and a ROCTx runtime, and run.
+
+mod support;
+
+mod markers;
