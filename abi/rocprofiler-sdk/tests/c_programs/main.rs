@@ -2,4 +2,6 @@
 
 mod support;
 
+mod buffers;
 mod markers;
+mod threads;
