@@ -4,4 +4,6 @@ mod support;
 
 mod buffers;
 mod markers;
+mod names;
+mod statuses;
 mod threads;
