@@ -3,6 +3,8 @@
 mod support;
 
 mod buffers;
+mod callbacks;
+mod correlation;
 mod markers;
 mod names;
 mod statuses;
