@@ -917,22 +917,6 @@ VALUE(ROCTX_CORE_API_TABLE_VERSION_STEP, 0);
 VALUE(ROCTX_CONTROL_API_TABLE_VERSION_MAJOR, 0);
 VALUE(ROCTX_CONTROL_API_TABLE_VERSION_STEP, 0);
 
-/* The older marker library. Its header defines two macros that the newer one defines as well. */
-#undef ROCTX_VERSION_MAJOR
-#undef ROCTX_VERSION_MINOR
-#include <roctracer/roctracer_roctx.h>
-VALUE(ROCTX_VERSION_MAJOR, 4);
-VALUE(ROCTX_VERSION_MINOR, 1);
-VALUE(ROCTX_API_ID_roctxMarkA, 0);
-VALUE(ROCTX_API_ID_roctxRangePushA, 1);
-VALUE(ROCTX_API_ID_roctxRangePop, 2);
-VALUE(ROCTX_API_ID_roctxRangeStartA, 3);
-VALUE(ROCTX_API_ID_roctxRangeStop, 4);
-VALUE(ROCTX_API_ID_NUMBER, 5);
-SIZE(roctx_api_data_t, 16);
-AT(roctx_api_data_t, args.message, 0);
-AT(roctx_api_data_t, args.id, 8);
-
 /* Bit fields, and the positions that offsetof cannot name. */
 static int bits_lie_where_they_should(void)
 {
