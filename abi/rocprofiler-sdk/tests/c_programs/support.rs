@@ -117,7 +117,7 @@ impl Program {
         let found = format!("{path}:{}:{}", libraries().display(), roctx().display());
         // A program that hangs is a failure, not a test that never ends.
         let mut command = Command::new("timeout");
-        command.env_clear().args(["-s", "ABRT", "300", "env"]).arg(format!("LD_LIBRARY_PATH={found}"));
+        command.env_clear().args(["-s", "ABRT", "120", "env"]).arg(format!("LD_LIBRARY_PATH={found}"));
         command.args(self.variables.iter().map(|(name, value)| format!("{name}={}", value.replace(DIRECTORY, path))));
         let output = succeeds(command.arg(program).args(&self.arguments).current_dir(directory.path()));
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8").replace(path, DIRECTORY);
