@@ -69,6 +69,6 @@ fn finalize(client: &Client) {
     buffers::flush_all_of(|id| contexts.iter().any(|context| context.id == id));
     if let Some(finalize) = client.configured.finalize {
         // SAFETY: the tool gave this function and its data.
-        call_tool("a tool's finalization", || unsafe { finalize(client.configured.tool_data) });
+        call_tool("the finalization", || unsafe { finalize(client.configured.tool_data) });
     }
 }
