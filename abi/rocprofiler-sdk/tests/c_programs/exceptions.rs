@@ -3,14 +3,14 @@
 use super::support::{Language, program};
 
 const REPORTED: &str = "\
-a tool's initialization of a tool threw std::runtime_error, which is ignored
+the initialization of a tool threw std::runtime_error, which is ignored
 an intercept callback of a tool threw std::out_of_range, which is ignored
 a buffer's callback of a tool threw std::runtime_error, which is ignored
 a buffer's callback of a tool threw (anonymous namespace)::own_exception, which is ignored
 a request for an external correlation id of a tool threw std::logic_error, which is ignored
 a tracing callback of a tool threw int, which is ignored
 a buffer's callback of a tool threw (anonymous namespace)::own_exception, which is ignored
-a tool's finalization of a tool threw std::runtime_error, which is ignored
+the finalization of a tool threw std::runtime_error, which is ignored
 ";
 
 #[test]
