@@ -14,3 +14,8 @@ fn variables_override_the_policies() {
     let both = program("policies.c").with("ROCPROFILER_BUFFER_POLICY_DISCARD", "1");
     both.with("ROCPROFILER_BUFFER_POLICY_LOSSLESS", "1").run_silently();
 }
+
+#[test]
+fn callbacks_that_use_what_they_are_called_for_lose_nothing() {
+    program("reentrant.c").run_silently();
+}
