@@ -12,7 +12,8 @@ typedef struct {
 
 static kept_t first, second, asked, all_asked;
 
-static void keep(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffer, rocprofiler_record_header_t **headers,
+static void keep(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffer,
+                 rocprofiler_record_header_t **headers,
                  size_t count, void *data, uint64_t drop_count)
 {
     kept_t *kept = (kept_t *)data;
@@ -93,7 +94,8 @@ static void make_services(void)
     make(&second);
     make(&asked);
     make(&all_asked);
-    OK(rocprofiler_configure_callback_tracing_service(first.context, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, start,
+    OK(rocprofiler_configure_callback_tracing_service(first.context, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API,
+                                                      start,
                                                       1, push_at_enter, NULL));
     OK(rocprofiler_configure_external_correlation_id_request_service(asked.context, core, 1, request, &asked));
     OK(rocprofiler_configure_external_correlation_id_request_service(all_asked.context, NULL, 0, request, &all_asked));

@@ -90,10 +90,12 @@ static void make_services()
 {
     context = new_context();
     buffer = new_buffer(context, 4096, 4096, ROCPROFILER_BUFFER_POLICY_LOSSLESS, take, nullptr);
-    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, nullptr, 0, buffer));
+    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, nullptr, 0,
+                                                    buffer));
     called = new_context();
     CHECK(called != context && !(called == context));
-    OK(rocprofiler_configure_callback_tracing_service(called, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, nullptr, 0, call, nullptr));
+    OK(rocprofiler_configure_callback_tracing_service(called, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, nullptr, 0,
+                                                      call, nullptr));
     OK(rocprofiler_configure_external_correlation_id_request_service(called, nullptr, 0, request, nullptr));
     OK(rocprofiler_at_intercept_table_registration(intercept, ROCPROFILER_MARKER_NAME_TABLE, nullptr));
     OK(rocprofiler_start_context(context));
@@ -133,7 +135,8 @@ int main()
     // The tool's own exceptions pass through its own calls, and while one is in flight the library works.
     try
     {
-        rocprofiler_query_available_agents(ROCPROFILER_AGENT_INFO_VERSION_0, refuse, sizeof(rocprofiler_agent_t), nullptr);
+        rocprofiler_query_available_agents(ROCPROFILER_AGENT_INFO_VERSION_0, refuse, sizeof(rocprofiler_agent_t),
+                                           nullptr);
         CHECK(!"it throws");
     } catch(const std::runtime_error& error)
     {

@@ -1,4 +1,4 @@
-/* Tools that a program forces, as ARGUMENT says: early, late, NULL, or in a function of the tool. */
+/* Tools that a program forces: as the argument says, "early" or "late". */
 #include "sdk.h"
 
 static int configured, initialized_, finalized_;

@@ -26,7 +26,8 @@ static void make_services(void)
 {
     context = new_context();
     buffer = new_buffer(context, 4096, 4096, ROCPROFILER_BUFFER_POLICY_LOSSLESS, keep, NULL);
-    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0, buffer));
+    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0,
+                                                    buffer));
     OK(rocprofiler_start_context(context));
     thread = own_thread();
 }

@@ -85,12 +85,14 @@ static void make_services(void)
     context = new_context();
     OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, NULL, 0,
                                                       called, NULL));
-    OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_RUNTIME_INITIALIZATION, NULL,
+    OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_RUNTIME_INITIALIZATION,
+                                                      NULL,
                                                       0, called, NULL));
     OK(rocprofiler_start_context(context));
     OK(rocprofiler_at_intercept_table_registration(see_all, 0, &data[0]));
     OK(rocprofiler_at_intercept_table_registration(change_core, ROCPROFILER_MARKER_CORE_TABLE, &data[1]));
-    OK(rocprofiler_at_intercept_table_registration(see_two, ROCPROFILER_MARKER_CORE_TABLE | ROCPROFILER_MARKER_NAME_TABLE,
+    OK(rocprofiler_at_intercept_table_registration(see_two,
+                                                   ROCPROFILER_MARKER_CORE_TABLE | ROCPROFILER_MARKER_NAME_TABLE,
                                                    &data[2]));
     OK(rocprofiler_at_intercept_table_registration(NULL, 0, NULL));
     OK(rocprofiler_at_intercept_table_registration(change_core, ROCPROFILER_HSA_TABLE | ROCPROFILER_RCCL_TABLE, NULL));

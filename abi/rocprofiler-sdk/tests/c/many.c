@@ -1,6 +1,6 @@
 /*
- * Four threads and a million records. Arguments: the size of the buffer, its watermark, "lossless" or "discard", and "alone" or
- * "beside" another context that counts by callback.
+ * Four threads and a million records. Arguments: the size of the buffer, its watermark, "lossless" or "discard", and
+ * "alone" or "beside" another context, which counts by callback.
  */
 static void make_services(void);
 static void finish(void);
@@ -61,8 +61,10 @@ static void make_services(void)
 {
     context = new_context();
     buffer = new_buffer(context, size, watermark,
-                        is_lossless ? ROCPROFILER_BUFFER_POLICY_LOSSLESS : ROCPROFILER_BUFFER_POLICY_DISCARD, take, NULL);
-    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0, buffer));
+                        is_lossless ? ROCPROFILER_BUFFER_POLICY_LOSSLESS : ROCPROFILER_BUFFER_POLICY_DISCARD, take,
+                        NULL);
+    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0,
+                                                    buffer));
     OK(rocprofiler_start_context(context));
     if (is_beside) {
         other = new_context();

@@ -30,11 +30,12 @@ typedef struct {
     size_t callbacks;
 } kept_t;
 
-/* All calls and what belongs to them; ranges; the two operations that were asked for; what came while it was started. */
+/* All calls and what belongs to them; ranges; two operations; what came while its context was started. */
 static kept_t all, ranges, pushes, switched;
 static uint64_t tool_began, thread_of_callbacks;
 
-static void keep(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffer, rocprofiler_record_header_t **headers,
+static void keep(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffer,
+                 rocprofiler_record_header_t **headers,
                  size_t count, void *data, uint64_t drop_count)
 {
     kept_t *kept = (kept_t *)data;

@@ -36,7 +36,8 @@ static const char *const BUFFERED[] = {
 static const char *const CALLBACKS[] = {
     "NONE", "HSA_CORE_API", "HSA_AMD_EXT_API", "HSA_IMAGE_EXT_API", "HSA_FINALIZE_EXT_API", "HIP_RUNTIME_API",
     "HIP_COMPILER_API", "MARKER_CORE_API", "MARKER_CONTROL_API", "MARKER_NAME_API", "CODE_OBJECT", "SCRATCH_MEMORY",
-    "KERNEL_DISPATCH", "MEMORY_COPY", "RCCL_API", "OMPT", "MEMORY_ALLOCATION", "RUNTIME_INITIALIZATION", "ROCDECODE_API",
+    "KERNEL_DISPATCH", "MEMORY_COPY", "RCCL_API", "OMPT", "MEMORY_ALLOCATION", "RUNTIME_INITIALIZATION",
+    "ROCDECODE_API",
     "ROCJPEG_API", "HIP_STREAM", "MARKER_CORE_RANGE_API"};
 
 static const char *const REQUESTS[] = {
@@ -44,7 +45,8 @@ static const char *const REQUESTS[] = {
     "HIP_COMPILER_API", "MARKER_CORE_API", "MARKER_CONTROL_API", "MARKER_NAME_API", "MEMORY_COPY", "KERNEL_DISPATCH",
     "SCRATCH_MEMORY", "RCCL_API", "OMPT", "MEMORY_ALLOCATION", "ROCDECODE_API", "ROCJPEG_API", "MARKER_CORE_RANGE_API"};
 
-static const char *const TABLES[] = {"HSA", "HIP (runtime)", "HIP (compiler)", "MARKER (ROCTx)", "MARKER (ROCTx Control)",
+static const char *const TABLES[] = {"HSA", "HIP (runtime)", "HIP (compiler)", "MARKER (ROCTx)",
+                                     "MARKER (ROCTx Control)",
                                      "MARKER (ROCTx Name)", "RCCL", "rocDecode", "rocJPEG"};
 
 /* The operations of the kinds that have names, by the name of the kind. */
@@ -331,7 +333,8 @@ static void check_version_time_and_thread(void)
 
 static const rocprofiler_agent_t *agents[2];
 
-static rocprofiler_status_t get_agents(rocprofiler_agent_version_t version, const void **found, size_t count, void *data)
+static rocprofiler_status_t get_agents(rocprofiler_agent_version_t version, const void **found, size_t count,
+                                       void *data)
 {
     CHECK(version == ROCPROFILER_AGENT_INFO_VERSION_0 && data == (void *)agents && count == 2);
     for (size_t i = 0; i < count; i++)
@@ -403,7 +406,8 @@ static void check_agents(void)
     ANSWERS(ERROR_AGENT_NOT_FOUND, rocprofiler_iterate_agent_supported_counters(unknown, no_counters, NULL));
 }
 
-static int no_argument(rocprofiler_buffer_tracing_kind_t kind, rocprofiler_tracing_operation_t operation, uint32_t number,
+static int no_argument(rocprofiler_buffer_tracing_kind_t kind, rocprofiler_tracing_operation_t operation,
+                       uint32_t number,
                        const void *const value, int32_t indirections, const char *type, const char *argument,
                        const char *text, void *data)
 {

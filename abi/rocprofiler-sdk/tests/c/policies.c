@@ -8,7 +8,8 @@ static void make_buffer(void);
 static void make_buffer(void)
 {
     rocprofiler_buffer_id_t buffer = {0};
-    ANSWERS(ERROR_INVALID_ARGUMENT, rocprofiler_create_buffer(new_context(), 4096, 0, ROCPROFILER_BUFFER_POLICY_LOSSLESS,
+    ANSWERS(ERROR_INVALID_ARGUMENT, rocprofiler_create_buffer(new_context(), 4096, 0,
+                                                              ROCPROFILER_BUFFER_POLICY_LOSSLESS,
                                                               keep, NULL, &buffer));
     CHECK(buffer.handle == 0);
 }

@@ -1,5 +1,8 @@
-/* Callbacks that use what they are called for: a buffer's callback makes more records for the same buffer than it has room for, a
- * tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or counted as dropped. */
+/*
+ * Callbacks that use what they are called for: a buffer's callback makes more records for the same buffer than it has room
+ * for, a tracing callback flushes, and both switch contexts. Nothing hangs, and every record is delivered or counted as
+ * dropped.
+ */
 static void make_services(void);
 static void finish(void);
 #define TOOL_INITIALIZE make_services
@@ -50,7 +53,8 @@ static void make_services(void)
 {
     context = new_context();
     buffer = new_buffer(context, 4096, 4096, ROCPROFILER_BUFFER_POLICY_LOSSLESS, take, NULL);
-    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0, buffer));
+    OK(rocprofiler_configure_buffer_tracing_service(context, ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, NULL, 0,
+                                                    buffer));
     OK(rocprofiler_start_context(context));
     other = new_context();
     OK(rocprofiler_configure_callback_tracing_service(other, ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, NULL, 0,

@@ -1,6 +1,6 @@
 /*
- * A ROCTx runtime that behaves as AMD's does: three tables, whose entries it reads plainly at each call, and which it registers
- * at the first call of any function.
+ * A ROCTx runtime that behaves as AMD's does: three tables, whose entries it reads plainly at each call, and which it
+ * registers at the first call of any function.
  */
 #include "sdk.h"
 

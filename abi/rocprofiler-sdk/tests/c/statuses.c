@@ -1,5 +1,7 @@
-/* What every function answers in every phase of the library: before it is initialized, while tools are configured and
- * initialized, afterwards, and when they are finalized. */
+/*
+ * What every function answers in every phase of the library: before it is initialized, while tools are configured and
+ * initialized, afterwards, and when they are finalized.
+ */
 #include "sdk.h"
 
 #define LOSSLESS ROCPROFILER_BUFFER_POLICY_LOSSLESS
@@ -49,11 +51,13 @@ static void check_locked(void)
     late.handle = 5;
     ANSWERS(ERROR_CONTEXT_ID_NOT_ZERO, rocprofiler_create_context(&late));
     CHECK(late.handle == 5);
-    ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_create_buffer(context, 4096, 0, LOSSLESS, take, NULL, &late_buffer));
+    ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_create_buffer(context, 4096, 0, LOSSLESS, take, NULL,
+                                                                  &late_buffer));
     CHECK(late_buffer.handle == 0);
     ANSWERS(ERROR_CONFIGURATION_LOCKED,
             rocprofiler_configure_buffer_tracing_service(context, MARKERS, NULL, 0, buffer));
-    ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_configure_callback_tracing_service(unknown_context, CALLBACK_MARKERS,
+    ANSWERS(ERROR_CONFIGURATION_LOCKED, rocprofiler_configure_callback_tracing_service(unknown_context,
+                                                                                       CALLBACK_MARKERS,
                                                                                       NULL, 0, called, NULL));
 }
 

@@ -1,4 +1,6 @@
-/* Registering runtimes: tables that are too few, too many, unknown, older, without functions, and two runtimes at once. */
+/*
+ * Registering runtimes: tables that are too few, too many, unknown, older, without functions, and two runtimes at once.
+ */
 static void make_services(void);
 #define TOOL_INITIALIZE make_services
 #include "tool.h"
@@ -41,7 +43,8 @@ static void make_services(void)
                                                       called, NULL));
     OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, NULL, 0,
                                                       called, NULL));
-    OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_RUNTIME_INITIALIZATION, NULL,
+    OK(rocprofiler_configure_callback_tracing_service(context, ROCPROFILER_CALLBACK_TRACING_RUNTIME_INITIALIZATION,
+                                                      NULL,
                                                       0, called, NULL));
     OK(rocprofiler_start_context(context));
 }

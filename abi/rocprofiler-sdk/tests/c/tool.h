@@ -1,6 +1,6 @@
 /*
- * Makes the program a tool. It defines TOOL_INITIALIZE and TOOL_FINALIZE as functions, or leaves the latter out, before it
- * includes this.
+ * Makes the program a tool. It defines TOOL_INITIALIZE and TOOL_FINALIZE as functions, or leaves the latter out, before
+ * it includes this.
  */
 #ifndef TOOL_H
 #define TOOL_H

@@ -67,7 +67,8 @@ fn what_is_no_tool_is_named_and_left_out() {
     let [missing, other] = printed.stderr.lines().collect::<Vec<_>>().try_into().expect("two lines");
     let start = "librocprofiler-sdk (opscope): the tool {directory}/missing.so cannot be loaded: ";
     assert!(missing.starts_with(start), "{missing}");
-    let line = "librocprofiler-sdk (opscope): {directory}/other.so is no tool: it does not export rocprofiler_configure";
+    let line =
+        "librocprofiler-sdk (opscope): {directory}/other.so is no tool: it does not export rocprofiler_configure";
     assert_eq!(other, line);
 }
 
