@@ -1,6 +1,6 @@
 //! How tools are found, and when they are called.
 
-use super::support::{Program, program};
+use super::support::{Program, program, run_with_both_runtimes};
 
 const TOOL: &str = "ROCP_TOOL_LIBRARIES";
 
@@ -136,4 +136,9 @@ fn a_tool_is_forced_once_and_in_time() {
 #[test]
 fn parent_and_child_of_a_fork_each_continue() {
     program("fork.c").run_silently();
+}
+
+#[test]
+fn a_program_ends_while_its_threads_are_traced() {
+    run_with_both_runtimes(program("exiting.c"));
 }
