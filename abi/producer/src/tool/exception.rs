@@ -153,7 +153,9 @@ mod frame {
             if info.is_null() {
                 return unknown();
             }
-            (*info)[1]
+            // GNU's compiler marks names that are unique by their address, such as those in anonymous namespaces, with a star.
+            let name = (*info)[1];
+            if *name == b'*' as c_char { name.add(1) } else { name }
         };
         let Some(demangle) = function(c"__cxa_demangle") else { return unknown() };
         // SAFETY: the function of the C++ ABI allocates the text, which is freed.

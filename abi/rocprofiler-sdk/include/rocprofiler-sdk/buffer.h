@@ -30,7 +30,7 @@ rocprofiler_create_buffer(rocprofiler_context_id_t        context,
                           void*                           callback_data,
                           rocprofiler_buffer_id_t*        buffer_id);
 
-// Destroys a buffer. Records that were not flushed are lost.
+// Hands the records to the callback, then destroys the buffer. Not while they are being handed over.
 ROCPROFILER_API rocprofiler_status_t
 rocprofiler_destroy_buffer(rocprofiler_buffer_id_t buffer_id);
 

@@ -57,7 +57,7 @@ statuses! {
     OutOfResources = 29, "ERROR_OUT_OF_RESOURCES", "The system refused memory or a thread";
     ProfileNotFound = 30, "ERROR_PROFILE_NOT_FOUND", "No counter configuration has this id";
     AgentDispatchConflict = 31, "ERROR_AGENT_DISPATCH_CONFLICT", "A context has agent or dispatch counters, and not both";
-    InternalNoAgentContext = 32, "ERROR_INTERNAL_NO_AGENT_CONTEXT", "The context has no agent counters";
+    InternalNoAgentContext = 32, "INTERNAL_NO_AGENT_CONTEXT", "The context has no agent counters";
     SampleRateExceeded = 33, "ERROR_SAMPLE_RATE_EXCEEDED", "The rate of samples is too high";
     NoProfileQueue = 34, "ERROR_NO_PROFILE_QUEUE", "The agent has no queue for profiling";
     NoHardwareCounters = 35, "ERROR_NO_HARDWARE_COUNTERS", "The configuration has no hardware counters";

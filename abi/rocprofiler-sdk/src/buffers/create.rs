@@ -1,6 +1,6 @@
 use std::ffi::c_void;
 use std::slice::from_raw_parts;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use opscope_trace::{BufferOptions, Bytes};
 
@@ -51,9 +51,10 @@ pub unsafe extern "C" fn rocprofiler_create_buffer(
         };
         let id = Handle(handles::BUFFERS.next());
         let busy: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(0)));
-        let mut delivery = Delivery::new(context, id, callback, Data(data), size, busy);
+        let is_ended: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+        let mut delivery = Delivery::new(context, id, callback, Data(data), size, busy, is_ended);
         let trace = opscope_trace::Buffer::create(options, move |batch| delivery.deliver(batch)).map_err(status)?;
-        Buffer::add(context, trace, busy, id);
+        Buffer::add(context, trace, busy, is_ended, id);
         // SAFETY: it is not NULL, and the tool promises that it is writable.
         unsafe { buffer.write(id) };
         Ok(())

@@ -1,5 +1,5 @@
 use std::ffi::c_void;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use opscope_clock::{Calibration, Ticks};
 use opscope_trace::{Batch, Header};
@@ -24,6 +24,7 @@ pub struct Delivery {
     callback: Function,
     data: Data,
     busy: &'static AtomicUsize,
+    is_ended: &'static AtomicBool,
     payloads: Vec<u64>,
     /// The header of each record, and where its payload begins.
     headers: Vec<RecordHeader>,
@@ -41,13 +42,17 @@ impl Delivery {
         data: Data,
         size: usize,
         busy: &'static AtomicUsize,
+        is_ended: &'static AtomicBool,
     ) -> Self {
         let payloads = Vec::with_capacity(size.min(MOST_BYTES) / 8);
-        Self { context, buffer, callback, data, busy, payloads, headers: Vec::new(), pointers: Vec::new() }
+        Self { context, buffer, callback, data, busy, is_ended, payloads, headers: Vec::new(), pointers: Vec::new() }
     }
 
     /// Hands over a batch, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
+        if self.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
         let _calling = Busy::enter(self.busy);
         let calibration = batch.calibration();
         for record in batch.records() {

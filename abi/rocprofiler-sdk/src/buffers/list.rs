@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_trace::{BufferId, Category, TraceError, emit_by_id};
@@ -16,6 +16,8 @@ pub struct Buffer {
     trace_id: BufferId,
     /// How many flushes and callbacks are in progress.
     pub(super) busy: &'static AtomicUsize,
+    /// Whether its tool is finalized.
+    is_ended: &'static AtomicBool,
 }
 
 /// A buffer in the list.
@@ -48,6 +50,16 @@ pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
     }
 }
 
+/// Ends the callbacks of the buffers of these contexts, whose tool is finalized. Records of calls that were in progress when the
+/// contexts were stopped may come later; there is no tool any more that could take them.
+pub fn end_all_of(is_theirs: impl Fn(Handle) -> bool + Copy) {
+    for listed in lock().iter().filter(|listed| is_theirs(listed.buffer.context)) {
+        listed.buffer.is_ended.store(true, Ordering::SeqCst);
+    }
+    // A callback may be in progress, which this waits for.
+    flush_all_of(is_theirs);
+}
+
 /// Destroys every buffer. Their callbacks are not called afterwards.
 pub fn finalize_all() {
     let all: Vec<_> = lock().iter_mut().filter_map(|listed| listed.trace.take()).collect();
@@ -58,8 +70,14 @@ pub fn finalize_all() {
 
 impl Buffer {
     /// Keeps a new buffer under an id that was not used before.
-    pub(super) fn add(context: Handle, trace: opscope_trace::Buffer, busy: &'static AtomicUsize, id: Handle) {
-        let buffer = Box::leak(Box::new(Self { id, context, trace_id: trace.id(), busy }));
+    pub(super) fn add(
+        context: Handle,
+        trace: opscope_trace::Buffer,
+        busy: &'static AtomicUsize,
+        is_ended: &'static AtomicBool,
+        id: Handle,
+    ) {
+        let buffer = Box::leak(Box::new(Self { id, context, trace_id: trace.id(), busy, is_ended }));
         lock().push(Listed { buffer, trace: Some(trace) });
     }
 

@@ -9,7 +9,7 @@ mod threads;
 
 use std::any::Any;
 
-pub use list::{Buffer, finalize_all, find, flush_all_of};
+pub use list::{Buffer, end_all_of, finalize_all, find, flush_all_of};
 pub use threads::default_thread;
 
 /// Returns the locks of this room, locked.

@@ -53,7 +53,7 @@ pub fn initialize_all(finalize: Finalize) {
         contexts::set_client(number);
         if let Some(initialize) = configured.initialize {
             // SAFETY: the tool gave this function and its data.
-            call_tool("a tool's initialization", || unsafe { initialize(finalize, configured.tool_data) });
+            call_tool("the initialization", || unsafe { initialize(finalize, configured.tool_data) });
         }
     }
 }

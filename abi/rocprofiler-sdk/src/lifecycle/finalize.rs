@@ -50,7 +50,7 @@ fn as_owner(body: impl FnOnce()) {
     }
 }
 
-/// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once.
+/// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once. No buffer calls it afterwards.
 fn finalize(client: &Client) {
     let is_first = clients::lock()
         .iter_mut()
@@ -66,9 +66,11 @@ fn finalize(client: &Client) {
     if finalization() == NOT_YET {
         set_finalization(IN_PROGRESS);
     }
-    buffers::flush_all_of(|id| contexts.iter().any(|context| context.id == id));
+    let is_theirs = |id| contexts.iter().any(|context| context.id == id);
+    buffers::flush_all_of(is_theirs);
     if let Some(finalize) = client.configured.finalize {
         // SAFETY: the tool gave this function and its data.
-        call_tool("a tool's finalization", || unsafe { finalize(client.configured.tool_data) });
+        call_tool("the finalization", || unsafe { finalize(client.configured.tool_data) });
     }
+    buffers::end_all_of(is_theirs);
 }

@@ -1,0 +1,8 @@
+//! External correlation ids.
+
+use super::support::program;
+
+#[test]
+fn external_ids_are_pushed_inherited_and_requested() {
+    program("correlation.c").run_silently();
+}

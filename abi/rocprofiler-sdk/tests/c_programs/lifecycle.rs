@@ -1,0 +1,144 @@
+//! How tools are found, and when they are called.
+
+use super::support::{Program, program, run_with_both_runtimes};
+
+const TOOL: &str = "ROCP_TOOL_LIBRARIES";
+
+/// A program that is no tool itself.
+fn host() -> Program {
+    program("host.c")
+}
+
+/// A program that exports `rocprofiler_configure`.
+fn tool() -> Program {
+    program("tool.c").option("-DPROGRAM")
+}
+
+/// Runs a program, which prints this, and these messages of the library.
+#[track_caller]
+fn prints(program: Program, stdout: &str, messages: &[&str]) {
+    let printed = program.run();
+    let stderr: String = messages.iter().map(|message| format!("librocprofiler-sdk (opscope): {message}\n")).collect();
+    assert_eq!((printed.stdout.as_str(), printed.stderr), (stdout, stderr));
+}
+
+#[test]
+fn a_program_that_is_a_tool_is_found() {
+    let stdout = "\
+main
+program is configured as 0
+program is initialized
+program sees first
+program sees second
+end of main
+program is finalized
+exit function
+";
+    prints(tool(), stdout, &[]);
+}
+
+const ONE: &str = "\
+main
+one is configured as 0
+one is initialized
+one sees first
+one sees second
+end of main
+one is finalized
+exit function
+";
+
+const WITHOUT: &str = "main\nend of main\nexit function\n";
+
+#[test]
+fn a_variable_names_tools() {
+    let one = || host().beside("tool.c", "one.so", &["-DNAME=\"one\""]);
+    prints(one().with(TOOL, "{directory}/one.so"), ONE, &[]);
+    prints(one().with(TOOL, "{directory}/one.so:"), ONE, &[]);
+    prints(one().with(TOOL, ":{directory}/one.so:{directory}/one.so"), ONE, &[]);
+    prints(one(), WITHOUT, &[]);
+}
+
+#[test]
+fn what_is_no_tool_is_named_and_left_out() {
+    let host = host().beside("tool.c", "one.so", &["-DNAME=\"one\""]).beside("runtime.c", "other.so", &[]);
+    let printed = host.with(TOOL, "{directory}/missing.so:{directory}/other.so:{directory}/one.so").run();
+    assert_eq!(printed.stdout, ONE);
+    let [missing, other] = printed.stderr.lines().collect::<Vec<_>>().try_into().expect("two lines");
+    let start = "librocprofiler-sdk (opscope): the tool {directory}/missing.so cannot be loaded: ";
+    assert!(missing.starts_with(start), "{missing}");
+    let line =
+        "librocprofiler-sdk (opscope): {directory}/other.so is no tool: it does not export rocprofiler_configure";
+    assert_eq!(other, line);
+}
+
+#[test]
+fn several_tools_have_their_own_contexts_and_each_is_finalized_once() {
+    let program = tool()
+        .beside("tool.c", "one.so", &["-DNAME=\"one\""])
+        .beside("tool.c", "quiet.so", &["-DNAME=\"quiet\"", "-DMODE=\"quiet\""])
+        .beside("tool.c", "two.so", &["-DNAME=\"two\"", "-DMODE=\"ends\""]);
+    let stdout = "\
+main
+one is configured as 0
+quiet is configured as 1
+two is configured as 2
+program is configured as 3
+one is initialized
+two is initialized
+program is initialized
+one sees first
+two sees first
+two is finalized
+two has ended
+program sees first
+one sees second
+program sees second
+end of main
+one is finalized
+program is finalized
+exit function
+";
+    prints(program.with(TOOL, "{directory}/one.so:{directory}/quiet.so:{directory}/two.so"), stdout, &[]);
+}
+
+#[test]
+fn a_tool_that_finalizes_itself_sees_nothing_afterwards() {
+    let stdout = "\
+main
+program is configured as 0
+program is initialized
+program sees first
+program is finalized
+program has ended
+end of main
+exit function
+";
+    prints(tool().option("-DMODE=\"ends\""), stdout, &[]);
+}
+
+#[test]
+fn a_tool_may_use_roctx_while_it_is_initialized() {
+    let forced = || host().option("-DFORCE");
+    for mode in ["-DMODE=\"uses\"", "-DMODE=\"thread\""] {
+        prints(tool().option(mode), &ONE.replace("one", "program"), &[]);
+        prints(tool().option(mode).option("-DFORCE"), &ONE.replace("one", "program"), &[]);
+    }
+    prints(forced(), WITHOUT, &[]);
+}
+
+#[test]
+fn a_tool_is_forced_once_and_in_time() {
+    program("force.c").argument("early").run_silently();
+    program("force.c").argument("late").run_silently();
+}
+
+#[test]
+fn parent_and_child_of_a_fork_each_continue() {
+    program("fork.c").run_silently();
+}
+
+#[test]
+fn a_program_ends_while_its_threads_are_traced() {
+    run_with_both_runtimes(program("exiting.c"));
+}

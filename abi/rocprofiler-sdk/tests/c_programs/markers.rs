@@ -1,0 +1,21 @@
+//! Buffered tracing of ROCTx.
+
+use super::support::{Language, program, run_with_both_runtimes};
+
+#[test]
+fn every_call_is_a_record_with_its_ids_times_and_thread() {
+    run_with_both_runtimes(program("markers.c"));
+}
+
+#[test]
+fn a_million_records_of_four_threads_are_all_accounted_for() {
+    for (language, [size, watermark, policy, contexts]) in [
+        (Language::C11, ["4096", "3072", "lossless", "alone"]),
+        (Language::Cxx17, ["1048576", "786432", "lossless", "alone"]),
+        (Language::C11, ["4096", "0", "lossless", "beside"]),
+        (Language::Cxx17, ["4096", "4096", "discard", "alone"]),
+    ] {
+        let many = program("many.c").argument(size).argument(watermark).argument(policy).argument(contexts);
+        assert_eq!(many.run_as(language).stderr, "");
+    }
+}
