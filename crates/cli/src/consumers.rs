@@ -23,7 +23,8 @@ pub fn attach_with_tools(tools: Vec<PathBuf>, messages: Messages) -> Result<(), 
     let report = consumers::attach_with_tools(PROGRAM, tools);
     show(&report, messages);
     let refused = |tool: &OfferedTool| tool.taken_by.as_ref().err().map(|why| refusal(&tool.path, why, &report));
-    let problems: Vec<String> = report.tools.iter().filter_map(refused).collect();
+    let mut problems: Vec<String> = report.tools.iter().filter_map(refused).collect();
+    problems.extend(report.tools.iter().filter_map(|tool| not_run(tool, &report)));
     match &problems[..] {
         [] => Ok(()),
         [problem] => Err(Failure::wrong_use(problem)),
@@ -43,6 +44,14 @@ fn show(report: &Report, messages: Messages) {
             messages.debug(format!("{} runs the tool {}", consumer.display(), path.display()));
         }
     }
+}
+
+/// Returns what to say of a tool whose library was not attached after all.
+fn not_run(tool: &OfferedTool, report: &Report) -> Option<String> {
+    let taken_by = tool.taken_by.as_ref().ok()?;
+    report.skipped.iter().find(|skipped| skipped.path == *taken_by)?;
+    let (tool, library) = (tool.path.display(), taken_by.display());
+    Some(format!("--tool {tool}: {library} does not run it; the lines above say why"))
 }
 
 /// Returns why a tool cannot be used, and what would be right.

@@ -275,7 +275,7 @@ fn a_tool_that_has_no_interest_or_throws_does_not_stop_the_benchmark() {
     }
     for (throws, says) in [
         ("-DTHROWS=1", ["rocprofiler_configure", "threw char const*"]),
-        ("-DTHROWS=2", ["a tool's initialization", "threw char const*"]),
+        ("-DTHROWS=2", ["the initialization of a tool", "threw char const*"]),
         ("-DTHROWS=3", ["a tracing callback", "threw int"]),
     ] {
         let tools = Tools::new();
@@ -286,14 +286,20 @@ fn a_tool_that_has_no_interest_or_throws_does_not_stop_the_benchmark() {
 }
 
 #[test]
-fn a_tool_that_cannot_be_loaded_is_named_and_the_command_continues() {
+fn a_tool_that_cannot_be_loaded_is_an_error_if_the_option_names_it_and_a_message_if_the_variable_does() {
     let tools = Tools::new();
     let code = "int missing(void);\nint rocprofiler_configure(void);\nint (*early)(void) = missing;\n\
                 int rocprofiler_configure(void) { return early(); }\n";
     library(&tools.place.path("libclient.so"), code, &[]);
-    let ended = tools.benchmark(&[&model("digits_cnn.onnx"), "--tool", "libclient.so"]);
-    ended.says(&["the tool ", "libclient.so cannot be loaded: ", "missing"]);
+    let why = ["the tool ", "libclient.so cannot be loaded: ", "missing"];
+    let mut command = tools.command(&[&model("digits_cnn.onnx")]);
+    let ended = end(command.env("ROCP_TOOL_LIBRARIES", "./libclient.so"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.says(&why);
     assert_eq!(of(&tools.told(), "run_end").len(), 2);
+    let ended = end(&mut tools.command(&[&model("digits_cnn.onnx"), "--tool", "libclient.so"]));
+    ended.refused(2, &why);
+    ended.says(&["--tool libclient.so: ", "does not run it; the lines above say why"]);
 }
 
 #[test]

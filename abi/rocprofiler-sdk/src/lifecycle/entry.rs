@@ -52,13 +52,17 @@ pub unsafe extern "C" fn opscope_attach_producer(table: *mut Table) -> c_int {
     unsafe { attach(table) }
 }
 
+/// Returned to a producer that named a tool which cannot be loaded.
+const TOOL_MISSING: c_int = 1;
+
 unsafe fn attach(table: *mut Table) -> c_int {
     // SAFETY: as the caller promises.
     let attached = unsafe { producer::attach(table) };
     if attached == 0 && (initialization() != NOT_YET || find::is_any_present()) && initialize(None) {
         producer::connect_all();
     }
-    attached
+    // The user of this producer wants that tool.
+    if find::is_named_missing() { TOOL_MISSING } else { attached }
 }
 
 /// Called by a producer before it attaches itself, with the path of a tool that its user named. Returns whether this library will

@@ -4,6 +4,7 @@ use std::arch::global_asm;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::border::say;
@@ -35,6 +36,9 @@ unsafe extern "C" {
 /// The tools that a producer named.
 static NAMED: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
+/// Whether one of them could not be loaded.
+static IS_NAMED_MISSING: AtomicBool = AtomicBool::new(false);
+
 fn named() -> MutexGuard<'static, Vec<CString>> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -47,6 +51,11 @@ pub fn is_tool(path: &CStr) -> bool {
 /// Adds a tool to those that are found.
 pub fn add(path: CString) {
     named().push(path);
+}
+
+/// Returns whether a tool that a producer named could not be loaded.
+pub fn is_named_missing() -> bool {
+    IS_NAMED_MISSING.load(Ordering::Acquire)
 }
 
 /// Returns whether there may be a tool: one is named, or is part of the process.
@@ -72,11 +81,13 @@ pub fn all(forced: Option<Configure>) -> Vec<Configure> {
     let listed = listed.as_bytes().split(|byte| *byte == b':').filter(|path| !path.is_empty());
     let listed: Vec<CString> = listed.filter_map(|path| CString::new(path).ok()).collect();
     let named = named().clone();
-    for path in named.iter().chain(&listed) {
-        if let Some(configure) = of_library(path) {
-            add(configure);
+    for path in &named {
+        match of_library(path) {
+            Some(configure) => add(configure),
+            None => IS_NAMED_MISSING.store(true, Ordering::Release),
         }
     }
+    listed.iter().filter_map(|path| of_library(path)).for_each(&mut add);
     linked().into_iter().for_each(&mut add);
     if let Some(configure) = global(libc::RTLD_DEFAULT) {
         add(configure);

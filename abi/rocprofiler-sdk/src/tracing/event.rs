@@ -46,19 +46,19 @@ pub struct Captured {
 impl Event {
     /// Begins an event, if a started context wants it. `wants` says whether a context that is started does.
     pub fn begin(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
-        let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
-        wanting().next()?;
-        let (internal, ancestor, thread) =
-            thread::with_current(|thread| (thread.next_correlation(), thread.call.get(), thread.id()));
-        let captured = |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false };
-        Some(Self { domain, internal, ancestor, thread, contexts: wanting().map(captured).collect() })
+        let mut event = Self::uncorrelated(domain, wants)?;
+        (event.internal, event.ancestor) =
+            thread::with_current(|thread| (thread.next_correlation(), thread.call.get()));
+        Some(event)
     }
 
     /// As [`begin`](Self::begin), but for something that has no correlation: its ids are 0.
     pub fn uncorrelated(domain: Domain, wants: impl Fn(&Route) -> bool) -> Option<Self> {
-        let mut event = Self::begin(domain, wants)?;
-        (event.internal, event.ancestor) = (0, 0);
-        Some(event)
+        let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
+        wanting().next()?;
+        let thread = thread::current_id();
+        let captured = |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false };
+        Some(Self { domain, internal: 0, ancestor: 0, thread, contexts: wanting().map(captured).collect() })
     }
 
     /// Finds the external id of each context: asks the tool for it, or takes what was pushed.
