@@ -12,9 +12,11 @@
 //!
 //! | room | what |
 //! |---|---|
+//! | `dump` | what is captured, and where it goes |
 //! | `border` | error codes, the texts of failures, pointers |
 
 // `unsafe` means in all functions what is said above. The exported names are those of C.
 #![allow(missing_docs, clippy::missing_safety_doc, non_snake_case)]
 
 mod border;
+mod dump;

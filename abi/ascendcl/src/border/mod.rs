@@ -5,8 +5,10 @@ pub mod codes;
 mod failure;
 mod messages;
 mod pointer;
+mod program;
 
 pub use call::{call, value};
 pub use failure::Failure;
 pub use messages::{keep_per_process, note};
 pub use pointer::{Data, out, required, text};
+pub use program::{call_program, say};
