@@ -75,7 +75,7 @@ pub fn instruments(
     let Some(dumper) = lock().get_or_insert_default().get(&model_id).cloned() else { return Ok(Vec::new()) };
     let failed = |error: &dyn std::fmt::Display| Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", error.to_string());
     let plan = session.plan(inputs).map_err(|error| failed(&error))?;
-    dumper.add_plan(session.model(), &*plan).map_err(|error| failed(&error))?;
+    dumper.add_plan(&**session.model(), &*plan).map_err(|error| failed(&error))?;
     Ok(vec![Box::new(Shared(dumper))])
 }
 

@@ -20,7 +20,8 @@ pub struct ModelTarget {
 
 impl ChunkTarget for ModelTarget {
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
-        let path = self.directory.join(self.path(path));
+        let within = self.path(path);
+        let path = self.directory.join(within);
         let chunk = Chunk::new(&path, bytes, last);
         let chunk = chunk.ok_or_else(|| format!("{} cannot be a chunk: no memory, or too long", path.display()))?;
         queue::put(chunk, path, self.to_disk)
