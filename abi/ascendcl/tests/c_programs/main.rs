@@ -1,0 +1,5 @@
+//! Programs in C and C++, compiled against the headers and linked with the library.
+
+mod support;
+
+mod runtime;
