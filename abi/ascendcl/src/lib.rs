@@ -14,6 +14,12 @@
 //! |---|---|
 //! | `runtime` | the end of all work |
 //! | `unsupported` | functions that answer that there is no such service |
+//! | `execution` | runs of models |
+//! | `descriptions` | what a program asks about a model |
+//! | `models` | read, load, unload |
+//! | `dump` | dumps of what models compute |
+//! | `data` | data buffers and datasets |
+//! | `tensors` | types, formats, descriptions of tensors |
 //! | `information` | versions, the name of the device, what it can do; the log; exceptions |
 //! | `devices` | the device: set, reset, synchronize |
 //! | `callbacks` | functions of the program that a stream calls |
@@ -22,6 +28,7 @@
 //! | `contexts` | contexts, and the streams in them |
 //! | `streams` | queues of work, each with a thread |
 //! | `last_error` | the last code of a runtime function in a thread |
+//! | `objects` | objects that a program knows as pointers to structs |
 //! | `current`, `handles`, `forks` | a thread's context; numbers for objects; what a fork leaves |
 //! | `border` | error codes, the texts of failures, pointers |
 
@@ -32,13 +39,20 @@ mod border;
 mod callbacks;
 mod contexts;
 mod current;
+mod data;
+mod descriptions;
 mod devices;
+mod dump;
 mod events;
+mod execution;
 mod forks;
 mod handles;
 mod information;
 mod last_error;
 mod memory;
+mod models;
+mod objects;
 mod runtime;
 mod streams;
+mod tensors;
 mod unsupported;

@@ -68,11 +68,20 @@ unsafe fn on_device(address: *mut *mut c_void, size: usize, behind: usize) -> Re
     let address = out(address, "devPtr")?;
     check_size(size)?;
     check_current()?;
-    let rounded = size.checked_next_multiple_of(PIECE).and_then(|size| size.checked_add(behind));
-    let memory = registry::allocate(rounded.unwrap_or(usize::MAX), Place::Device)?;
+    let memory = allocate_with(size, behind)?;
     // SAFETY: it is not NULL, and the caller promises that it is writable.
     unsafe { address.write(memory) };
     Ok(())
+}
+
+fn allocate_with(size: usize, behind: usize) -> Result<*mut c_void, Failure> {
+    let rounded = size.checked_next_multiple_of(PIECE).and_then(|size| size.checked_add(behind));
+    registry::allocate(rounded.unwrap_or(usize::MAX), Place::Device)
+}
+
+/// Allocates memory of the device that the program frees, as if it had called aclrtMalloc.
+pub fn allocate_for_program(size: usize) -> Result<*mut c_void, Failure> {
+    allocate_with(size, PIECE)
 }
 
 fn check_size(size: usize) -> Result<(), Failure> {

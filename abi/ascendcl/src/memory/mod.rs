@@ -7,6 +7,6 @@ mod rows;
 mod size;
 mod total;
 
-#[expect(unused_imports, reason = "models use them")]
-pub use registry::{Place, allocate, free, free_device, room_at};
+pub use allocate::allocate_for_program;
+pub use registry::{Range, free_device, room_at, with};
 pub use total::device_memory;

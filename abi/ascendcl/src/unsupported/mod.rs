@@ -27,4 +27,5 @@ macro_rules! unsupported_objects {
     };
 }
 
+mod models;
 mod runtime;

@@ -5,6 +5,7 @@ mod language;
 #[path = "../../../opscope/tests/c_programs/support/linked.rs"]
 mod linked;
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -17,6 +18,8 @@ pub struct Program {
     source: &'static str,
     arguments: Vec<String>,
     variables: Vec<(&'static str, String)>,
+    /// Where it runs; `None` for an empty directory.
+    directory: Option<PathBuf>,
 }
 
 /// What a program printed.
@@ -27,12 +30,11 @@ pub struct Printed {
 }
 
 pub fn program(source: &'static str) -> Program {
-    Program { source, arguments: Vec::new(), variables: Vec::new() }
+    Program { source, arguments: Vec::new(), variables: Vec::new(), directory: None }
 }
 
 impl Program {
     /// Adds an argument.
-    #[expect(dead_code, reason = "programs that load models have some")]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
@@ -44,7 +46,13 @@ impl Program {
         self
     }
 
-    /// Runs the program in an empty directory as C and as C++. It must exit with 0. Returns what it printed, which is the same in both.
+    /// Runs it in this directory.
+    pub fn inside(mut self, directory: PathBuf) -> Self {
+        self.directory = Some(directory);
+        self
+    }
+
+    /// Runs the program as C and as C++. It must exit with 0. Returns what it printed, which is the same in both.
     pub fn run(self) -> Printed {
         let [c, cxx] = Language::ALL.map(|language| self.run_as(language));
         assert_eq!(c, cxx, "C and C++ behave alike");
@@ -64,7 +72,12 @@ impl Program {
         succeeds(compiler.args(found).args(["-lascendcl", "-lpthread", "-ldl", "-o"]).arg(&program));
         // A program that hangs is a failure, not a test that never ends.
         let mut command = Command::new("timeout");
-        command.current_dir(directory.path()).env_clear().arg("300").arg(program).args(&self.arguments);
+        command
+            .current_dir(self.directory.as_deref().unwrap_or(directory.path()))
+            .env_clear()
+            .arg("300")
+            .arg(program)
+            .args(&self.arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = succeeds(&mut command);
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
