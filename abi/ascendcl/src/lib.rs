@@ -12,11 +12,47 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `dump` | what is captured, and where it goes |
+//! | `runtime` | the end of all work |
+//! | `unsupported` | functions that answer that there is no such service |
+//! | `execution` | runs of models |
+//! | `descriptions` | what a program asks about a model |
+//! | `models` | read, load, unload |
+//! | `dump` | dumps of what models compute |
+//! | `data` | data buffers and datasets |
+//! | `tensors` | types, formats, descriptions of tensors |
+//! | `information` | versions, the name of the device, what it can do; the log; exceptions |
+//! | `devices` | the device: set, reset, synchronize |
+//! | `callbacks` | functions of the program that a stream calls |
+//! | `events` | marks in streams, to wait for |
+//! | `memory` | memory of the device and the host, and copies |
+//! | `contexts` | contexts, and the streams in them |
+//! | `streams` | queues of work, each with a thread |
+//! | `last_error` | the last code of a runtime function in a thread |
+//! | `objects` | objects that a program knows as pointers to structs |
+//! | `current`, `handles`, `forks` | a thread's context; numbers for objects; what a fork leaves |
 //! | `border` | error codes, the texts of failures, pointers |
 
 // `unsafe` means in all functions what is said above. The exported names are those of C.
 #![allow(missing_docs, clippy::missing_safety_doc, non_snake_case)]
 
 mod border;
+mod callbacks;
+mod contexts;
+mod current;
+mod data;
+mod descriptions;
+mod devices;
 mod dump;
+mod events;
+mod execution;
+mod forks;
+mod handles;
+mod information;
+mod last_error;
+mod memory;
+mod models;
+mod objects;
+mod runtime;
+mod streams;
+mod tensors;
+mod unsupported;

@@ -71,6 +71,7 @@ pub fn instruments(
     model_id: u32,
     session: &Session,
     inputs: &[Tensor],
+    stream_id: i32,
 ) -> Result<Vec<Box<dyn Instrument>>, Failure> {
     let Some(dumper) = lock().get_or_insert_default().get(&model_id).cloned() else { return Ok(Vec::new()) };
     let failed = |error: &dyn std::fmt::Display| Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", error.to_string());

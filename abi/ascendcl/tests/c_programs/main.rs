@@ -1,0 +1,6 @@
+//! Programs in C and C++, compiled against the headers and linked with the library.
+
+mod support;
+
+mod models;
+mod runtime;
