@@ -8,6 +8,7 @@ use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, Trac
 use super::current::Current;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
+use super::stored::{CATEGORY, give_up};
 use crate::border::{Status, say};
 use crate::layout::{Handle, RecordHeader};
 
@@ -57,7 +58,10 @@ impl Buffer {
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
         // A buffer that is destroyed takes nothing.
-        let _ = self.trace.emit_bytes(super::stored::CATEGORY, form, bytes);
+        if self.trace.emit_bytes(CATEGORY, form, bytes).is_err() {
+            // SAFETY: the bytes are those of a record that nobody has.
+            unsafe { give_up(form, bytes) };
+        }
     }
 
     /// Delivers everything that was put in before. In a callback that it would wait for, the rest is delivered after that.

@@ -9,4 +9,4 @@ mod stored;
 
 pub use buffer::{Buffer, BufferCallback};
 pub use numbers::{next_number, next_record};
-pub use stored::{Activity, Dispatch, Marker};
+pub use stored::{Activity, Dispatch, Marker, give_up};

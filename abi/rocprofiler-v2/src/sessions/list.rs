@@ -6,7 +6,7 @@ use opscope_trace::BufferId;
 use super::filter::{Filter, FilterKind};
 use super::targets::Wanted;
 use crate::border::Status;
-use crate::buffers::Buffer;
+use crate::buffers::{Buffer, give_up};
 use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
 use crate::layout::Handle;
 
@@ -59,8 +59,10 @@ pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
         buffers.find(|known| known.trace_id() == buffer).cloned()
     });
     // Without the list's lock: a full buffer waits for its callback.
-    if let Some(found) = found {
-        found.put(form, bytes);
+    match found {
+        Some(found) => found.put(form, bytes),
+        // SAFETY: the bytes are those of a record that nobody has.
+        None => unsafe { give_up(form, bytes) },
     }
 }
 
