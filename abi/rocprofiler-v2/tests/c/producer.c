@@ -270,6 +270,36 @@ static void *another_run(void *nothing)
     return nothing;
 }
 
+static void *start_and_end(void *argument)
+{
+    const traced_t *traced = (const traced_t *)argument;
+    for (int i = 0; i < 300; i++) {
+        /* The other thread's may be active. */
+        if (rocprofiler_start_session(traced->session) == ROCPROFILER_STATUS_SUCCESS)
+            OK(rocprofiler_terminate_session(traced->session));
+    }
+    return NULL;
+}
+
+/* Whatever threads do at a time, in the end nothing is set. */
+static void several_threads_start_and_end(void)
+{
+    traced_t traced[3];
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        traced[i] = create(ROCPROFILER_DISPATCH_TIMESTAMPS_COLLECTION, ACTIVITY_DOMAIN_ROCTX, 4096, on_dispatches);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 3; i++)
+            CHECK(pthread_create(&threads[i], NULL, start_and_end, &traced[i]) == 0);
+        for (int i = 0; i < 3; i++)
+            CHECK(pthread_join(threads[i], NULL) == 0);
+        nothing_is_set(&tables[0]);
+        nothing_is_set(&tables[1]);
+    }
+    for (int i = 0; i < 3; i++)
+        OK(rocprofiler_destroy_session(traced[i].session));
+}
+
 int main(void)
 {
     refused();
@@ -299,6 +329,8 @@ int main(void)
     OK(flush(traced));
     CHECK(dispatches == RUNS * KERNELS);
     OK(rocprofiler_destroy_session(traced.session));
+
+    several_threads_start_and_end();
 
     /* As activities of either domain, with copies. */
     rocprofiler_tracer_activity_domain_t domains[] = {ACTIVITY_DOMAIN_HIP_OPS, ACTIVITY_DOMAIN_HSA_OPS};
