@@ -131,6 +131,33 @@ static void run(action_t what, int extra)
     FAILS(rocprofiler_next_record(&record, &next, traced.session, traced.buffer), SESSION_NOT_FOUND);
 }
 
+/* A callback that emits more than the buffer holds: what only its own return could make room for is dropped, not waited for. */
+static void overfill(void)
+{
+    if (left-- > 0)
+        for (int i = 0; i < 1000; i++)
+            roctxMarkA("of the callback");
+}
+
+static void more_than_the_buffer_holds(void)
+{
+    action = overfill;
+    records = batches = 0;
+    left = 1;
+    traced = create_roctx(4096, on_batch);
+    OK(rocprofiler_start_session(traced.session));
+    roctxMarkA("a mark");
+    OK(flush(traced));
+    OK(flush(traced));
+    CHECK(records > 1 && records <= 1001);
+    int before = records;
+    for (int i = 0; i < 1000; i++)
+        roctxMarkA("a mark");
+    OK(flush(traced));
+    CHECK(records == before + 1000);
+    OK(rocprofiler_destroy_session(traced.session));
+}
+
 /* Emits while the session ends. */
 
 static volatile int ends, is_gone;
@@ -189,6 +216,7 @@ int main(void)
     run(initialize_again, 0);
     run(change_interval, 0);
     run(make_another, 0);
+    more_than_the_buffer_holds();
     for (int round = 0; round < 30; round++)
         nothing_comes_after_the_end(round);
     OK(rocprofiler_finalize());
