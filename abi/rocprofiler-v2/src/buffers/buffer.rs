@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
@@ -10,7 +10,7 @@ pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
 use super::stored::{CATEGORY, give_up};
 use crate::border::{Status, say};
-use crate::layout::{Handle, RecordHeader};
+use crate::layout::Handle;
 
 /// A buffer of a session. Clones are handles of the same one.
 #[derive(Clone)]
@@ -21,6 +21,12 @@ pub struct Buffer {
     damaged: Arc<AtomicBool>,
     /// The payload that could not be read, when a flush last looked.
     unreadable: Arc<AtomicU64>,
+}
+
+/// A buffer that was destroyed, and may be in its last callbacks.
+pub struct Leaving {
+    pub id: Handle,
+    current: Weak<Current>,
 }
 
 /// The environment variable that names a directory. Buffers lie in files there, so that they survive the process.
@@ -85,19 +91,32 @@ impl Buffer {
         self.trace.set_interval(interval).map_err(|error| status(&error))
     }
 
-    /// Returns the record behind another one.
-    ///
-    /// # Safety
-    /// The record is readable.
-    pub unsafe fn next(&self, record: *const RecordHeader) -> Result<*const RecordHeader, Status> {
-        // SAFETY: as the caller promises.
-        unsafe { self.current.next(record) }
+    /// Returns what its callback is called with.
+    pub fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current)
+    }
+
+    /// Returns what is left of it for its last callbacks.
+    pub fn leaving(&self) -> Leaving {
+        Leaving { id: self.id, current: Arc::downgrade(&self.current) }
     }
 
     /// Delivers what is in the buffer, and destroys it. In its own callback the rest is delivered after that.
     pub fn destroy(&self) {
         // It may be destroyed already.
         let _ = self.trace.destroy();
+    }
+}
+
+impl Leaving {
+    /// Returns what its callback is called with, or `None` while it is not called.
+    pub fn current(&self) -> Option<Arc<Current>> {
+        self.current.upgrade().filter(|current| current.is_in_callback())
+    }
+
+    /// Returns whether there is a callback to come.
+    pub fn is_there(&self) -> bool {
+        self.current.strong_count() > 0
     }
 }
 

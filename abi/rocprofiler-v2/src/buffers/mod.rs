@@ -7,6 +7,7 @@ mod delivery;
 mod numbers;
 mod stored;
 
-pub use buffer::{Buffer, BufferCallback};
+pub use buffer::{Buffer, BufferCallback, Leaving};
+pub use current::Current;
 pub use numbers::{next_number, next_record};
 pub use stored::{Activity, Dispatch, Marker, give_up};

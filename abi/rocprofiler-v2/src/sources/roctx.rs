@@ -29,8 +29,9 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
-    let wants = targets::ROCTX.get().is_some() || targets::sync_callback().is_some();
+    // Under the lock: of two threads, the last one here decides, and it knows what the session wants now.
     let mut registered = lock();
+    let wants = targets::ROCTX.get().is_some() || targets::sync_callback().is_some();
     match (*registered, wants) {
         (None, true) => {
             *registered = find();
