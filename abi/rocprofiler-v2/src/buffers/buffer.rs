@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
 
+use super::aside::Aside;
 use super::current::Current;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
@@ -19,6 +20,7 @@ pub struct Buffer {
     trace: opscope_trace::Buffer,
     current: Arc<Current>,
     damaged: Arc<AtomicBool>,
+    aside: Arc<Aside>,
     /// The payload that could not be read, when a flush last looked.
     unreadable: Arc<AtomicU64>,
 }
@@ -40,7 +42,9 @@ impl Buffer {
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
         let (current, damaged) = (Arc::<Current>::default(), Arc::<AtomicBool>::default());
-        let mut delivery = Delivery::new(session, id, callback, Arc::clone(&current), Arc::clone(&damaged));
+        let aside = Arc::<Aside>::default();
+        let mut delivery =
+            Delivery::new(session, id, callback, Arc::clone(&current), Arc::clone(&damaged), Arc::clone(&aside));
         let options = BufferOptions {
             size,
             watermark: size,
@@ -53,7 +57,7 @@ impl Buffer {
             say(format_args!("a buffer cannot be created: {error}"));
             status(&error)
         })?;
-        Ok(Self { id, trace, current, damaged, unreadable: Arc::default() })
+        Ok(Self { id, trace, current, damaged, aside, unreadable: Arc::default() })
     }
 
     /// Returns what records are put in by.
@@ -63,10 +67,12 @@ impl Buffer {
 
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
-        // A buffer that is destroyed takes nothing.
-        if self.trace.emit_bytes(CATEGORY, form, bytes).is_err() {
+        match self.trace.emit_bytes(CATEGORY, form, bytes) {
+            Ok(()) => {}
+            Err(TraceError::FullInCallback(_)) => self.aside.keep(form, bytes),
+            // A buffer that is destroyed takes nothing.
             // SAFETY: the bytes are those of a record that nobody has.
-            unsafe { give_up(form, bytes) };
+            Err(_) => unsafe { give_up(form, bytes) },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Buffers: records wait in one of `opscope-trace` in a form of their own, and are packed one behind the other when they are
 //! delivered.
 
+mod aside;
 mod buffer;
 mod current;
 mod delivery;
