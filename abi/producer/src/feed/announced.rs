@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,6 +12,11 @@ pub(super) struct Announced {
     turn: Mutex<()>,
 }
 
+thread_local! {
+    /// Whether this thread is announcing something.
+    static ANNOUNCING: Cell<bool> = const { Cell::new(false) };
+}
+
 impl Announced {
     /// Announces it to those of these consumers that do not know it yet.
     #[inline]
@@ -22,6 +28,15 @@ impl Announced {
 
     #[cold]
     fn to_new_ones(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
+        // A consumer that runs a model while something is announced to it comes here again, and would wait for itself.
+        if ANNOUNCING.replace(true) {
+            return;
+        }
+        self.in_turn(wanting, tell);
+        ANNOUNCING.set(false);
+    }
+
+    fn in_turn(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.known.load(Ordering::Acquire);
         consumers::of(wanting & !known).for_each(tell);

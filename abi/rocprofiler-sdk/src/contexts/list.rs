@@ -11,6 +11,8 @@ pub struct Context {
     /// The tool that made it, by its number.
     pub client: usize,
     started: AtomicBool,
+    /// Whether its tool is finalized.
+    ended: AtomicBool,
 }
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
@@ -49,7 +51,8 @@ pub fn on_change(function: fn()) {
 pub(super) fn create() -> &'static Context {
     let id = Handle(handles::CONTEXTS.next());
     let client = CLIENT.load(Ordering::Acquire);
-    let context: &'static Context = Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false) }));
+    let context: &'static Context =
+        Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false), ended: AtomicBool::new(false) }));
     lock().push(context);
     context
 }
@@ -59,6 +62,16 @@ impl Context {
     #[inline(always)]
     pub fn is_started(&self) -> bool {
         self.started.load(Ordering::Acquire)
+    }
+
+    /// Returns whether its tool is finalized, and not called any more.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Ends it: its tool is finalized.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
     }
 
     /// Starts it.

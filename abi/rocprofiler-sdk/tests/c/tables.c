@@ -71,7 +71,7 @@ int main(void)
     names.roctxNameOsThread_fn = name_thread;
 
     CHECK(enroll("nothing", 0, &first_core, &control, &names, 3) == invalid);
-    CHECK(enroll("hsa", 0, &first_core, &control, &names, 3) == invalid);
+    CHECK(enroll("unknown", 0, &first_core, &control, &names, 3) == invalid);
     CHECK(enroll(NULL, 0, &first_core, &control, &names, 3) == invalid);
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 0) == invalid);
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 2) == invalid);
