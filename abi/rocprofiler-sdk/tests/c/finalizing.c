@@ -5,6 +5,8 @@
  */
 #include "sdk.h"
 
+#include <rocprofiler-sdk-roctx/api_trace.h>
+
 enum { LARGE = 4000, SMALL = 100 };
 
 /* A tool, and how often it was called. */
@@ -12,7 +14,7 @@ typedef struct {
     rocprofiler_client_finalize_t finalize;
     rocprofiler_client_id_t *id;
     rocprofiler_buffer_id_t buffer;
-    int calls, enters, exits, requests;
+    int calls, enters, exits, requests, intercepts;
     size_t records;
     int is_finalized;
 } tool_t;
@@ -99,6 +101,15 @@ static void take(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffe
     }
 }
 
+static void intercept(rocprofiler_intercept_table_t type, uint64_t version, uint64_t instance, void **tables,
+                      uint64_t count, void *data)
+{
+    tool_t *tool = (tool_t *)data;
+    (void)type, (void)version, (void)instance, (void)tables, (void)count;
+    CHECK(!tool->is_finalized);
+    tool->intercepts++;
+}
+
 static void trace(tool_t *tool)
 {
     rocprofiler_context_id_t context = new_context();
@@ -128,6 +139,7 @@ static int initialize(rocprofiler_client_finalize_t function, void *data)
     if (is("large batch") || is("small batches")) {
         trace_into_buffer(tool);
     } else if (!is("threads") && !is("exit")) {
+        OK(rocprofiler_at_intercept_table_registration(intercept, 0, tool));
         trace(tool);
         if (!is("enter"))
             trace(tool);
@@ -216,6 +228,21 @@ static void check_open_ranges(void)
     CHECK(tools[1].requests == (is("request") ? 10 * contexts : 0) && !tools[1].is_finalized);
 }
 
+/* A runtime that comes afterwards is shown to the second tool only. */
+static void check_intercepts(void)
+{
+    static roctxCoreApiTable_t core;
+    static roctxControlApiTable_t control;
+    static roctxNameApiTable_t names;
+    core.size = sizeof core;
+    control.size = sizeof control;
+    names.size = sizeof names;
+    void *tables[3] = {&core, &control, &names};
+    CHECK(tools[0].intercepts == 3 && tools[1].intercepts == 3);
+    CHECK(rocprofiler_set_api_table("roctx", 10000, 1, tables, 3) == 0);
+    CHECK(tools[0].intercepts == 3 && tools[1].intercepts == 6);
+}
+
 static void *mark(void *count)
 {
     for (int i = 0; i < *(int *)count; i++)
@@ -292,13 +319,15 @@ int main(int count, char **arguments)
     where = arguments[1];
     OK(rocprofiler_force_configure(configure_first));
     CHECK(tools[0].finalize != NULL && tools[1].finalize != NULL);
-    if (is("threads"))
+    if (is("threads")) {
         check_threads();
-    else if (is("exit"))
+    } else if (is("exit")) {
         check_exit();
-    else if (is("large batch") || is("small batches"))
+    } else if (is("large batch") || is("small batches")) {
         check_batches();
-    else
+    } else {
         check_open_ranges();
+        check_intercepts();
+    }
     return 0;
 }
