@@ -37,9 +37,14 @@ pub fn contexts_of(client: usize) -> Vec<&'static Context> {
     lock().iter().copied().filter(|context| context.client == client).collect()
 }
 
-/// Sets the tool that the contexts made from now on belong to.
+/// Sets the tool that what is made from now on belongs to.
 pub fn set_client(client: usize) {
     CLIENT.store(client, Ordering::Release);
+}
+
+/// Returns the tool that is being configured or initialized.
+pub fn client() -> usize {
+    CLIENT.load(Ordering::Acquire)
 }
 
 /// Sets what is called after a context was started or stopped. Later calls have no effect.
@@ -50,7 +55,7 @@ pub fn on_change(function: fn()) {
 /// Makes a context.
 pub(super) fn create() -> &'static Context {
     let id = Handle(handles::CONTEXTS.next());
-    let client = CLIENT.load(Ordering::Acquire);
+    let client = client();
     let context: &'static Context =
         Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false), ended: AtomicBool::new(false) }));
     lock().push(context);

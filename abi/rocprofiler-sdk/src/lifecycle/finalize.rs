@@ -6,7 +6,7 @@ use super::clients::{self, Client};
 use crate::border::call_tool;
 use crate::layout::ClientId;
 use crate::phase::{DONE, IN_PROGRESS, NOT_YET, finalization, set_finalization};
-use crate::{buffers, contexts, thread};
+use crate::{buffers, contexts, markers, thread};
 
 /// The thread that finalizes; 0 if none does.
 static OWNER: Mutex<u64> = Mutex::new(0);
@@ -106,5 +106,6 @@ fn finalize(client: &Client) {
         call_tool("the finalization", || unsafe { finalize(client.configured.tool_data) });
     }
     contexts.iter().for_each(|context| context.end());
+    markers::forget_intercepts_of(client.number);
     buffers::end_all_of(is_theirs);
 }

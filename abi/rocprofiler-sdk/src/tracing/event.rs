@@ -65,6 +65,10 @@ impl Event {
         for captured in &mut self.contexts {
             captured.external = pushed(captured.route.context.id, self.thread);
             let Some(requests) = kind.and_then(|kind| captured.route.requests(kind)) else { continue };
+            // A tool may finalize itself while it is asked for another context.
+            if captured.route.context.is_ended() {
+                continue;
+            }
             let mut external = UserData(0);
             let (id, kind) = (captured.route.context.id, kind.map_or(0, |kind| kind.0));
             let mut answer = None;
