@@ -17,7 +17,9 @@ pub struct Thread {
     /// The internal id of the call that the thread is in; 0 outside of any.
     pub call: Cell<u64>,
     /// How many callbacks of tools the thread is in.
-    pub callbacks: Cell<u32>,
+    callbacks: Cell<u32>,
+    /// Whether the thread is in a buffer's callback.
+    pub is_delivering: Cell<bool>,
 }
 
 /// How many correlation ids a thread takes at once, so that threads do not share a counter for each call.
@@ -33,6 +35,7 @@ thread_local! {
             end: Cell::new(0),
             call: Cell::new(0),
             callbacks: Cell::new(0),
+            is_delivering: Cell::new(false),
         }
     };
 }
@@ -44,6 +47,29 @@ pub fn with_current<R>(function: impl FnOnce(&Thread) -> R) -> R {
     // SAFETY: thread-local memory without a destructor lives as long as its thread, which does not leave this function
     // meanwhile. (A closure inside of `with` would not be inlined.)
     function(unsafe { &*thread })
+}
+
+/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback calls the traced function again
+/// would otherwise never return.
+const DEEPEST_CALLBACK: u32 = 8;
+
+/// Makes callbacks of a tool, unless the thread is in too many of them already.
+pub fn in_callback(callbacks: impl FnOnce()) {
+    let depth = with_current(|thread| thread.callbacks.get());
+    if depth < DEEPEST_CALLBACK {
+        with_current(|thread| thread.callbacks.set(depth + 1));
+        callbacks();
+        with_current(|thread| thread.callbacks.set(depth));
+    }
+}
+
+/// Calls a function as part of the call with an internal id: what is called in it has that as its ancestor.
+#[inline]
+pub fn in_call<R>(internal: u64, function: impl FnOnce() -> R) -> R {
+    let above = with_current(|thread| thread.call.replace(internal));
+    let result = function();
+    with_current(|thread| thread.call.set(above));
+    result
 }
 
 /// Returns the number of the calling thread in the operating system.

@@ -1,6 +1,7 @@
 /*
  * A program that is its own tool of rocprofiler-sdk: it is compiled with abi/rocprofiler-sdk/tests/models/tool.c. Arguments: what it
- * does, and the model. With the macro FORCED it passes the tool itself, else the library finds it.
+ * does, and the model. With the macro FORCED it passes the tool itself, else the library finds it. With IN_CALLBACKS the tool's
+ * callbacks may run models, too.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -48,6 +49,43 @@ static void *run_on_thread(void *session)
     } while (__atomic_add_fetch(&runs_made, 1, __ATOMIC_ACQ_REL) < __atomic_load_n(&runs_wanted, __ATOMIC_ACQUIRE));
     return NULL;
 }
+
+#ifdef IN_CALLBACKS
+
+/* What is run in callbacks of this kind and operation; NULL for nothing. */
+static opscope_session_t *inside;
+static int kind_inside, operation_inside, runs_inside;
+
+void tool_called(const rocprofiler_callback_tracing_record_t *record)
+{
+    if (inside == NULL || record->phase != ROCPROFILER_CALLBACK_PHASE_ENTER || (int)record->kind != kind_inside ||
+        record->operation != operation_inside)
+        return;
+    opscope_session_t *session = inside;
+    inside = NULL;
+    run(*session, 1);
+    runs_inside++;
+    inside = session;
+}
+
+/* Runs two models, and one of them in the callbacks for this: in its own, or in those for the other one. */
+static void run_inside(const char *model, int kind, int operation, int is_own)
+{
+    opscope_session_t sessions[2] = {load(model), load(model)};
+    kind_inside = kind;
+    operation_inside = operation;
+    inside = &sessions[is_own ? 0 : 1];
+    run(sessions[0], 2);
+    inside = NULL;
+    CHECK(runs_inside > 0);
+    /* What was not announced in a callback is announced now. */
+    for (int i = 0; i < 2; i++)
+        run(sessions[i], 1);
+    for (int i = 0; i < 2; i++)
+        OK(opscope_session_free(sessions[i]));
+}
+
+#endif
 
 int main(int argc, char **argv)
 {
@@ -113,6 +151,16 @@ int main(int argc, char **argv)
             CHECK(roctxRangePop() == 0);
         }
         OK(opscope_session_free(session));
+#ifdef IN_CALLBACKS
+    } else if (strcmp(what, "own in enqueue") == 0 || strcmp(what, "other in enqueue") == 0) {
+        configure();
+        run_inside(model, ROCPROFILER_CALLBACK_TRACING_KERNEL_DISPATCH, ROCPROFILER_KERNEL_DISPATCH_ENQUEUE,
+                   strncmp(what, "own", 3) == 0);
+    } else if (strcmp(what, "own in code object") == 0 || strcmp(what, "other in code object") == 0) {
+        configure();
+        run_inside(model, ROCPROFILER_CALLBACK_TRACING_CODE_OBJECT, ROCPROFILER_CODE_OBJECT_LOAD,
+                   strncmp(what, "own", 3) == 0);
+#endif
     } else if (strcmp(what, "unloaded at exit") == 0) {
         configure();
         run(load(model), 1);

@@ -5,6 +5,8 @@ mod consumer;
 mod support;
 #[path = "../../../rocprofiler-sdk/tests/models/trace.rs"]
 mod trace;
+#[path = "../../../rocprofiler-v2/tests/models/trace.rs"]
+mod v2_trace;
 
 mod instruments;
 mod library;
@@ -12,3 +14,4 @@ mod misuse;
 mod session;
 mod tools;
 mod tour;
+mod v2_tools;

@@ -225,6 +225,20 @@ int main(int argc, char **argv)
 }
 
 #[test]
+fn models_that_callbacks_run_are_recorded_as_well() {
+    for what in ["own in enqueue", "other in enqueue", "own in code object", "other in code object"] {
+        for Ran { trace, told, stderr } in run(&["-DIN_CALLBACKS"], what) {
+            assert_eq!(stderr, "", "{what}");
+            let dispatches: Vec<Call> = of(&told, "dispatch_end").into_iter().cloned().collect();
+            let runs = count(&told, "run_end");
+            assert!(runs > 4 && dispatches.len() % runs == 0, "{what}: {runs} runs, {} dispatches", dispatches.len());
+            trace.dispatches_are_in_any_order(&told, &dispatches);
+            assert_eq!(trace.code_objects_come_and_go(), 2, "{what}");
+        }
+    }
+}
+
+#[test]
 fn a_program_that_ends_with_a_model_loaded_loses_no_record() {
     for Ran { trace, told, stderr } in run(FORCED, "unloaded at exit") {
         assert_eq!(stderr, "");

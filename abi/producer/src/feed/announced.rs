@@ -1,5 +1,6 @@
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use crate::consumers::{self, Consumer, ConsumerSet};
 
@@ -11,21 +12,36 @@ pub(super) struct Announced {
     turn: Mutex<()>,
 }
 
+thread_local! {
+    /// Whether this thread is announcing something.
+    static ANNOUNCING: Cell<bool> = const { Cell::new(false) };
+}
+
 impl Announced {
-    /// Announces it to those of these consumers that do not know it yet.
+    /// Announces it to those of these consumers that do not know it yet. Returns whether they all know it now.
     #[inline]
-    pub fn to(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
-        if wanting & !self.known.load(Ordering::Acquire) != 0 {
-            self.to_new_ones(wanting, tell);
-        }
+    pub fn to(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) -> bool {
+        wanting & !self.known.load(Ordering::Acquire) == 0 || self.to_new_ones(wanting, tell)
     }
 
     #[cold]
-    fn to_new_ones(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.known.load(Ordering::Acquire);
-        consumers::of(wanting & !known).for_each(tell);
-        self.known.store(known | wanting, Ordering::Release);
+    fn to_new_ones(&self, wanting: ConsumerSet, tell: impl FnMut(&Consumer)) -> bool {
+        let was_announcing = ANNOUNCING.replace(true);
+        // A consumer that runs a model while something is announced to it comes here again, and would wait for itself or for a
+        // thread that waits for it. What is being announced then is left for the next run.
+        let turn = match self.turn.try_lock() {
+            Err(TryLockError::WouldBlock) if was_announcing => None,
+            Err(TryLockError::WouldBlock) => Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner)),
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Ok(turn) => Some(turn),
+        };
+        if turn.is_some() {
+            let known = self.known.load(Ordering::Acquire);
+            consumers::of(wanting & !known).for_each(tell);
+            self.known.store(known | wanting, Ordering::Release);
+        }
+        ANNOUNCING.set(was_announcing);
+        turn.is_some()
     }
 
     /// Returns the consumers to which it was announced.

@@ -144,11 +144,12 @@ impl LoadedModel {
         self.announce_to(consumers::wanting(|entries| entries.model_loaded.is_some()));
     }
 
-    pub(super) fn announce_to(&self, wanting: ConsumerSet) {
+    /// Returns whether these consumers know it now.
+    pub(super) fn announce_to(&self, wanting: ConsumerSet) -> bool {
         self.announced.to(wanting, |consumer| {
             let entries = consumer.entries();
             entries.call(entries.model_loaded, &self.description);
-        });
+        })
     }
 
     /// Describes a plan of the model, with its kernels in order of execution. It is announced with its first run.

@@ -95,8 +95,10 @@ impl RunFeed {
         if entries.is_empty() {
             return None;
         }
-        plan.model.announce_to(models);
-        plan.plan.announce_to(plans);
+        // A plan is announced after its model.
+        if plan.model.announce_to(models) {
+            plan.plan.announce_to(plans);
+        }
         let interest = Interest {
             dispatch_begin: entries.iter().any(|entries| entries.dispatch_begin.is_some()),
             dispatch_end: entries.iter().any(|entries| entries.dispatch_end.is_some()),

@@ -13,7 +13,7 @@ use crate::contexts;
 use crate::handles;
 use crate::layout::Handle;
 use crate::phase::{DONE, check_configurable, finalization};
-use crate::stored::MOST_CATEGORIES;
+use crate::stored::{MOST_CATEGORIES, TRACING};
 
 /// Creates a buffer of `size` bytes, rounded up to whole pages, whose callback becomes due at `watermark` bytes. Payloads count,
 /// each rounded up to 8 bytes.
@@ -79,8 +79,8 @@ pub extern "C" fn rocprofiler_destroy_buffer(buffer: Handle) -> Status {
     call(|| find(buffer)?.destroy())
 }
 
-/// Puts a record of the tool's own into a buffer: `size` bytes from `payload`, which are copied. `category` is 0 to 199, `kind` 0
-/// to 65535. An addition of opscope.
+/// Puts a record of the tool's own into a buffer: `size` bytes from `payload`, which are copied. `category` is 0 to 199, but not that of
+/// tracing, and `kind` 0 to 65535. An addition of opscope.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn opscope_rocprofiler_emit(
     buffer: Handle,
@@ -91,7 +91,8 @@ pub unsafe extern "C" fn opscope_rocprofiler_emit(
 ) -> Status {
     call(|| {
         let buffer = find(buffer)?;
-        let category = u8::try_from(category).ok().filter(|category| *category < MOST_CATEGORIES);
+        let is_own = |category: &u8| *category < MOST_CATEGORIES && *category != TRACING;
+        let category = u8::try_from(category).ok().filter(is_own);
         let kind = u16::try_from(kind).map_err(|_| Status::InvalidArgument)?;
         if payload.is_null() || size == 0 || size > usize::from(u16::MAX) {
             return Err(Status::InvalidArgument);

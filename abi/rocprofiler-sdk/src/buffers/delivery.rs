@@ -8,6 +8,7 @@ use super::busy::Busy;
 use crate::border::{Data, call_tool};
 use crate::layout::{Handle, RecordHeader};
 use crate::stored::{CATEGORY_OFFSET, ticks_of};
+use crate::thread;
 
 /// A tool's callback for a buffer.
 pub type TracingCallback = Option<Function>;
@@ -50,9 +51,6 @@ impl Delivery {
 
     /// Hands over a batch, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
-        if self.is_ended.load(Ordering::SeqCst) {
-            return;
-        }
         let _calling = Busy::enter(self.busy);
         let calibration = batch.calibration();
         for record in batch.records() {
@@ -88,6 +86,15 @@ impl Delivery {
         if self.headers.is_empty() {
             return;
         }
+        if !self.is_ended.load(Ordering::SeqCst) {
+            self.call_tool(dropped);
+        }
+        self.payloads.clear();
+        self.headers.clear();
+        self.pointers.clear();
+    }
+
+    fn call_tool(&mut self, dropped: u64) {
         let payloads = self.payloads.as_mut_ptr();
         for header in &mut self.headers {
             // SAFETY: until now the field was the index of a word that was added.
@@ -95,13 +102,12 @@ impl Delivery {
         }
         self.pointers.extend(self.headers.iter_mut().map(std::ptr::from_mut));
         let (pointers, count) = (self.pointers.as_mut_ptr(), self.pointers.len());
+        let was_delivering = thread::with_current(|thread| thread.is_delivering.replace(true));
         call_tool("a buffer's callback", || {
             // SAFETY: the tool gave this function and its data, which it keeps until the buffer is destroyed.
             unsafe { (self.callback)(self.context, self.buffer, pointers, count, self.data.0, dropped) };
         });
-        self.payloads.clear();
-        self.headers.clear();
-        self.pointers.clear();
+        thread::with_current(|thread| thread.is_delivering.set(was_delivering));
     }
 }
 

@@ -45,7 +45,7 @@ pub fn find(id: Handle) -> Result<&'static Buffer, Status> {
 pub fn flush_all_of(is_theirs: impl Fn(Handle) -> bool) {
     let all: Vec<_> = lock().iter().map(|listed| listed.buffer).collect();
     for buffer in all.into_iter().filter(|buffer| is_theirs(buffer.context)) {
-        // Destroyed buffers have nothing to deliver; a callback that finalizes the tool goes on by itself.
+        // Destroyed buffers have nothing to deliver.
         let _ = buffer.flush();
     }
 }

@@ -11,6 +11,8 @@ pub struct Context {
     /// The tool that made it, by its number.
     pub client: usize,
     started: AtomicBool,
+    /// Whether its tool is finalized.
+    ended: AtomicBool,
 }
 
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
@@ -35,9 +37,14 @@ pub fn contexts_of(client: usize) -> Vec<&'static Context> {
     lock().iter().copied().filter(|context| context.client == client).collect()
 }
 
-/// Sets the tool that the contexts made from now on belong to.
+/// Sets the tool that what is made from now on belongs to.
 pub fn set_client(client: usize) {
     CLIENT.store(client, Ordering::Release);
+}
+
+/// Returns the tool that is being configured or initialized.
+pub fn client() -> usize {
+    CLIENT.load(Ordering::Acquire)
 }
 
 /// Sets what is called after a context was started or stopped. Later calls have no effect.
@@ -48,8 +55,9 @@ pub fn on_change(function: fn()) {
 /// Makes a context.
 pub(super) fn create() -> &'static Context {
     let id = Handle(handles::CONTEXTS.next());
-    let client = CLIENT.load(Ordering::Acquire);
-    let context: &'static Context = Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false) }));
+    let client = client();
+    let context: &'static Context =
+        Box::leak(Box::new(Context { id, client, started: AtomicBool::new(false), ended: AtomicBool::new(false) }));
     lock().push(context);
     context
 }
@@ -59,6 +67,16 @@ impl Context {
     #[inline(always)]
     pub fn is_started(&self) -> bool {
         self.started.load(Ordering::Acquire)
+    }
+
+    /// Returns whether its tool is finalized, and not called any more.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Ends it: its tool is finalized.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
     }
 
     /// Starts it.

@@ -5,7 +5,7 @@ mod list;
 
 use std::any::Any;
 
-pub use list::{Context, contexts_of, find, on_change, set_client};
+pub use list::{Context, client, contexts_of, find, on_change, set_client};
 
 /// Returns the locks of this room, locked.
 pub fn locks() -> Vec<Box<dyn Any>> {

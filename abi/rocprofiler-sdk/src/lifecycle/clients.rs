@@ -11,7 +11,8 @@ use crate::version::VERSION;
 #[derive(Clone, Copy)]
 pub struct Client {
     pub number: usize,
-    pub id: &'static ClientId,
+    /// The number that tells it from others.
+    pub handle: u32,
     pub configured: ConfigureResult,
     pub is_finalized: bool,
 }
@@ -31,18 +32,17 @@ const VERSION_NUMBER: u32 = 10_000 * VERSION.major + 100 * VERSION.minor + VERSI
 
 /// Configures a tool, and keeps it if it wants to be called. `number` is its place among all tools.
 pub fn configure(configure: Configure, number: usize) {
-    // A tool keeps the pointer to its id.
-    let id = ClientId { size: size_of::<ClientId>(), name: ptr::null(), handle: handle(number) };
-    let id: *mut ClientId = Box::leak(Box::new(id));
+    // A tool keeps the pointer to its id, and may write to it. It is leaked.
+    let handle = handle(number);
+    let id = Box::into_raw(Box::new(ClientId { size: size_of::<ClientId>(), name: ptr::null(), handle }));
     contexts::set_client(number);
     let configured = call_tool("rocprofiler_configure", || {
         // SAFETY: the tool promises that its function has this type.
         unsafe { configure(VERSION_NUMBER, VERSION_TEXT.as_ptr(), number as u32, id) }
     });
     let Some(configured) = configured.filter(|configured| !configured.is_null()) else { return };
-    // SAFETY: the tool returns its structure, which has at least these fields in this version. The id is leaked, and only the tool
-    // changes its name.
-    let client = unsafe { Client { number, id: &*id, configured: configured.read(), is_finalized: false } };
+    // SAFETY: the tool returns its structure, which has at least these fields in this version.
+    let client = unsafe { Client { number, handle, configured: configured.read(), is_finalized: false } };
     lock().push(client);
 }
 

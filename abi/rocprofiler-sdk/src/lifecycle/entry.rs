@@ -2,14 +2,17 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use opscope_producer::layout::{OPSCOPE_TOOL_NOT_MINE, OPSCOPE_TOOL_TAKEN, OPSCOPE_TOOL_TOO_LATE, Table};
 
-use super::{find, initialize::initialize};
+use super::{
+    find,
+    initialize::{initialize, initialize_with},
+};
 use crate::border::{Status, call};
 use crate::layout::Configure;
 use crate::phase::{NOT_YET, initialization};
 use crate::{markers, producer};
 
 /// Called by a runtime that initializes itself, with the tables of its functions. Known are "roctx", with three tables, and "opscope",
-/// with the table of a producer. Returns 0 or a status.
+/// with the table of a producer. Of AMD's other runtimes nothing is wrapped. Returns 0 or a status.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocprofiler_set_api_table(
     name: *const c_char,
@@ -27,7 +30,7 @@ pub unsafe extern "C" fn rocprofiler_set_api_table(
             b"roctx" => {
                 // SAFETY: the runtime promises that these are its tables.
                 let tables = unsafe { markers::Tables::new(version, instance, tables, count)? };
-                if initialize(None) {
+                if initialize() {
                     tables.register()
                 } else {
                     tables.register_later()
@@ -38,6 +41,11 @@ pub unsafe extern "C" fn rocprofiler_set_api_table(
                 // SAFETY: the producer promises that this is its table.
                 let attached = unsafe { attach((*tables).cast()) };
                 if attached == 0 { Ok(()) } else { Err(Status::IncompatibleAbi) }
+            }
+            // Runtimes whose calls are not traced here. They go on as without a tool.
+            b"hsa" | b"hip" | b"hip_compiler" | b"rccl" | b"rocdecode" | b"rocjpeg" => {
+                initialize();
+                Ok(())
             }
             _ => Err(Status::InvalidArgument),
         }
@@ -58,7 +66,7 @@ const TOOL_MISSING: c_int = 1;
 unsafe fn attach(table: *mut Table) -> c_int {
     // SAFETY: as the caller promises.
     let attached = unsafe { producer::attach(table) };
-    if attached == 0 && (initialization() != NOT_YET || find::is_any_present()) && initialize(None) {
+    if attached == 0 && (initialization() != NOT_YET || find::is_any_present()) && initialize() {
         producer::connect_all();
     }
     // The user of this producer wants that tool.
@@ -97,7 +105,6 @@ pub extern "C" fn rocprofiler_force_configure(configure: Option<Configure>) -> S
         // SAFETY: the names end with NUL. A program that changes its environment in another thread meanwhile has the same problem
         // with the vendor's library.
         unsafe { libc::setenv(c"ROCPROFILER_REGISTER_FORCE_LOAD".as_ptr(), c"1".as_ptr(), 1) };
-        initialize(configure);
-        Ok(())
+        if initialize_with(configure) { Ok(()) } else { Err(Status::ConfigurationLocked) }
     })
 }

@@ -1,21 +1,44 @@
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use super::clients::{self, Client};
 use crate::border::call_tool;
 use crate::layout::ClientId;
 use crate::phase::{DONE, IN_PROGRESS, NOT_YET, finalization, set_finalization};
-use crate::{buffers, contexts, thread};
+use crate::{buffers, contexts, markers, thread};
 
 /// The thread that finalizes; 0 if none does.
-static OWNER: AtomicU64 = AtomicU64::new(0);
+static OWNER: Mutex<u64> = Mutex::new(0);
+/// Notified when a thread has finalized what it wanted to.
+static DONE_WITH_IT: Condvar = Condvar::new();
+
+/// How long a thread waits for another one that finalizes. That one may wait for this one, in a function of a tool.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn lock() -> MutexGuard<'static, u64> {
+    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Finalizes a tool. If it is the only one, the library is finalized with it.
+///
+/// In the callback of a buffer it returns at once, and another thread does it after the callback: what else waits in the buffers
+/// is delivered before.
 pub extern "C-unwind" fn finalize_client(id: ClientId) {
+    if thread::with_current(|thread| thread.is_delivering.get()) {
+        // Without a thread, the tool is finalized when the process exits.
+        let _ = Builder::new().name("rocprofiler-end".to_owned()).spawn(move || finalize_by_handle(id.handle));
+    } else {
+        finalize_by_handle(id.handle);
+    }
+}
+
+fn finalize_by_handle(handle: u32) {
     let clients: Vec<Client> = clients::lock().clone();
-    if clients.len() == 1 && clients[0].id.handle == id.handle {
+    if clients.len() == 1 && clients[0].handle == handle {
         return finalize_all();
     }
-    if let Some(client) = clients.iter().find(|client| client.id.handle == id.handle) {
+    if let Some(client) = clients.iter().find(|client| client.handle == handle) {
         as_owner(|| {
             let before = finalization();
             finalize(client);
@@ -41,16 +64,26 @@ pub extern "C" fn finalize_at_exit() {
     finalize_all();
 }
 
-/// Runs this on one thread at a time. A tool that finalizes itself while it is finalized changes nothing, and so does a second thread:
-/// it may be one that the first waits for.
+/// Runs this on one thread at a time. A tool that finalizes itself while it is finalized changes nothing.
 fn as_owner(body: impl FnOnce()) {
-    if OWNER.compare_exchange(0, thread::current_id(), Ordering::AcqRel, Ordering::Acquire).is_ok() {
-        body();
-        OWNER.store(0, Ordering::Release);
+    let own = thread::current_id();
+    let deadline = Instant::now() + PATIENCE;
+    let mut owner = lock();
+    while *owner != 0 {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if *owner == own || left.is_zero() {
+            return;
+        }
+        owner = DONE_WITH_IT.wait_timeout(owner, left).unwrap_or_else(PoisonError::into_inner).0;
     }
+    *owner = own;
+    drop(owner);
+    body();
+    *lock() = 0;
+    DONE_WITH_IT.notify_all();
 }
 
-/// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once. No buffer calls it afterwards.
+/// Stops a tool's contexts, delivers what waits in its buffers, and calls its own function, once. It is not called afterwards.
 fn finalize(client: &Client) {
     let is_first = clients::lock()
         .iter_mut()
@@ -72,5 +105,7 @@ fn finalize(client: &Client) {
         // SAFETY: the tool gave this function and its data.
         call_tool("the finalization", || unsafe { finalize(client.configured.tool_data) });
     }
+    contexts.iter().for_each(|context| context.end());
+    markers::forget_intercepts_of(client.number);
     buffers::end_all_of(is_theirs);
 }

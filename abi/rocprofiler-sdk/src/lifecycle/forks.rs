@@ -2,7 +2,7 @@ use std::any::Any;
 
 use opscope_trace::{HeldLocks, hold_across_forks};
 
-use super::clients;
+use super::{clients, finalize};
 use crate::border::say;
 use crate::{buffers, contexts, correlation, markers, producer, services};
 
@@ -17,7 +17,7 @@ impl HeldLocks for Locks {
 /// Holds the locks across every later fork.
 pub fn hold_locks_across_forks() {
     let locks = || {
-        let own: Box<dyn Any> = Box::new(clients::lock());
+        let own: [Box<dyn Any>; 2] = [Box::new(clients::lock()), Box::new(finalize::lock())];
         let rooms = [
             contexts::locks(),
             buffers::locks(),
@@ -26,7 +26,7 @@ pub fn hold_locks_across_forks() {
             markers::locks(),
             producer::locks(),
         ];
-        Box::new(Locks(rooms.into_iter().flatten().chain([own]).collect())) as Box<dyn HeldLocks>
+        Box::new(Locks(rooms.into_iter().flatten().chain(own).collect())) as Box<dyn HeldLocks>
     };
     if hold_across_forks(locks).is_err() {
         say("the child of a fork may hang: the system has no memory to prepare for it");

@@ -9,9 +9,14 @@ use crate::{contexts, markers, producer, services};
 
 /// Finds the tools and initializes them, once. Returns whether that is over. It is not for a thread that comes here meanwhile, such as
 /// one that a tool waits for: what it brings is taken up at the end.
-pub fn initialize(forced: Option<Configure>) -> bool {
+pub fn initialize() -> bool {
+    initialize_with(None) || initialization() == DONE
+}
+
+/// Initializes the tools, with this one as the first. Returns whether this call did it: another may have come before.
+pub fn initialize_with(forced: Option<Configure>) -> bool {
     if !begin_initialization() {
-        return initialization() == DONE;
+        return false;
     }
     prepare_exit();
     hold_locks_across_forks();

@@ -3,6 +3,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::table::LiveTable;
 use crate::border::{Data, Status, call, call_tool};
+use crate::contexts;
 use crate::kinds::Table;
 use crate::phase::check_not_initialized;
 
@@ -16,10 +17,20 @@ type InterceptCallback = unsafe extern "C-unwind" fn(
     data: *mut c_void,
 );
 
-/// Who gets which tables, in the order of registration.
-static INTERCEPTS: Mutex<Vec<(InterceptCallback, u32, Data)>> = Mutex::new(Vec::new());
+/// A function that gets some of the tables.
+#[derive(Clone, Copy)]
+pub(super) struct Intercept {
+    callback: InterceptCallback,
+    tables: u32,
+    data: Data,
+    /// The tool that registered it, by its number.
+    client: usize,
+}
 
-pub(super) fn lock() -> MutexGuard<'static, Vec<(InterceptCallback, u32, Data)>> {
+/// In the order of registration. Those of tools that are finalized are gone.
+static INTERCEPTS: Mutex<Vec<Intercept>> = Mutex::new(Vec::new());
+
+pub(super) fn lock() -> MutexGuard<'static, Vec<Intercept>> {
     INTERCEPTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -34,7 +45,8 @@ pub extern "C" fn rocprofiler_at_intercept_table_registration(
     call(|| {
         check_not_initialized()?;
         if let Some(callback) = callback {
-            lock().push((callback, if tables == 0 { u32::MAX } else { tables }, Data(data)));
+            let tables = if tables == 0 { u32::MAX } else { tables };
+            lock().push(Intercept { callback, tables, data: Data(data), client: contexts::client() });
         }
         Ok(())
     })
@@ -42,12 +54,21 @@ pub extern "C" fn rocprofiler_at_intercept_table_registration(
 
 /// Shows a table to the tools that want to see it.
 pub fn tell(table: Table, version: u64, instance: u64, live: LiveTable) {
-    let wanting: Vec<_> = lock().iter().copied().filter(|(_, tables, _)| tables & table.0 != 0).collect();
-    for (callback, _, data) in wanting {
+    let wanting: Vec<_> = lock().iter().copied().filter(|intercept| intercept.tables & table.0 != 0).collect();
+    for Intercept { callback, data, client, .. } in wanting {
+        // A tool may finalize itself in the callback before.
+        if !lock().iter().any(|intercept| intercept.client == client) {
+            continue;
+        }
         let mut tables = [live.as_ptr()];
         call_tool("an intercept callback", || {
-            // SAFETY: the tool promises that the function takes these arguments as long as the process lives.
+            // SAFETY: the tool promises that the function takes these arguments until the tool is finalized.
             unsafe { callback(table.0, version, instance, tables.as_mut_ptr(), 1, data.0) };
         });
     }
+}
+
+/// Forgets the functions of a tool, which is finalized.
+pub fn forget_intercepts_of(client: usize) {
+    lock().retain(|intercept| intercept.client != client);
 }

@@ -9,6 +9,7 @@ mod wrappers;
 
 use std::any::Any;
 
+pub use intercept::forget_intercepts_of;
 pub use register::{Tables, register_waiting};
 
 /// Returns the locks of this room, locked.

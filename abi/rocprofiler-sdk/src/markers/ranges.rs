@@ -14,6 +14,7 @@ use super::table::{Functions, no_functions};
 use super::wrappers::words;
 use crate::kinds::Domain;
 use crate::layout::{MarkerArguments, MarkerData};
+use crate::thread::in_call;
 use crate::tracing::{ApiCall, Event, Phase, put, retire, traced};
 
 /// What stood in the runtime's table before.
@@ -41,7 +42,7 @@ pub(super) struct OpenRange {
 unsafe impl Send for OpenRange {}
 
 thread_local! {
-    /// The ranges that this thread pushed. `None` for those that nobody wanted to know of.
+    /// The ranges that this thread pushed. `None` for those that are not traced.
     static PUSHED: RefCell<Vec<Option<OpenRange>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -92,7 +93,7 @@ extern "C" fn get_thread_id(id: *mut u64) -> c_int {
 
 extern "C" fn push(message: *const c_char) -> c_int {
     let mut range = OpenRange::begin(THREAD_RANGE, message);
-    let level = inner!(1, fn(*const c_char) -> c_int, message);
+    let level = within(&range, || inner!(1, fn(*const c_char) -> c_int, message));
     if let Some(range) = &mut range {
         range.result = u64::from(level.cast_unsigned());
     }
@@ -102,9 +103,9 @@ extern "C" fn push(message: *const c_char) -> c_int {
 }
 
 extern "C" fn pop() -> c_int {
-    let level = inner!(2, fn() -> c_int,);
-    let popped = PUSHED.try_with(|pushed| pushed.borrow_mut().pop()).ok().flatten();
-    if let Some(range) = popped.flatten() {
+    let popped = PUSHED.try_with(|pushed| pushed.borrow_mut().pop()).ok().flatten().flatten();
+    let level = within(&popped, || inner!(2, fn() -> c_int,));
+    if let Some(range) = popped {
         range.end();
     }
     level
@@ -112,7 +113,7 @@ extern "C" fn pop() -> c_int {
 
 extern "C" fn start(message: *const c_char) -> u64 {
     let range = OpenRange::begin(PROCESS_RANGE, message);
-    let id = inner!(3, fn(*const c_char) -> u64, message);
+    let id = within(&range, || inner!(3, fn(*const c_char) -> u64, message));
     if let Some(mut range) = range {
         range.result = id;
         lock().get_or_insert_default().insert(id, range);
@@ -121,10 +122,18 @@ extern "C" fn start(message: *const c_char) -> u64 {
 }
 
 extern "C" fn stop(id: u64) {
-    inner!(4, fn(u64) -> (), id);
     let stopped = lock().get_or_insert_default().remove(&id);
+    within(&stopped, || inner!(4, fn(u64) -> (), id));
     if let Some(range) = stopped {
         range.end();
+    }
+}
+
+/// Calls the runtime's function as part of a range, if it is traced.
+fn within<R>(range: &Option<OpenRange>, function: impl FnOnce() -> R) -> R {
+    match range {
+        Some(range) => in_call(range.event.internal, function),
+        None => function(),
     }
 }
 
@@ -134,8 +143,9 @@ impl OpenRange {
         // SAFETY: a program passes NULL or a text that ends with NUL.
         let message = (!message.is_null()).then(|| unsafe { CStr::from_ptr(message) }.to_owned());
         let arguments = arguments(&message);
+        let internal = event.internal;
         event.correlate(operation);
-        event.call(operation, Phase::Enter, || data(arguments, 0));
+        in_call(internal, || event.call(operation, Phase::Enter, || data(arguments, 0)));
         event.correlate_again();
         Some(Self { event, operation, message, start: Ticks::now(), result: 0 })
     }
@@ -143,7 +153,8 @@ impl OpenRange {
     fn end(mut self) {
         let end = Ticks::now();
         let arguments = arguments(&self.message);
-        self.event.call(self.operation, Phase::Exit, || data(arguments, self.result));
+        let (internal, operation, result) = (self.event.internal, self.operation, self.result);
+        in_call(internal, || self.event.call(operation, Phase::Exit, || data(arguments, result)));
         self.event.record(self.operation, |service, ids| {
             put(service, self.operation, ids, self.start, end, self.event.thread);
         });

@@ -21,10 +21,15 @@ pub(super) struct Loaded {
     models: HashMap<Key, LoadedModel>,
 }
 
+const STORAGE_NONE: i32 = 0;
+const STORAGE_FILE: i32 = 1;
+
 /// A model, whose plans are code objects.
 struct LoadedModel {
     /// Where its file is, as a text that lives as long as the process.
     uri: &'static CStr,
+    /// The bytes of its file; `None` for a model from memory.
+    size: Option<u64>,
     plans: Vec<(u64, CodeObject)>,
 }
 
@@ -54,9 +59,10 @@ pub unsafe extern "C" fn model_loaded(consumer: *mut c_void, model: *const Model
     let (producer, id, path) =
         unsafe { (Producer::of(consumer), (*model).id, CStr::from_ptr((*model).path).to_string_lossy().into_owned()) };
     let path = fs::canonicalize(&path).map_or(path, |path| path.to_string_lossy().into_owned());
-    let size = fs::metadata(&path).map_or(0, |file| file.len());
-    let uri = keep_text(CString::new(format!("file://{path}#offset=0&size={size}")).unwrap_or_default());
-    with_loaded(|loaded| loaded.models.insert((producer.number, id), LoadedModel { uri, plans: Vec::new() }));
+    let size = fs::metadata(&path).ok().map(|file| file.len());
+    let (place, bytes) = (if size.is_some() { "file" } else { "memory" }, size.unwrap_or(0));
+    let uri = keep_text(CString::new(format!("{place}://{path}#offset=0&size={bytes}")).unwrap_or_default());
+    with_loaded(|loaded| loaded.models.insert((producer.number, id), LoadedModel { uri, size, plans: Vec::new() }));
 }
 
 /// A plan was made: a code object, with a symbol for each of its kernels.
@@ -67,8 +73,11 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
     let kernels: Vec<&Kernel> = (0..plan.kernel_count).map(|index| unsafe { &**plan.kernels.add(index) }).collect();
     // SAFETY: as above.
     let first = unsafe { number_kernels(producer.number, plan) };
-    let uri = with_loaded(|loaded| loaded.models.get(&(producer.number, plan.model)).map(|model| model.uri));
-    let Some(uri) = uri else { return };
+    let place = |loaded: &mut Loaded| {
+        let model = loaded.models.get(&(producer.number, plan.model))?;
+        Some((model.uri, model.size))
+    };
+    let Some((uri, size)) = with_loaded(place) else { return };
 
     let id = NEXT_OBJECT.fetch_add(1, Ordering::Relaxed);
     // What the tools want may call them, so no lock is held.
@@ -79,10 +88,11 @@ pub unsafe extern "C" fn plan_made(consumer: *mut c_void, plan: *const Plan) {
         hsa_agent: 0,
         uri: uri.as_ptr(),
         load_base: std::ptr::from_ref(plan) as u64,
-        load_size: 0,
+        load_size: size.unwrap_or(0),
         load_delta: 0,
-        storage_type: 0,
-        storage: [0, 0],
+        storage_type: if size.is_some() { STORAGE_FILE } else { STORAGE_NONE },
+        // The file is not open: its descriptor is -1.
+        storage: [u64::from(u32::MAX), 0],
     });
     let symbols = kernels
         .iter()

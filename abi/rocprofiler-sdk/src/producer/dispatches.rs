@@ -25,6 +25,10 @@ thread_local! {
     static BEGUN: RefCell<Vec<Begun>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Dispatches of one thread that began and did not end, at most. Where an engine reports their ends from another thread, they are not
+/// found again.
+const DEEPEST: usize = 1024;
+
 static NEXT_DISPATCH: AtomicU64 = AtomicU64::new(1);
 
 /// All dispatches are of one queue.
@@ -35,8 +39,16 @@ pub unsafe extern "C" fn dispatch_begin(consumer: *mut c_void, dispatch: *const 
     // SAFETY: a producer passes what `attach` set, and a dispatch with its kernel.
     let (producer, dispatch) = unsafe { (Producer::of(consumer), &*dispatch) };
     let Some(begun) = Begun::new(producer, dispatch) else { return };
-    // A thread that is being torn down has no place for it; its end is told alone.
-    let _ = BEGUN.try_with(|all| all.borrow_mut().push(begun.enqueued()));
+    // Before the list is borrowed: a tool may run a model in its callback.
+    let begun = begun.enqueued();
+    // A thread that is being torn down has no place for it. Then only its end is recorded.
+    let _ = BEGUN.try_with(|all| {
+        let mut all = all.borrow_mut();
+        if all.len() == DEEPEST {
+            all.remove(0);
+        }
+        all.push(begun);
+    });
 }
 
 /// A kernel was executed.
@@ -47,13 +59,19 @@ pub unsafe extern "C" fn dispatch_end(consumer: *mut c_void, dispatch: *const Di
         let mut all = all.borrow_mut();
         let is_this = |begun: &Begun| begun.run == dispatch.run && std::ptr::eq(begun.kernel, dispatch.kernel);
         all.iter().rposition(is_this).map(|index| {
-            // What it was nested around ended without being told: its run was stopped.
+            // What is nested in it ended without a report: its run was stopped.
             all.truncate(index + 1);
             all.pop()
         })
     });
     let begun = begun.ok().flatten().flatten();
-    if let Some(begun) = begun.or_else(|| Begun::new(producer, dispatch)) {
+    let unannounced = || {
+        let mut begun = Begun::new(producer, dispatch)?;
+        // A tool that wants to know of both gets both or none: it may keep something from one to the other.
+        begun.event.forget_callbacks(ENQUEUE);
+        Some(begun)
+    };
+    if let Some(begun) = begun.or_else(unannounced) {
         begun.complete(dispatch.start, dispatch.end);
     }
 }

@@ -43,7 +43,8 @@ pub fn connect_all() {
 
 /// Sets what the producers call to what the started contexts want.
 pub fn update_all() {
-    let producers = lock().clone();
+    // Locked until all are set, so that the last one sees all changes. Nothing here calls a tool.
+    let producers = lock();
     for producer in producers.iter().filter(|producer| producer.is_connected.load(Ordering::Acquire)) {
         producer.update();
     }
@@ -60,7 +61,10 @@ unsafe extern "C" fn runtime_initialized(consumer: *mut c_void, runtime: *const 
 
 impl Producer {
     fn connect(&self) {
-        self.update();
+        {
+            let _producers = lock();
+            self.update();
+        }
         let version = self.version.load(Ordering::Acquire);
         // A producer that is being attached says its version afterwards.
         if version != 0 {

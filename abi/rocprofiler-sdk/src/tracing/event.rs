@@ -4,7 +4,6 @@ use crate::border::call_tool;
 use crate::correlation::pushed;
 use crate::kinds::{Domain, RequestKind};
 use crate::layout::{CallbackRecord, Correlation, UserData};
-use crate::phase::{DONE, finalization};
 use crate::services::{Buffered, Route, routes};
 use crate::thread;
 
@@ -19,10 +18,6 @@ pub enum Phase {
     /// It ended, or is unloaded.
     Exit = 2,
 }
-
-/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback calls the traced function again
-/// would otherwise never return.
-const DEEPEST_CALLBACK: u32 = 8;
 
 /// Something that happens, and the contexts that were started when it began.
 pub struct Event {
@@ -41,6 +36,8 @@ pub struct Captured {
     user_data: UserData,
     /// Whether the tool was asked for `external`.
     is_requested: bool,
+    /// Whether the tool's callbacks are called.
+    is_called: bool,
 }
 
 impl Event {
@@ -57,7 +54,8 @@ impl Event {
         let wanting = || routes(domain).iter().filter(|route| route.context.is_started() && wants(route));
         wanting().next()?;
         let thread = thread::current_id();
-        let captured = |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false };
+        let captured =
+            |route| Captured { route, external: 0, user_data: UserData(0), is_requested: false, is_called: true };
         Some(Self { domain, internal: 0, ancestor: 0, thread, contexts: wanting().map(captured).collect() })
     }
 
@@ -67,14 +65,21 @@ impl Event {
         for captured in &mut self.contexts {
             captured.external = pushed(captured.route.context.id, self.thread);
             let Some(requests) = kind.and_then(|kind| captured.route.requests(kind)) else { continue };
+            // A tool may finalize itself while it is asked for another context.
+            if captured.route.context.is_ended() {
+                continue;
+            }
             let mut external = UserData(0);
             let (id, kind) = (captured.route.context.id, kind.map_or(0, |kind| kind.0));
-            let answer = call_tool("a request for an external correlation id", || {
-                // SAFETY: the tool gave this function and its data for as long as the process lives.
-                unsafe {
-                    let to = &raw mut external;
-                    (requests.function)(self.thread, id, kind, operation, self.internal, to, requests.data.0)
-                }
+            let mut answer = None;
+            thread::in_callback(|| {
+                answer = call_tool("a request for an external correlation id", || {
+                    // SAFETY: the tool gave this function and its data for as long as the process lives.
+                    unsafe {
+                        let to = &raw mut external;
+                        (requests.function)(self.thread, id, kind, operation, self.internal, to, requests.data.0)
+                    }
+                });
             });
             if answer == Some(0) {
                 (captured.external, captured.is_requested) = (external.0, true);
@@ -97,13 +102,16 @@ impl Event {
 
     /// Calls the tools that want an operation. `payload` makes what they get, anew for each of them.
     pub fn call<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
-        let depth = thread::with_current(|thread| thread.callbacks.get());
-        if depth == DEEPEST_CALLBACK || finalization() == DONE {
-            return;
-        }
-        thread::with_current(|thread| thread.callbacks.set(depth + 1));
-        for captured in &mut self.contexts {
+        thread::in_callback(|| self.call_all(operation, phase, payload));
+    }
+
+    fn call_all<T>(&mut self, operation: i32, phase: Phase, payload: impl Fn() -> T) {
+        for captured in self.contexts.iter_mut().filter(|captured| captured.is_called) {
             let Some(service) = captured.route.calls(operation) else { continue };
+            // A tool that was finalized since the event began is not called any more.
+            if captured.route.context.is_ended() {
+                continue;
+            }
             let mut payload = payload();
             let record = CallbackRecord {
                 context_id: captured.route.context.id,
@@ -124,7 +132,13 @@ impl Event {
                 unsafe { (service.function)(record, user_data, service.data.0) };
             });
         }
-        thread::with_current(|thread| thread.callbacks.set(depth));
+    }
+
+    /// Leaves out the callbacks of contexts that want to know of an operation which was not told.
+    pub fn forget_callbacks(&mut self, operation: i32) {
+        for captured in &mut self.contexts {
+            captured.is_called &= captured.route.calls(operation).is_none();
+        }
     }
 
     /// Puts a record into each buffer that wants an operation. `put` gets the service and the ids.

@@ -216,6 +216,9 @@ static void check_own_records(void)
     ANSWERS(ERROR_BUFFER_NOT_FOUND, opscope_rocprofiler_emit(unknown, OWN_CATEGORY, 0, payload, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, 200, 0, payload, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, UINT32_MAX, 0, payload, 8));
+    /* What has the category of tracing is a record of the library's own. */
+    ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, ROCPROFILER_BUFFER_CATEGORY_TRACING,
+                                                             ROCPROFILER_BUFFER_TRACING_MARKER_CORE_API, payload, 64));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, OWN_CATEGORY, 65536, payload, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, OWN_CATEGORY, 0, NULL, 8));
     ANSWERS(ERROR_INVALID_ARGUMENT, opscope_rocprofiler_emit(small.buffer, OWN_CATEGORY, 0, payload, 0));

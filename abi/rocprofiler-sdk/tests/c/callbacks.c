@@ -306,6 +306,57 @@ static void check_nested(void)
     CHECK(outer->record.correlation_id.ancestor == 0 && after->record.correlation_id.ancestor == 0);
 }
 
+static void name_device(const rocprofiler_callback_tracing_record_t *record)
+{
+    roctxNameHipDevice("in a range's callback", record->phase == ENTER);
+}
+
+/*
+ * What a range's callbacks call is part of the range, as is the function that begins or ends it. What is called between
+ * is not.
+ */
+static void check_nested_in_ranges(void)
+{
+    const struct {
+        /* Of a pair of callbacks: its function, and the range that it is in. */
+        rocprofiler_callback_tracing_kind_t kind;
+        int32_t operation;
+        int range;
+    } expected[] = {
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 0}, {ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, 1, 0},
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 0, -1}, {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 1},
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, 3, 1}, {ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, 2, 0},
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 0}, {ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, 4, 1},
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 1}, {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 2},
+        {ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API, 0, 2}, {ROCPROFILER_CALLBACK_TRACING_MARKER_NAME_API, 2, 2}};
+    const int count = sizeof expected / sizeof *expected;
+    /* The callbacks of the ranges: thread and process begin, thread and process end, mark begins and ends. */
+    static const int begin_of[3] = {0, 1, 4};
+    ranges.act = name_device;
+    start(&ranges);
+    start(&all);
+    roctxRangePushA("thread");
+    roctxNameOsThread("between");
+    roctx_range_id_t range = roctxRangeStartA("process");
+    roctxRangePop();
+    roctxRangeStop(range);
+    roctxMarkA("mark");
+    OK(rocprofiler_stop_context(all.context));
+    OK(rocprofiler_stop_context(ranges.context));
+    ranges.act = NULL;
+    CHECK(ranges.count == 6 && all.count == 2 * count);
+    for (int i = 0; i < ranges.count; i++)
+        CHECK(ranges.calls[i].record.correlation_id.ancestor == 0);
+    for (int i = 0; i < all.count; i++) {
+        const rocprofiler_callback_tracing_record_t *call = &all.calls[i].record;
+        const int in = expected[i / 2].range;
+        CHECK(call->kind == expected[i / 2].kind && call->operation == expected[i / 2].operation);
+        CHECK(call->phase == (i % 2 == 0 ? ENTER : EXIT));
+        CHECK(call->correlation_id.ancestor ==
+              (in < 0 ? 0 : ranges.calls[begin_of[in]].record.correlation_id.internal));
+    }
+}
+
 static long recursions;
 
 static void recurse(const rocprofiler_callback_tracing_record_t *record)
@@ -397,6 +448,7 @@ int main(void)
     check_stopped_between();
     check_pause();
     check_nested();
+    check_nested_in_ranges();
     check_recursion();
     check_iteration();
     return 0;

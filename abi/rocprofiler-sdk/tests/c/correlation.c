@@ -10,7 +10,7 @@ typedef struct {
     size_t count;
 } kept_t;
 
-static kept_t first, second, asked, all_asked;
+static kept_t first, second, asked, all_asked, nested;
 
 static void keep(rocprofiler_context_id_t context, rocprofiler_buffer_id_t buffer,
                  rocprofiler_record_header_t **headers,
@@ -74,6 +74,21 @@ static int request(rocprofiler_thread_id_t thread, rocprofiler_context_id_t cont
     return answer;
 }
 
+static int nested_requests;
+
+/* A request that makes the call which it is asked for. */
+static int call_in_request(rocprofiler_thread_id_t thread, rocprofiler_context_id_t context,
+                           rocprofiler_external_correlation_id_request_kind_t kind,
+                           rocprofiler_tracing_operation_t operation, uint64_t internal,
+                           rocprofiler_user_data_t *external, void *data)
+{
+    (void)thread, (void)context, (void)kind, (void)operation, (void)data;
+    nested_requests++;
+    roctxMarkA("in a request");
+    external->value = internal;
+    return 0;
+}
+
 static void make(kept_t *kept)
 {
     kept->context = new_context();
@@ -94,6 +109,8 @@ static void make_services(void)
     make(&second);
     make(&asked);
     make(&all_asked);
+    make(&nested);
+    OK(rocprofiler_configure_external_correlation_id_request_service(nested.context, NULL, 0, call_in_request, NULL));
     OK(rocprofiler_configure_callback_tracing_service(first.context, ROCPROFILER_CALLBACK_TRACING_MARKER_CORE_API,
                                                       start,
                                                       1, push_at_enter, NULL));
@@ -220,6 +237,24 @@ static void check_requests(void)
     CHECK(external_of_last(&asked) == 42 && external_of_last(&all_asked) == 43);
 }
 
+/* A request that always makes the call which it is asked for comes to an end. The innermost call asks no more. */
+static void check_request_that_calls(void)
+{
+    OK(rocprofiler_stop_context(asked.context));
+    OK(rocprofiler_stop_context(all_asked.context));
+    OK(rocprofiler_start_context(nested.context));
+    for (int round = 0; round < 2; round++) {
+        nested.count = 0;
+        nested_requests = 0;
+        roctxMarkA("asks");
+        OK(rocprofiler_flush_buffer(nested.buffer));
+        CHECK(nested_requests > 0 && nested.count == (size_t)nested_requests + 1);
+        CHECK(nested.external[0] == 0);
+        for (size_t i = 1; i < nested.count; i++)
+            CHECK(nested.external[i] == nested.internal[i]);
+    }
+}
+
 int main(void)
 {
     begin();
@@ -228,5 +263,6 @@ int main(void)
     check_push_at_enter();
     check_misuse();
     check_requests();
+    check_request_that_calls();
     return 0;
 }

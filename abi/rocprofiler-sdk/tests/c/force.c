@@ -1,4 +1,4 @@
-/* Tools that a program forces: as the argument says, "early" or "late". */
+/* Tools that a program forces: as the argument says, "early", "late", or from "threads" at once. */
 #include "sdk.h"
 
 static int configured, initialized_, finalized_;
@@ -37,10 +37,45 @@ static rocprofiler_tool_configure_result_t *configure(uint32_t version, const ch
     return &result;
 }
 
+enum { THREADS = 16 };
+
+static pthread_barrier_t line;
+static int successes;
+
+static void *force(void *unused)
+{
+    (void)unused;
+    pthread_barrier_wait(&line);
+    rocprofiler_status_t status = rocprofiler_force_configure(configure);
+    if (status == ROCPROFILER_STATUS_SUCCESS) {
+        CHECK(initialized_ == 1 && initialized() == 1);
+        __atomic_fetch_add(&successes, 1, __ATOMIC_RELAXED);
+    } else {
+        CHECK(status == ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED);
+    }
+    return NULL;
+}
+
+/* One of them succeeds, and only its tool is configured. */
+static void check_threads(void)
+{
+    pthread_t threads[THREADS];
+    CHECK(pthread_barrier_init(&line, NULL, THREADS) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, force, NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK(successes == 1 && configured == 1 && initialized_ == 1 && initialized() == 1);
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count == 2);
     CHECK(initialized() == 0);
+    if (strcmp(arguments[1], "threads") == 0) {
+        check_threads();
+        return 0;
+    }
     if (strcmp(arguments[1], "late") == 0) {
         void *nothing[3] = {NULL, NULL, NULL};
         CHECK(rocprofiler_set_api_table("roctx", 10000, 0, nothing, 3) == ROCPROFILER_STATUS_ERROR_INVALID_ARGUMENT);

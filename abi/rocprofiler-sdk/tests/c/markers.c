@@ -155,6 +155,9 @@ static const char *name_of(const call_t *call)
 /* Times are between two readings of the clock, whose calibration may be off by this. */
 enum { TOLERANCE = 100000 };
 
+/* The range that each function of the core table makes or ends, of the four ranges that call_each makes. */
+static const int RANGE[CORE] = {0, 1, 1, 2, 2, 3};
+
 static int is_range(uint64_t id)
 {
     for (size_t i = 0; i < ranges.count; i++)
@@ -209,6 +212,8 @@ static void check_each(uint64_t before)
         last = call->end_timestamp;
         CHECK(i + 1 < all.count && all.records[i + 1].kind == ROCPROFILER_BUFFER_TRACING_CORRELATION_ID_RETIREMENT);
         CHECK(all.records[i + 1].of.retirement.internal_correlation_id == call->correlation_id.internal);
+        const uint64_t ancestor = calls < CORE ? ranges.records[RANGE[calls]].of.call.correlation_id.internal : 0;
+        CHECK(call->correlation_id.ancestor == ancestor);
         calls++;
     }
     CHECK(calls == EACH);
@@ -219,6 +224,7 @@ static void check_each(uint64_t before)
     for (size_t i = 0; i < ranges.count; i++) {
         check_call(&ranges.records[i].of.call, before, after);
         CHECK(ranges.records[i].of.call.operation == expected[i]);
+        CHECK(ranges.records[i].of.call.correlation_id.ancestor == 0);
     }
     CHECK(retirements == EACH + 4);
 

@@ -2,6 +2,7 @@
 #ifndef SDK_H
 #define SDK_H
 
+#include <rocprofiler-sdk/opscope.h>
 #include <rocprofiler-sdk/registration.h>
 #include <rocprofiler-sdk/rocprofiler.h>
 
@@ -52,10 +53,6 @@ static inline void check_status(const char *file, int line, const char *call, ro
 #else
 #define EXTERN_C
 #endif
-
-/* opscope's own: puts a record of the tool's own into a buffer. */
-EXTERN_C rocprofiler_status_t opscope_rocprofiler_emit(rocprofiler_buffer_id_t buffer, uint32_t category, uint32_t kind,
-                                                       const void *payload, size_t size);
 
 enum { OWN_CATEGORY = 100 };
 

@@ -59,6 +59,22 @@ static int enroll(const char *name, uint64_t instance, void *core_, void *contro
     return rocprofiler_set_api_table(name, 10000, instance, tables, count);
 }
 
+/* Runtimes whose calls are not traced go on with the functions that they have. */
+static void check_others(void)
+{
+    static const char *const others[] = {"hsa", "hip", "hip_compiler", "rccl", "rocdecode", "rocjpeg"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        void *table[4], *before[4];
+        for (int j = 0; j < 4; j++)
+            before[j] = &calls;
+        memcpy(table, before, sizeof table);
+        void *tables[2] = {table, NULL};
+        CHECK(rocprofiler_set_api_table(others[i], 10000, 0, tables, 1) == 0);
+        CHECK(memcmp(table, before, sizeof table) == 0 && tables[0] == (void *)table);
+        CHECK(initialized() == 1 && instances == 0);
+    }
+}
+
 int main(void)
 {
     const int invalid = ROCPROFILER_STATUS_ERROR_INVALID_ARGUMENT;
@@ -71,13 +87,14 @@ int main(void)
     names.roctxNameOsThread_fn = name_thread;
 
     CHECK(enroll("nothing", 0, &first_core, &control, &names, 3) == invalid);
-    CHECK(enroll("hsa", 0, &first_core, &control, &names, 3) == invalid);
+    CHECK(enroll("unknown", 0, &first_core, &control, &names, 3) == invalid);
     CHECK(enroll(NULL, 0, &first_core, &control, &names, 3) == invalid);
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 0) == invalid);
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 2) == invalid);
     CHECK(enroll("roctx", 0, &first_core, NULL, &names, 3) == invalid);
     CHECK(rocprofiler_set_api_table("roctx", 10000, 0, NULL, 3) == invalid);
-    CHECK(first_core.roctxMarkA_fn == mark_of_first && instances == 0);
+    CHECK(first_core.roctxMarkA_fn == mark_of_first && instances == 0 && initialized() == 0);
+    check_others();
 
     CHECK(enroll("roctx", 0, &first_core, &control, &names, 3) == 0);
     CHECK(initialized() == 1 && instances == 1);

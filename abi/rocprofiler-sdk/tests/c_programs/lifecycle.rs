@@ -131,6 +131,33 @@ fn a_tool_may_use_roctx_while_it_is_initialized() {
 fn a_tool_is_forced_once_and_in_time() {
     program("force.c").argument("early").run_silently();
     program("force.c").argument("late").run_silently();
+    program("force.c").argument("threads").run_silently();
+}
+
+#[test]
+fn a_tool_gets_all_that_a_library_records_while_it_is_loaded() {
+    let program = program("constructor.c").beside("constructor.c", "tool.so", &["-DTOOL"]);
+    let program = program.beside("constructor.c", "library.so", &["-DLIBRARY", "-lrocprofiler-sdk-roctx"]);
+    prints(program.with(TOOL, "{directory}/tool.so"), "2000 marks\n", &[]);
+}
+
+#[test]
+fn nothing_of_a_tool_is_called_after_its_finalization() {
+    for finalized_in in ["enter", "another context", "request"] {
+        run_with_both_runtimes(program("finalizing.c").argument(finalized_in));
+    }
+}
+
+#[test]
+fn a_tool_that_finalizes_itself_in_a_buffers_callback_gets_all_records_before() {
+    run_with_both_runtimes(program("finalizing.c").argument("large batch"));
+    run_with_both_runtimes(program("finalizing.c").argument("small batches"));
+}
+
+#[test]
+fn a_finalization_in_progress_is_waited_for() {
+    program("finalizing.c").argument("threads").run_silently();
+    prints(program("finalizing.c").argument("exit"), "finalized\n", &[]);
 }
 
 #[test]

@@ -11,5 +11,6 @@ mod library;
 mod lifecycle;
 mod markers;
 mod names;
+mod producer;
 mod statuses;
 mod threads;

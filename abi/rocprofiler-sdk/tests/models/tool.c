@@ -8,6 +8,7 @@
  *   FORCED        the program passes tool_configure to rocprofiler_force_configure
  *   SERVICES      which services there are: 1 buffers, 2 callbacks, 3 both (if not defined)
  *   EXTERNAL      gives each dispatch an external correlation id: 1000 and its internal id
+ *   IN_CALLBACKS  the program has tool_called, which each callback calls
  *   STOP_AFTER    stops its context in the callback for the end of this dispatch
  *   RETURNS_NULL  has no interest
  *   THROWS        throws: 1 while it is configured, 2 while it is initialized, 3 in each callback (C++)
@@ -161,6 +162,9 @@ static void on_callback(rocprofiler_callback_tracing_record_t record, rocprofile
 {
     char text[256];
     if(record.context_id.handle != context.handle || data != &context) abort();
+#ifdef IN_CALLBACKS
+    tool_called(&record);
+#endif
 #if defined(__cplusplus) && THROWS == 3
     throw 7;
 #endif
@@ -210,9 +214,9 @@ static void on_callback(rocprofiler_callback_tracing_record_t record, rocprofile
     {
         const rocprofiler_callback_tracing_code_object_load_data_t* object =
             (const rocprofiler_callback_tracing_code_object_load_data_t*) record.payload;
-        say("call_object\tphase=%s\tobject=%llu\tagent=%llu\tstorage=%d\turi=%s" TRACE, phase,
-            ID(object->code_object_id), ID(object->agent_id.handle), (int) object->storage_type, object->uri,
-            ID(record.thread_id), ID(record.correlation_id.internal), ID(record.correlation_id.external.value));
+        say("call_object\tphase=%s\tobject=%llu\tagent=%llu\tstorage=%d\tsize=%llu\turi=%s" TRACE, phase,
+            ID(object->code_object_id), ID(object->agent_id.handle), (int) object->storage_type, ID(object->load_size),
+            object->uri, ID(record.thread_id), ID(record.correlation_id.internal), ID(record.correlation_id.external.value));
     }
     else if(record.kind == ROCPROFILER_CALLBACK_TRACING_CODE_OBJECT)
     {

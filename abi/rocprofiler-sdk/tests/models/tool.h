@@ -17,6 +17,9 @@ void tool_start(void);
 void tool_stop(void);
 void tool_flush(void);
 
+/* The program's own, which each callback calls first (with IN_CALLBACKS). */
+void tool_called(const rocprofiler_callback_tracing_record_t* record);
+
 /* Writes a line of its own. */
 void tool_say(const char* text);
 

@@ -1,15 +1,17 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
 
+use super::aside::Aside;
 use super::current::Current;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
+use super::stored::{CATEGORY, give_up};
 use crate::border::{Status, say};
-use crate::layout::{Handle, RecordHeader};
+use crate::layout::Handle;
 
 /// A buffer of a session. Clones are handles of the same one.
 #[derive(Clone)]
@@ -18,8 +20,15 @@ pub struct Buffer {
     trace: opscope_trace::Buffer,
     current: Arc<Current>,
     damaged: Arc<AtomicBool>,
+    aside: Arc<Aside>,
     /// The payload that could not be read, when a flush last looked.
     unreadable: Arc<AtomicU64>,
+}
+
+/// A buffer that was destroyed, and may be in its last callbacks.
+pub struct Leaving {
+    pub id: Handle,
+    current: Weak<Current>,
 }
 
 /// The environment variable that names a directory. Buffers lie in files there, so that they survive the process.
@@ -33,7 +42,9 @@ impl Buffer {
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
         let (current, damaged) = (Arc::<Current>::default(), Arc::<AtomicBool>::default());
-        let mut delivery = Delivery::new(session, id, callback, Arc::clone(&current), Arc::clone(&damaged));
+        let aside = Arc::<Aside>::default();
+        let mut delivery =
+            Delivery::new(session, id, callback, Arc::clone(&current), Arc::clone(&damaged), Arc::clone(&aside));
         let options = BufferOptions {
             size,
             watermark: size,
@@ -46,7 +57,7 @@ impl Buffer {
             say(format_args!("a buffer cannot be created: {error}"));
             status(&error)
         })?;
-        Ok(Self { id, trace, current, damaged, unreadable: Arc::default() })
+        Ok(Self { id, trace, current, damaged, aside, unreadable: Arc::default() })
     }
 
     /// Returns what records are put in by.
@@ -56,8 +67,13 @@ impl Buffer {
 
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
-        // A buffer that is destroyed takes nothing.
-        let _ = self.trace.emit_bytes(super::stored::CATEGORY, form, bytes);
+        match self.trace.emit_bytes(CATEGORY, form, bytes) {
+            Ok(()) => {}
+            Err(TraceError::FullInCallback(_)) => self.aside.keep(form, bytes),
+            // A buffer that is destroyed takes nothing.
+            // SAFETY: the bytes are those of a record that nobody has.
+            Err(_) => unsafe { give_up(form, bytes) },
+        }
     }
 
     /// Delivers everything that was put in before. In a callback that it would wait for, the rest is delivered after that.
@@ -81,19 +97,32 @@ impl Buffer {
         self.trace.set_interval(interval).map_err(|error| status(&error))
     }
 
-    /// Returns the record behind another one.
-    ///
-    /// # Safety
-    /// The record is readable.
-    pub unsafe fn next(&self, record: *const RecordHeader) -> Result<*const RecordHeader, Status> {
-        // SAFETY: as the caller promises.
-        unsafe { self.current.next(record) }
+    /// Returns what its callback is called with.
+    pub fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current)
+    }
+
+    /// Returns what is left of it for its last callbacks.
+    pub fn leaving(&self) -> Leaving {
+        Leaving { id: self.id, current: Arc::downgrade(&self.current) }
     }
 
     /// Delivers what is in the buffer, and destroys it. In its own callback the rest is delivered after that.
     pub fn destroy(&self) {
         // It may be destroyed already.
         let _ = self.trace.destroy();
+    }
+}
+
+impl Leaving {
+    /// Returns what its callback is called with, or `None` while it is not called.
+    pub fn current(&self) -> Option<Arc<Current>> {
+        self.current.upgrade().filter(|current| current.is_in_callback())
+    }
+
+    /// Returns whether there is a callback to come.
+    pub fn is_there(&self) -> bool {
+        self.current.strong_count() > 0
     }
 }
 

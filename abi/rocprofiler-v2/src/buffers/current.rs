@@ -44,6 +44,11 @@ impl Current {
         records.iter().all(|(offset, kind)| unsafe { (*((begin + offset) as *const RecordHeader)).kind } == *kind)
     }
 
+    /// Returns whether a callback is being called.
+    pub fn is_in_callback(&self) -> bool {
+        self.lock().end != 0
+    }
+
     /// Returns what follows a record. A record that lies elsewhere, because the tool copied it, is stepped over by its kind.
     ///
     /// # Safety

@@ -7,6 +7,7 @@ use opscope_clock::{Calibration, Ticks};
 use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
 
+use super::aside::Aside;
 use super::current::Current;
 use super::numbers::{next_number, next_record};
 use super::stored::{
@@ -31,6 +32,7 @@ pub struct Delivery {
     current: Arc<Current>,
     /// Set when a record was found to be overwritten.
     damaged: Arc<AtomicBool>,
+    aside: Arc<Aside>,
     records: Vec<u64>,
     /// The offset of each record, and its kind.
     places: Vec<(usize, c_int)>,
@@ -48,9 +50,22 @@ impl Delivery {
         callback: BufferCallback,
         current: Arc<Current>,
         damaged: Arc<AtomicBool>,
+        aside: Arc<Aside>,
     ) -> Self {
         let (records, places, messages, pointers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { session, buffer, callback, current, damaged, records, places, messages, pointers, long: Vec::new() }
+        Self {
+            session,
+            buffer,
+            callback,
+            current,
+            damaged,
+            aside,
+            records,
+            places,
+            messages,
+            pointers,
+            long: Vec::new(),
+        }
     }
 
     /// Hands over a batch, in as many callbacks as its size needs.
@@ -60,9 +75,14 @@ impl Delivery {
             if self.add(record, &calibration).is_none() {
                 self.damaged.store(true, Ordering::Release);
             }
-            if self.records.len() * 8 >= MOST_BYTES {
-                self.call();
-            }
+            self.call_if_full();
+        }
+        self.call();
+        // What a callback put in that found no room. It may put in more, for the next time.
+        for (form, words) in self.aside.take() {
+            // The check word is right: nothing but this library had the record.
+            let _ = self.add_words(form, &words, &calibration);
+            self.call_if_full();
         }
         self.call();
     }
@@ -73,14 +93,22 @@ impl Delivery {
         let (header, payload) = (record.header(), record.payload());
         // SAFETY: payloads begin at a multiple of 8, and any bytes are words.
         let (_, words, rest) = unsafe { payload.align_to::<u64>() };
-        if header.category != CATEGORY || !rest.is_empty() || words.len() < MARKER_WORDS {
+        if header.category != CATEGORY || !rest.is_empty() {
             return None;
         }
-        let (head, text) = words[1..].split_at(if header.kind == MARKER { MARKER_WORDS - 1 } else { words.len() - 1 });
+        self.add_words(header.kind, words, calibration)
+    }
+
+    #[inline]
+    fn add_words(&mut self, form: u16, words: &[u64], calibration: &Calibration) -> Option<()> {
+        if words.len() < MARKER_WORDS {
+            return None;
+        }
+        let (head, text) = words[1..].split_at(if form == MARKER { MARKER_WORDS - 1 } else { words.len() - 1 });
         if stored::check(head, text) != words[0] {
             return None;
         }
-        match header.kind {
+        match form {
             MARKER => self.add_marker(words, calibration),
             DISPATCH => self.add_dispatch(words.try_into().ok()?),
             ACTIVITY => self.add_activity(words.try_into().ok()?),
@@ -183,6 +211,12 @@ impl Delivery {
         // SAFETY: a record consists of words, and has no padding: those that it would have are fields.
         let words = unsafe { std::slice::from_raw_parts(ptr::from_ref(record).cast::<u64>(), size_of::<R>() / 8) };
         self.records.extend_from_slice(words);
+    }
+
+    fn call_if_full(&mut self) {
+        if self.records.len() * 8 >= MOST_BYTES {
+            self.call();
+        }
     }
 
     /// Calls the tool with what was added, and forgets it.

@@ -201,6 +201,20 @@ fn put_copy<W: Copy>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
     slowly(form, unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) });
 }
 
+/// Frees what a record owns that no buffer takes.
+///
+/// # Safety
+/// The bytes are those of a record that was handed to `slowly`, and is not used afterwards.
+pub unsafe fn give_up(form: u16, bytes: &[u8]) {
+    const MESSAGE: usize = 8 * (MARKER_WORDS - 1);
+    let Some(word) = bytes.get(MESSAGE..MESSAGE + 8).filter(|_| form == MARKER) else { return };
+    let pointer = word.try_into().map_or(NO_MESSAGE, u64::from_ne_bytes);
+    if !matches!(pointer, NO_MESSAGE | MESSAGE_FOLLOWS) {
+        // SAFETY: as the caller promises.
+        drop(unsafe { take_message(pointer) });
+    }
+}
+
 /// Takes back a message that a record owned.
 ///
 /// # Safety

@@ -3,7 +3,7 @@ use std::slice::from_raw_parts;
 use crate::border::{Status, call, out, required};
 use crate::buffers::{Buffer, BufferCallback};
 use crate::layout::{BufferProperty, Handle, RecordHeader};
-use crate::sessions::{find_buffer, with_session};
+use crate::sessions::{find_buffer, find_current, with_session, with_sessions};
 
 /// The property that sets the milliseconds after which a buffer is flushed by itself.
 const INTERVAL_FLUSH: i32 = 0;
@@ -60,12 +60,7 @@ pub unsafe extern "C" fn rocprofiler_set_buffer_properties(
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_destroy_buffer(session: Handle, buffer: Handle) -> Status {
     call(|| {
-        let destroyed = with_session(session, |session| {
-            let found = session.buffer(buffer)?;
-            session.buffers.retain(|known| known.id != buffer);
-            Ok(found)
-        })?;
-        destroyed.destroy();
+        with_sessions(|sessions| sessions.remove_buffer(session, buffer))?.destroy();
         Ok(())
     })
 }
@@ -91,7 +86,7 @@ pub unsafe extern "C" fn rocprofiler_next_record(
             return Err(Status::InvalidArguments);
         }
         // SAFETY: they are checked, and the tool promises that the one is readable and the other writable.
-        unsafe { next.write(find_buffer(session, buffer)?.next(record)?) };
+        unsafe { next.write(find_current(session, buffer)?.next(record)?) };
         Ok(())
     })
 }

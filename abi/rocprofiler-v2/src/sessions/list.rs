@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_trace::BufferId;
 
 use super::filter::{Filter, FilterKind};
 use super::targets::Wanted;
 use crate::border::Status;
-use crate::buffers::Buffer;
+use crate::buffers::{Buffer, Current, Leaving, give_up};
 use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
 use crate::layout::Handle;
 
@@ -27,6 +27,8 @@ pub struct Sessions {
     made: u64,
     /// The one whose records are taken.
     pub active: Option<Handle>,
+    /// Buffers that were destroyed, with their sessions: their last callbacks still step from record to record.
+    leaving: Vec<(Handle, Leaving)>,
 }
 
 static SESSIONS: Mutex<Option<Sessions>> = Mutex::new(None);
@@ -50,6 +52,17 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
     with_session(session, |session| session.buffer(buffer))
 }
 
+/// Returns what a buffer's callback is called with, also if the callback is one of the last of a buffer that was destroyed.
+pub fn find_current(session: Handle, buffer: Handle) -> Result<Arc<Current>, Status> {
+    with_sessions(|sessions| {
+        let found = sessions.get(session).and_then(|session| session.buffer(buffer));
+        found.map(|found| found.current()).or_else(|status| {
+            let mut leaving = sessions.leaving.iter().filter(|(of, left)| (*of, left.id) == (session, buffer));
+            leaving.find_map(|(_, left)| left.current()).ok_or(status)
+        })
+    })
+}
+
 /// Puts a record into a buffer that has more to do than writing.
 #[cold]
 #[inline(never)]
@@ -59,8 +72,10 @@ pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
         buffers.find(|known| known.trace_id() == buffer).cloned()
     });
     // Without the list's lock: a full buffer waits for its callback.
-    if let Some(found) = found {
-        found.put(form, bytes);
+    match found {
+        Some(found) => found.put(form, bytes),
+        // SAFETY: the bytes are those of a record that nobody has.
+        None => unsafe { give_up(form, bytes) },
     }
 }
 
@@ -77,9 +92,24 @@ impl Sessions {
         self.sessions.get_mut(&id.0).ok_or(Status::SessionNotFound)
     }
 
-    /// Removes a session.
+    /// Removes a session, whose buffers are to be destroyed.
     pub fn remove(&mut self, id: Handle) -> Result<Session, Status> {
-        self.sessions.remove(&id.0).ok_or(Status::SessionNotFound)
+        let removed = self.sessions.remove(&id.0).ok_or(Status::SessionNotFound)?;
+        removed.buffers.iter().for_each(|buffer| self.leave(id, buffer));
+        Ok(removed)
+    }
+
+    /// Removes a buffer, which is to be destroyed.
+    pub fn remove_buffer(&mut self, session: Handle, id: Handle) -> Result<Buffer, Status> {
+        let removed = self.get(session)?.buffer(id)?;
+        self.get(session)?.buffers.retain(|buffer| buffer.id != id);
+        self.leave(session, &removed);
+        Ok(removed)
+    }
+
+    fn leave(&mut self, session: Handle, buffer: &Buffer) {
+        self.leaving.retain(|(_, left)| left.is_there());
+        self.leaving.push((session, buffer.leaving()));
     }
 }
 

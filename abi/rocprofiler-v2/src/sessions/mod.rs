@@ -7,7 +7,7 @@ pub mod targets;
 use std::any::Any;
 
 pub use filter::{API_TRACE, Filter, FilterKind};
-pub use list::{Session, find_buffer, put_slowly, with_session, with_sessions};
+pub use list::{Session, find_buffer, find_current, put_slowly, with_session, with_sessions};
 pub use targets::{SyncCallback, Wanted};
 
 /// Returns the locks of this room, locked.

@@ -33,7 +33,6 @@ pub unsafe extern "C" fn opscope_attach_producer(table: *mut Table) -> c_int {
     let number = producers.len() as u64;
     let producer: &'static Producer = Box::leak(Box::new(Producer { number, table, plans: Mutex::default() }));
     producers.push(producer);
-    drop(producers);
     // SAFETY: the producer is being attached.
     unsafe { producer.table.begin(std::ptr::from_ref(producer).cast_mut().cast(), runtime_initialized) };
     producer.follow_targets();
@@ -42,8 +41,8 @@ pub unsafe extern "C" fn opscope_attach_producer(table: *mut Table) -> c_int {
 
 /// Sets what all producers call.
 pub fn follow_targets() {
-    let producers = lock().clone();
-    producers.into_iter().for_each(Producer::follow_targets);
+    // Under the lock, as above: of two threads, the last one decides, and it knows what the session wants now.
+    lock().iter().for_each(|producer| producer.follow_targets());
 }
 
 impl Producer {

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
@@ -20,6 +21,14 @@ type Register = unsafe extern "C" fn(Option<Listener>);
 const REGISTER: &CStr = c"roctxRegisterTracerCallback";
 const LIBRARY: &CStr = c"libroctx64.so.4";
 
+/// Callbacks that are made inside of callbacks of the same thread, at most.
+const DEEPEST_CALLBACK: u32 = 8;
+
+thread_local! {
+    /// How many callbacks of tools the thread is in.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Where this library is registered as the listener.
 static REGISTERED: Mutex<Option<Register>> = Mutex::new(None);
 
@@ -29,8 +38,9 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
-    let wants = targets::ROCTX.get().is_some() || targets::sync_callback().is_some();
+    // Under the lock: of two threads, the last one here decides, and it knows what the session wants now.
     let mut registered = lock();
+    let wants = targets::ROCTX.get().is_some() || targets::sync_callback().is_some();
     match (*registered, wants) {
         (None, true) => {
             *registered = find();
@@ -113,8 +123,14 @@ unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) ->
             phase: PHASE_ENTER,
             name: ptr::null::<c_char>(),
         };
-        // SAFETY: the tool gave this function for as long as the session is active.
-        call_tool("a callback for API calls", || unsafe { callback(record, session) });
+        // A tool whose callback makes such a call again would otherwise never return.
+        let depth = DEPTH.get();
+        if depth < DEEPEST_CALLBACK {
+            DEPTH.set(depth + 1);
+            // SAFETY: the tool gave this function for as long as the session is active.
+            call_tool("a callback for API calls", || unsafe { callback(record, session) });
+            DEPTH.set(depth);
+        }
     } else if let Some(buffer) = targets::ROCTX.get() {
         let marker = Marker {
             check: 0,

@@ -3,6 +3,8 @@
 pub(in crate::buffer) mod deadlock;
 pub(in crate::buffer) mod hooks;
 mod queue;
+#[allow(unsafe_code)]
+mod thread;
 mod worker;
 pub(in crate::buffer) mod workers;
 

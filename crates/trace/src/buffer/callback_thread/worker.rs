@@ -1,10 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use super::queue::{Served, WorkerQueue};
-use super::{deadlock, hooks};
+use super::{deadlock, hooks, thread};
 use crate::TraceError;
 use crate::buffer::state::NextBatch;
 
@@ -49,7 +48,7 @@ impl Worker {
     pub(super) fn start(self: &Arc<Self>, queue: &mut WorkerQueue) -> Result<(), TraceError> {
         if !queue.running {
             let worker = Arc::clone(self);
-            hooks::around_creation(|| thread::Builder::new().name(self.name.clone()).spawn(move || worker.run()))
+            hooks::around_creation(|| thread::spawn(&self.name, move || worker.run()))
                 .map_err(|source| TraceError::System { what: "a callback thread", source })?;
             queue.running = true;
         }

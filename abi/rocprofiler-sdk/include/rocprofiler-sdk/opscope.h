@@ -1,0 +1,34 @@
+// What opscope's library has beyond rocprofiler-sdk. AMD's library does not have it: a tool that is to run with both
+// looks the function up with dlsym.
+#ifndef ROCPROFILER_SDK_OPSCOPE_H
+#define ROCPROFILER_SDK_OPSCOPE_H
+
+#include <rocprofiler-sdk/defines.h>
+#include <rocprofiler-sdk/fwd.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+ROCPROFILER_EXTERN_C_INIT
+
+// Puts a record of the tool's own into a buffer. The payload is copied; the buffer's callback gets it among the others,
+// with this category and kind in its header.
+//
+// category: 0 to 199, but not ROCPROFILER_BUFFER_CATEGORY_TRACING, whose payloads are the library's.
+// kind: 0 to 65535.
+// size: bytes of the payload, at least 1; what the buffer cannot hold is refused.
+//
+// Returns ROCPROFILER_STATUS_ERROR_BUFFER_NOT_FOUND for a buffer that does not exist (any more),
+// ROCPROFILER_STATUS_ERROR_INVALID_ARGUMENT for anything else that is not as above, and
+// ROCPROFILER_STATUS_ERROR_BUFFER_BUSY where a full LOSSLESS buffer would wait for the callback that the caller is in.
+// A full DISCARD buffer drops the record and counts it.
+ROCPROFILER_API rocprofiler_status_t
+opscope_rocprofiler_emit(rocprofiler_buffer_id_t buffer,
+                         uint32_t                category,
+                         uint32_t                kind,
+                         const void*             payload,
+                         size_t                  size);
+
+ROCPROFILER_EXTERN_C_FINI
+
+#endif

@@ -1,0 +1,148 @@
+/* A buffer in a file, whose bytes something else changes: what precedes the damage is delivered,
+    then the damage is told.
+   Argument: the directory of the files,
+       which OPSCOPE_ROCPROFILER_BUFFERS names. docs/records.md says where records lie. */
+#include "tool.h"
+
+#include <roctracer/roctx.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define RECORDS 20
+/* What docs/records.md says of a file, and of a chunk. */
+#define HEAD 4096
+#define STRIDE 32
+#define COUNT 40
+#define COMMITTED 0
+#define DELIVERED 24
+#define FIRST_HEADER 56
+#define FIRST_RECORD 64
+
+static int file;
+static int records, batches;
+
+static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
+{
+    batches++;
+    for (; begin < end; begin = after(begin, session, buffer)) {
+        CHECK(TRACER(begin)->name != NULL && strcmp(TRACER(begin)->name, "a mark") == 0);
+        CHECK(TRACER(begin)->domain == ACTIVITY_DOMAIN_ROCTX && TRACER(begin)->operation_id.id == 0);
+        records++;
+    }
+}
+
+static uint64_t word_at(uint64_t offset)
+{
+    uint64_t word = 0;
+    CHECK(pread(file, &word, sizeof word, (off_t)offset) == sizeof word);
+    return word;
+}
+
+static void flip(uint64_t offset, int bit)
+{
+    uint64_t word = word_at(offset) ^ (uint64_t)1 << bit;
+    CHECK(pwrite(file, &word, sizeof word, (off_t)offset) == sizeof word);
+}
+
+/* Returns the place of the chunk in which records wait, and sets where in it they begin and how long each is. */
+static uint64_t find_records(uint64_t *begin, uint64_t *length)
+{
+    uint64_t stride = word_at(STRIDE), count = word_at(COUNT);
+    for (uint64_t chunk = HEAD; chunk < HEAD + count * stride; chunk += stride) {
+        uint64_t committed = (uint32_t)word_at(chunk + COMMITTED), delivered = (uint32_t)word_at(chunk + DELIVERED);
+        *begin = delivered > FIRST_RECORD ? delivered : FIRST_RECORD;
+        if (committed > *begin) {
+            *length = (committed - *begin) / RECORDS;
+            CHECK(*length * RECORDS == committed - *begin);
+            return chunk;
+        }
+    }
+    CHECK(!"records wait in a chunk");
+    return 0;
+}
+
+static void emit(int count)
+{
+    records = batches = 0;
+    for (int i = 0; i < count; i++)
+        roctxMarkA("a mark");
+}
+
+/* The buffer works again. */
+static void is_whole(traced_t traced)
+{
+    OK(flush(traced));
+    emit(RECORDS);
+    OK(flush(traced));
+    CHECK(records == RECORDS);
+}
+
+/* Creates a session whose buffer lies in a file, and starts it. */
+static traced_t open_buffer(const char *directory)
+{
+    traced_t traced = create_roctx(1 << 20, on_batch);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d-%d-%d.records", directory, (int)getpid(), (int)traced.session.handle,
+             (int)traced.buffer.value);
+    file = open(path, O_RDWR);
+    CHECK(file >= 0);
+    CHECK((word_at(0) & 0xff) == 'O');
+    OK(rocprofiler_start_session(traced.session));
+    emit(RECORDS);
+    OK(flush(traced));
+    CHECK(records == RECORDS && batches == 1);
+    return traced;
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    OK(rocprofiler_initialize());
+    traced_t traced = open_buffer(argv[1]);
+
+    /* Each word of a record, in the first, in the middle, and in the last. */
+    uint64_t begin = 0, length = 0;
+    for (uint64_t word = 0; word < 6; word++) {
+        for (int place = 0; place < RECORDS; place += 6) {
+            emit(RECORDS);
+            uint64_t chunk = find_records(&begin, &length);
+            CHECK(length >= 48 && length % 8 == 0);
+            flip(chunk + begin + (uint64_t)place * length + word * 8, (int)(word * 11 + (uint64_t)place) % 64);
+            FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+            CHECK(records >= place && records < RECORDS);
+            is_whole(traced);
+        }
+    }
+    /* A word of two records. */
+    emit(RECORDS);
+    uint64_t chunk = find_records(&begin, &length);
+    flip(chunk + begin + 5 * length, 1);
+    flip(chunk + begin + 7 * length, 1);
+    FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+    CHECK(records >= 5 && records < RECORDS - 1);
+    is_whole(traced);
+
+    OK(rocprofiler_destroy_session(traced.session));
+
+    /* The header that says what the records of a chunk are: its category, their kind and their length. */
+    int bits[] = {0, 7, 16, 17, 31, 35, 36, 47};
+    for (int i = 0; i < 8; i++) {
+        traced = open_buffer(argv[1]);
+        emit(RECORDS);
+        flip(find_records(&begin, &length) + FIRST_HEADER, bits[i]);
+        FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+        CHECK(records < RECORDS);
+        OK(flush(traced));
+        /* What is put behind it is lost with it, until the next chunk begins. */
+        int rounds = 0;
+        do {
+            CHECK(rounds++ < 10000);
+            emit(RECORDS);
+        } while (flush(traced) != ROCPROFILER_STATUS_SUCCESS || records != RECORDS);
+        is_whole(traced);
+        OK(rocprofiler_destroy_session(traced.session));
+    }
+    OK(rocprofiler_finalize());
+    return 0;
+}

@@ -1,0 +1,73 @@
+//! The library as a file, and its headers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::support::{Language, compiler, libraries, program, root, succeeds};
+
+/// The symbols of the interface, each with its version node.
+const SYMBOLS: &str = include_str!("../symbols.txt");
+
+const FILE: &str = "librocprofiler64.so.2.0.0";
+
+fn output_of(command: &str, options: &[&str]) -> String {
+    let output = succeeds(Command::new(command).args(options).arg(libraries().join(FILE)));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn the_library_exports_the_symbols_of_the_interface_under_their_nodes() {
+    let own = [
+        ("rocprofiler_query_tracer_operation_id", "ROCPROFILER_9.0"),
+        ("opscope_attach_producer", "OPSCOPE_ROCPROFILER_1"),
+    ];
+    let interface = SYMBOLS.lines().map(|line| line.split_once(' ').expect("a name and a node"));
+    let expected: BTreeSet<_> = interface.chain(own).map(|(name, node)| format!("{name}@@{node}")).collect();
+    assert_eq!(expected.len(), 46);
+    let listed = output_of("nm", &["-D", "--defined-only", "--with-symbol-versions"]);
+    let lines = listed.lines().map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>());
+    // The nodes themselves are absolute symbols.
+    let exported: BTreeSet<_> = lines.filter(|words| words[0] != "A").map(|words| words[1].to_owned()).collect();
+    assert_eq!(exported, expected);
+    let priority = listed.lines().find(|line| line.contains("HSA_AMD_TOOL_PRIORITY")).expect("a line");
+    assert!(priority.contains(" R "), "constant data: {priority}");
+}
+
+#[test]
+fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
+    let text = output_of("readelf", &["-dlW"]);
+    for part in ["soname: [librocprofiler64.so.2]", "NODELETE", "BIND_NOW", "GNU_RELRO"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    for name in ["librocprofiler64.so.2", "librocprofiler64v2.so"] {
+        assert_eq!(fs::read_link(libraries().join(name)).expect("a link"), Path::new(FILE), "{name}");
+    }
+    // That name is the link of the first version's library, which has another interface.
+    assert!(!libraries().join("librocprofiler64.so").exists());
+}
+
+#[test]
+fn every_size_offset_and_number_is_that_of_the_interface() {
+    program("layout.c").run_silently();
+}
+
+#[test]
+fn every_header_is_compiled_alone() {
+    let headers = fs::read_dir(root().join("include/rocprofiler/v2")).expect("a directory");
+    let headers: Vec<_> = headers.map(|entry| entry.expect("a file").path()).collect();
+    assert_eq!(headers.len(), 2, "{headers:?}");
+    for header in headers {
+        for language in Language::ALL {
+            // A header that is the main file would be warned of for its guard.
+            let mut command = compiler(language);
+            succeeds(command.arg("-fsyntax-only").arg("-include").arg(&header).arg("/dev/null"));
+        }
+    }
+}
+
+#[test]
+fn an_hsa_runtime_may_load_it_as_a_tool() {
+    program("hsa_tool.c").run_silently();
+}

@@ -1,0 +1,32 @@
+//! Records of ROCTx calls.
+
+use super::support::{Roctx, program};
+
+#[test]
+fn every_roctx_call_is_a_record_with_what_the_call_passed() {
+    program("markers.c").run_silently();
+}
+
+#[test]
+fn a_callback_for_api_calls_gets_each_call_once_on_its_thread() {
+    program("sync.c").run_silently();
+}
+
+#[test]
+fn a_million_records_of_several_threads_arrive_once_and_in_order() {
+    program("many.c").run_silently();
+}
+
+#[test]
+fn a_roctx_runtime_is_found_where_the_system_looks_and_beside_the_library() {
+    program("found.c").roctx(Roctx::InPath).run_silently();
+    program("found.c").roctx(Roctx::Beside).run_silently();
+}
+
+#[test]
+fn without_a_roctx_runtime_a_session_works_and_the_lack_is_told() {
+    let printed = program("found.c").roctx(Roctx::None).argument("none").run();
+    let line = "librocprofiler64 (opscope): there is no ROCTx runtime with roctxRegisterTracerCallback; \
+                its calls are not recorded\n";
+    assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), ("", line));
+}

@@ -1,0 +1,35 @@
+//! What a tool of rocprofiler v2 wrote, compared with what a consumer of the same runs was told. Other crates use this file.
+
+use std::collections::BTreeSet;
+
+use super::consumer::{Call, of};
+
+/// A dispatch or a copy: its name, the thread, when it began and when it ended.
+type Happened = (String, u64, u64, u64);
+
+fn happened(lines: Vec<&Call>, is_named: bool) -> Vec<Happened> {
+    let name = |line: &Call| if is_named { line.text("name").to_owned() } else { String::new() };
+    let one = |line: &Call| (name(line), line.number("thread"), line.number("start"), line.number("end"));
+    let mut all: Vec<Happened> = lines.into_iter().map(one).collect();
+    all.sort();
+    all
+}
+
+/// Checks that the tool wrote each dispatch and each copy that the consumer was told of, under the name of its operator, and
+/// that what belongs together has one correlation id.
+#[track_caller]
+pub fn is_all_of(written: &[Call], told: &[Call]) {
+    let expected = happened(of(told, "dispatch_end"), true);
+    assert!(!expected.is_empty() && expected.iter().all(|(name, ..)| !name.is_empty()));
+    assert_eq!(happened(of(written, "dispatch"), true), expected);
+    assert_eq!(happened(of(written, "KernelDispatch"), true), expected);
+    assert_eq!(happened(of(written, "MemoryCopy"), false), happened(of(told, "copy"), false));
+    let correlations = |what| -> BTreeSet<(u64, u64)> {
+        of(written, what).into_iter().map(|line| (line.number("correlation"), line.number("start"))).collect()
+    };
+    let dispatches = correlations("dispatch");
+    assert_eq!(dispatches, correlations("KernelDispatch"));
+    let ids: BTreeSet<u64> = dispatches.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids.len(), of(written, "dispatch").len(), "each dispatch has an id of its own");
+    assert_eq!(of(written, "end").len(), 1);
+}
