@@ -2,10 +2,9 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opscope_trace::{HeldLocks, hold_across_forks};
+use opscope_trace::{ForkRoom, HeldLocks};
 
 /// A thread that does something that is traced. It has no destructor, so a thread that is being torn down has it, too.
 pub struct Thread {
@@ -125,7 +124,7 @@ fn forget_after_fork() {
             with_current(|thread| thread.id.set(0));
         }
     }
-    static REGISTERED: Once = Once::new();
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Forget));
     // Without memory for the registration, only a child's thread has a wrong number.
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(Forget))));
+    let _ = ROOM.register();
 }

@@ -1,10 +1,9 @@
 //! The library as a whole: versions, the beginning and the end, the time, and its forks.
 
 use std::any::Any;
-use std::sync::Once;
 
 use opscope_clock::Timestamp;
-use opscope_trace::{HeldLocks, hold_across_forks};
+use opscope_trace::{ForkRoom, HeldLocks};
 
 use crate::border::{Status, call, say, set_begun, write};
 use crate::{sessions, sources};
@@ -49,14 +48,11 @@ impl HeldLocks for Locks {
 }
 
 fn hold_locks_across_forks() {
-    static REGISTERED: Once = Once::new();
-    let locks = || {
+    static ROOM: ForkRoom = ForkRoom::new(|| {
         let rooms = sessions::locks().into_iter().chain(sources::locks());
         Box::new(Locks(rooms.chain([opscope_producer::kernels_lock()]).collect())) as Box<dyn HeldLocks>
-    };
-    REGISTERED.call_once(|| {
-        if hold_across_forks(locks).is_err() {
-            say("the child of a fork may hang: the system has no memory to prepare for it");
-        }
     });
+    if ROOM.register().is_err() {
+        say("the child of a fork may hang: the system has no memory to prepare for it");
+    }
 }

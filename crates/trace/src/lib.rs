@@ -78,7 +78,7 @@ pub use context::{
 };
 pub use error::TraceError;
 pub use file::{Damage, RecoverError, Recovered, Recovery, recover, recover_bytes};
-pub use process::{HeldLocks, LockRoom, hold_across_forks};
+pub use process::{ForkRoom, HeldLocks, LockRoom};
 pub use record::{
     AllocationOperation, AllocationRecord, BufferId, Bytes, Category, ContextId, CopyOperation, CopyRecord,
     Correlation, CorrelationId, CounterRecord, DispatchRecord, EngineCallOperation, EngineCallRecord, ExternalId,

@@ -1,8 +1,8 @@
 //! Calls that use the engine, counted so that the child of a fork knows whether it can use the engine, too.
 
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope::trace::{HeldLocks, hold_across_forks};
+use opscope::trace::{ForkRoom, HeldLocks};
 
 use super::Failure;
 use super::opscope_status_t::OPSCOPE_ERROR_INVALID_STATE;
@@ -28,9 +28,9 @@ static CALLS: Mutex<Calls> = Mutex::new(Calls { active: 0, forks: 0, lost: false
 /// Begins a call that uses the engine. In the child of a fork the engine is refused if another thread was using it in the parent:
 /// its locks may be held by threads that the child does not have.
 pub fn use_engine() -> Result<EngineCall, Failure> {
-    static REGISTERED: Once = Once::new();
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldCalls(lock())));
     // Without memory for the registration, only a fork that happens during a call is unsafe.
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldCalls(lock())))));
+    let _ = ROOM.register();
     let mut calls = lock();
     if calls.lost {
         let text = "a thread was using the engine when this process was forked, so it cannot be used here; fork while no model is \

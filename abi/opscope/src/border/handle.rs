@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opscope::trace::{HeldLocks, hold_across_forks};
+use opscope::trace::{ForkRoom, HeldLocks};
 
 use super::Failure;
 use super::opscope_status_t::{OPSCOPE_ERROR_BUSY, OPSCOPE_ERROR_INVALID_HANDLE};
@@ -136,9 +136,9 @@ fn invalid<H: Handle>(handle: H, made: u64) -> Failure {
 /// Makes forks safe: a thread that forks holds the lock meanwhile, so that the child never finds it locked by a thread that it
 /// does not have.
 fn fork_safe() {
-    static REGISTERED: Once = Once::new();
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldObjects(lock())));
     // Without memory for the registration, only a fork that happens during a call is unsafe.
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldObjects(lock())))));
+    let _ = ROOM.register();
 }
 
 /// The lock during a fork.

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::ffi::c_char;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use opscope::trace::{HeldLocks, NameId, hold_across_forks, name_text};
+use opscope::trace::{ForkRoom, HeldLocks, NameId, name_text};
 
 use crate::border::Text;
 
@@ -12,9 +12,9 @@ static TEXTS: Mutex<Option<HashMap<NameId, Text>>> = Mutex::new(None);
 
 /// Returns the text of a name.
 pub(super) fn text_for_c(name: NameId) -> Option<*const c_char> {
-    static REGISTERED: Once = Once::new();
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldTexts(lock())));
     // Without memory for the registration, only a fork that happens during a call is unsafe.
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(HeldTexts(lock())))));
+    let _ = ROOM.register();
     let known = lock().get_or_insert_default().get(&name).map(Text::as_ptr);
     known.or_else(|| {
         // Without the lock: the name is looked up under another one, which a fork may hold already.

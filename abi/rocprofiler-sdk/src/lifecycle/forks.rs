@@ -1,6 +1,6 @@
 use std::any::Any;
 
-use opscope_trace::{HeldLocks, hold_across_forks};
+use opscope_trace::{ForkRoom, HeldLocks};
 
 use super::{clients, finalize};
 use crate::border::say;
@@ -16,7 +16,7 @@ impl HeldLocks for Locks {
 
 /// Holds the locks across every later fork.
 pub fn hold_locks_across_forks() {
-    let locks = || {
+    static ROOM: ForkRoom = ForkRoom::new(|| {
         let own: [Box<dyn Any>; 2] = [Box::new(clients::lock()), Box::new(finalize::lock())];
         let rooms = [
             contexts::locks(),
@@ -27,8 +27,8 @@ pub fn hold_locks_across_forks() {
             producer::locks(),
         ];
         Box::new(Locks(rooms.into_iter().flatten().chain(own).collect())) as Box<dyn HeldLocks>
-    };
-    if hold_across_forks(locks).is_err() {
+    });
+    if ROOM.register().is_err() {
         say("the child of a fork may hang: the system has no memory to prepare for it");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use opscope_model::{Fidelity, Kernel, RunInfo};
-use opscope_trace::{HeldLocks, PlanId, hold_across_forks};
+use opscope_trace::{ForkRoom, HeldLocks, PlanId};
 
 use crate::KernelNames;
 
@@ -63,9 +63,9 @@ struct Known {
 static PLANS: Mutex<Plans> = Mutex::new(Plans::new());
 
 fn plans() -> MutexGuard<'static, Plans> {
-    static HELD: Once = Once::new();
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(HeldPlans(lock())));
     // Without memory for the registration, only a fork that happens during a call is unsafe.
-    HELD.call_once(|| drop(hold_across_forks(|| Box::new(HeldPlans(lock())))));
+    let _ = ROOM.register();
     lock()
 }
 

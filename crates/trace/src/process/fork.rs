@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::io;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::record::thread;
 
@@ -14,14 +15,21 @@ pub trait HeldLocks {
 /// Takes a room's locks.
 pub type LockRoom = fn() -> Box<dyn HeldLocks>;
 
-/// The functions that take the locks of each room, in the order in which they were registered.
-static ROOMS: Mutex<Vec<LockRoom>> = Mutex::new(Vec::new());
+/// The rooms whose locks a fork holds.
+struct Rooms {
+    /// Whether forks call this library.
+    is_called: bool,
+    /// The functions that take the locks of each room, in the order in which they were registered.
+    list: Vec<LockRoom>,
+}
+
+static ROOMS: Mutex<Rooms> = Mutex::new(Rooms { is_called: false, list: Vec::new() });
 
 /// All locks that a fork holds.
 struct AllLocks {
     /// The room that was registered last comes first.
     rooms: Vec<Box<dyn HeldLocks>>,
-    _list: MutexGuard<'static, Vec<LockRoom>>,
+    _list: MutexGuard<'static, Rooms>,
 }
 
 thread_local! {
@@ -29,26 +37,55 @@ thread_local! {
     static HELD: RefCell<Option<AllLocks>> = const { RefCell::new(None) };
 }
 
-/// Registers a room whose locks every fork holds: a library's own that calls this one. The locks of the room that was registered
+/// A room whose locks every fork holds, once it is registered: in a library's own `static`. The locks of the room that was registered
 /// last are taken first.
-///
-/// # Errors
-/// Returns an error if the system has no memory for the registration.
-pub fn hold_across_forks(lock: LockRoom) -> io::Result<()> {
-    static REGISTERED: OnceLock<i32> = OnceLock::new();
-    // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is never unloaded
-    // while functions are registered.
-    let register = || unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) };
-    match *REGISTERED.get_or_init(register) {
-        0 => rooms().push(lock),
-        error => return Err(io::Error::from_raw_os_error(error)),
+pub struct ForkRoom {
+    lock: LockRoom,
+    /// Changed under the lock of the rooms, which a fork holds, too: its child never finds a registration that another thread had begun.
+    is_registered: AtomicBool,
+}
+
+impl ForkRoom {
+    /// `lock` takes the room's locks before a fork.
+    pub const fn new(lock: LockRoom) -> Self {
+        Self { lock, is_registered: AtomicBool::new(false) }
     }
-    Ok(())
+
+    /// Registers the room. Calls after the first one that succeeded do nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the system has no memory for the registration.
+    pub fn register(&self) -> io::Result<()> {
+        self.register_with(|| Ok(()))
+    }
+
+    /// Registers the room, after `more` has succeeded.
+    pub(super) fn register_with(&self, more: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        if self.is_registered.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut rooms = rooms();
+        if self.is_registered.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if !rooms.is_called {
+            // SAFETY: an `extern "C" fn` that panics aborts, so nothing unwinds into the C library. This library is never unloaded
+            // while functions are registered.
+            match unsafe { libc::pthread_atfork(Some(before), Some(after_in_parent), Some(after_in_child)) } {
+                0 => rooms.is_called = true,
+                error => return Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+        more()?;
+        rooms.list.push(self.lock);
+        self.is_registered.store(true, Ordering::Release);
+        Ok(())
+    }
 }
 
 extern "C" fn before() {
     let list = rooms();
-    let rooms = list.iter().rev().map(|lock| lock()).collect();
+    let rooms = list.list.iter().rev().map(|lock| lock()).collect();
     // A thread that forks while it is torn down has nowhere to keep the locks. Its child may only exec.
     let _ = HELD.try_with(|held| *held.borrow_mut() = Some(AllLocks { rooms, _list: list }));
 }
@@ -65,7 +102,7 @@ extern "C" fn after_in_child() {
     }
 }
 
-fn rooms() -> MutexGuard<'static, Vec<LockRoom>> {
+fn rooms() -> MutexGuard<'static, Rooms> {
     // No code panics in the middle of a change.
     ROOMS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,36 +3,27 @@
 mod exit;
 mod fork;
 
-use std::io;
-use std::sync::OnceLock;
-
 use crate::TraceError;
-pub use fork::{HeldLocks, LockRoom, hold_across_forks};
+pub use fork::{ForkRoom, HeldLocks, LockRoom};
 
 /// What a room does at forks and at the exit of the process.
 ///
 /// The room that registers last acts first. So a room registers after each room whose locks it takes while it holds its
 /// own.
 pub(crate) struct Registration {
-    lock: LockRoom,
+    room: ForkRoom,
     at_exit: extern "C" fn(),
-    error: OnceLock<Option<io::ErrorKind>>,
 }
 
 impl Registration {
     /// `lock` takes the room's locks before a fork. `at_exit` is called when the process exits; it must not unwind.
     pub(crate) const fn new(lock: LockRoom, at_exit: extern "C" fn()) -> Self {
-        Self { lock, at_exit, error: OnceLock::new() }
+        Self { room: ForkRoom::new(lock), at_exit }
     }
 
     /// Registers, once.
     pub(crate) fn ensure(&self) -> Result<(), TraceError> {
-        let register = || fork::hold_across_forks(self.lock).and_then(|()| exit::call_at_exit(self.at_exit)).err();
-        match *self.error.get_or_init(|| register().map(|error| error.kind())) {
-            None => Ok(()),
-            Some(kind) => {
-                Err(TraceError::System { what: "to report forks and the process's exit", source: kind.into() })
-            }
-        }
+        let registered = self.room.register_with(|| exit::call_at_exit(self.at_exit));
+        registered.map_err(|source| TraceError::System { what: "to report forks and the process's exit", source })
     }
 }
