@@ -1,9 +1,9 @@
 //! What a fork leaves of this library: the child has none of the threads, so it begins with nothing but the memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use opscope::trace::{HeldLocks, LockRoom, hold_across_forks};
+use opscope::trace::{ForkRoom, HeldLocks, LockRoom};
 
 /// How many forks lie between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -21,21 +21,20 @@ pub fn count_forks() {
             FORKS.fetch_add(1, Ordering::Relaxed);
         }
     }
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(Counted))));
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Counted));
+    let _ = ROOM.register();
 }
 
 /// What all threads share, behind a lock that forks hold. No thread holds two of these locks.
 pub struct Shared<T: Send + Sync + 'static> {
     value: RwLock<T>,
-    hold: LockRoom,
-    registered: Once,
+    room: ForkRoom,
 }
 
 impl<T: Send + Sync + 'static> Shared<T> {
     /// `hold` calls `held`.
     pub const fn new(value: T, hold: LockRoom) -> Self {
-        Self { value: RwLock::new(value), hold, registered: Once::new() }
+        Self { value: RwLock::new(value), room: ForkRoom::new(hold) }
     }
 
     pub fn lock(&'static self) -> RwLockWriteGuard<'static, T> {
@@ -55,7 +54,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
 
     fn register(&self) {
         // Without memory for the registration, the child of a fork may hang.
-        self.registered.call_once(|| drop(hold_across_forks(self.hold)));
+        let _ = self.room.register();
     }
 
     fn write(&'static self) -> RwLockWriteGuard<'static, T> {

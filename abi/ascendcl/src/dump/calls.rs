@@ -114,7 +114,8 @@ pub unsafe extern "C" fn aclmdlSetDump(path: *const c_char) -> c_int {
         // SAFETY: as the program promises.
         let config = parse(&read(unsafe { text(path, "dumpCfgPath")? })?, codes::INVALID_DUMP_CONFIG)?;
         with_state(|state| {
-            let nothing = || Settings { section: Some(AclConfig { dump: None, ..config.clone() }), directory: PathBuf::new() };
+            let nothing =
+                || Settings { section: Some(AclConfig { dump: None, ..config.clone() }), directory: PathBuf::new() };
             let settings = Settings::of(config.clone());
             state.path = settings.as_ref().map(|settings| settings.directory.clone());
             state.by_set = Some(settings.unwrap_or_else(nothing));
@@ -181,7 +182,8 @@ fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
 }
 
 fn parse(content: &[u8], of_dump: i32) -> Result<AclConfig, Failure> {
-    let unreadable = |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
+    let unreadable =
+        |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
     let content = std::str::from_utf8(content).map_err(|_| unreadable("it is not UTF-8"))?;
     // The paths of files stay as they are written: what a callback is told is relative, too.
     AclConfig::parse(content, Path::new("")).map_err(|problems| {

@@ -33,8 +33,7 @@ pub fn loaded(model_id: u32, session: &Session) {
     let Some(settings) = with_state(|state| state.settings()) else { return };
     let Some(request) = request(&settings, session) else { return };
     let to_disk = settings.section.is_some();
-    let target =
-        ModelTarget { directory: settings.directory, model_id, to_disk, runs: HashMap::new() };
+    let target = ModelTarget { directory: settings.directory, model_id, to_disk, runs: HashMap::new() };
     let dumper = Dumper::new();
     let sink = AscendSink::new(target, super::queue::piece_size());
     match dumper.subscribe(Box::new(sink), request) {

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use super::chunk::Chunk;
-use super::slot;
 use super::files::Files;
+use super::slot;
 use crate::border::say;
 
 /// The bytes that wait, at most. A chunk that is larger waits alone.
@@ -37,13 +37,8 @@ struct Queue {
     lost: u64,
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue {
-    waiting: VecDeque::new(),
-    bytes: 0,
-    is_delivering: false,
-    thread: None,
-    lost: 0,
-});
+static QUEUE: Mutex<Queue> =
+    Mutex::new(Queue { waiting: VecDeque::new(), bytes: 0, is_delivering: false, thread: None, lost: 0 });
 /// Notified when something was put into the queue, or delivered.
 static CHANGED: Condvar = Condvar::new();
 

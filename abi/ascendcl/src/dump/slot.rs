@@ -30,7 +30,10 @@ pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i3
         }
         let mut registered = lock();
         if registered.is_some() {
-            note("EP0008: acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback".to_owned());
+            note(
+                "EP0008: acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback"
+                    .to_owned(),
+            );
         } else {
             *registered = Some(callback);
         }

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use opscope::trace::{HeldLocks, hold_across_forks};
+use opscope::trace::{ForkRoom, HeldLocks};
 
 /// How long a callback waits for the program's thread when its stream is to end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -121,8 +121,8 @@ pub(super) fn look_again() {
 }
 
 fn lock() -> MutexGuard<'static, usize> {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| drop(hold_across_forks(|| Box::new(Held(take_lock())))));
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Held(take_lock())));
+    let _ = ROOM.register();
     take_lock()
 }
 

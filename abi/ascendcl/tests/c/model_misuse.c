@@ -335,7 +335,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     uint32_t model = 0;
-    OK(aclInit(NULL));
     IS(aclmdlLoadFromFile(argv[1], &model), ACL_ERROR_RT_CONTEXT_NULL);
     aclrtContext context = begin();
     load(argv[1]);
