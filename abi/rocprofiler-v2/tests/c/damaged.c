@@ -7,6 +7,7 @@
 static int records, batches;
 static int overwritten = -1;
 static record_t last_begin, last_end;
+static rocprofiler_buffer_id_t other;
 
 static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
 {
@@ -38,6 +39,13 @@ static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t sess
     for (int offset = 8; offset < (int)sizeof(rocprofiler_record_tracer_t); offset += 8) {
         record_t middle = (record_t)(const void *)((const char *)begin + offset);
         FAILS(rocprofiler_next_record(middle, &next, session, buffer), RECORD_CORRUPTED);
+    }
+    /* The same for a caller that names another buffer. */
+    if (other.value != 0) {
+        FAILS(rocprofiler_next_record(end, &next, session, other), RECORD_CORRUPTED);
+        record_t middle = (record_t)(const void *)((const char *)begin + 8);
+        FAILS(rocprofiler_next_record(middle, &next, session, other), RECORD_CORRUPTED);
+        CHECK(after(begin, session, other) == after(begin, session, buffer));
     }
     FAILS(rocprofiler_next_record((record_t)(const void *)((const char *)begin + 4), &next, session, buffer),
           INVALID_ARGUMENTS);
@@ -117,8 +125,11 @@ int main(void)
 
     /* Damage in a callback that no flush waited for is told by the next flush, of that buffer alone. */
     records = 0;
-    rocprofiler_buffer_id_t other = {0};
     OK(rocprofiler_create_buffer(traced.session, on_batch, 4096, &other));
+    mark(10);
+    OK(flush(traced));
+    CHECK(records == 10);
+    records = 0;
     overwritten = 0;
     int before = batches;
     OK(set_interval(traced, 1));
