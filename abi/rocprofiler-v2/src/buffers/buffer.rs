@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
 
-use super::aside::Aside;
+use super::aside;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
 use super::stored::{CATEGORY, give_up};
@@ -19,7 +19,6 @@ pub struct Buffer {
     pub id: Handle,
     trace: opscope_trace::Buffer,
     damaged: Arc<AtomicBool>,
-    aside: Arc<Aside>,
     /// The payload that could not be read, when a flush last looked.
     unreadable: Arc<AtomicU64>,
 }
@@ -35,8 +34,8 @@ impl Buffer {
     /// thread of its own, so that its callback may wait for that of another buffer.
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
-        let (damaged, aside) = (Arc::<AtomicBool>::default(), Arc::<Aside>::default());
-        let mut delivery = Delivery::new(session, id, callback, Arc::clone(&damaged), Arc::clone(&aside));
+        let damaged = Arc::<AtomicBool>::default();
+        let mut delivery = Delivery::new(session, id, callback, Arc::clone(&damaged));
         let options = BufferOptions {
             size,
             watermark: size,
@@ -49,7 +48,7 @@ impl Buffer {
             say(format_args!("a buffer cannot be created: {error}"));
             status(&error)
         })?;
-        Ok(Self { id, trace, damaged, aside, unreadable: Arc::default() })
+        Ok(Self { id, trace, damaged, unreadable: Arc::default() })
     }
 
     /// Returns what records are put in by.
@@ -59,13 +58,13 @@ impl Buffer {
 
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
-        let request = || self.trace.request_callback();
+        let keep_aside = || aside::keep(self.trace_id(), form, bytes, || self.trace.request_callback());
         // What this thread's callback put aside comes first.
-        let put = if threads::is_delivering() && !self.aside.is_empty() {
-            self.aside.keep(form, bytes, request)
+        let put = if threads::is_delivering() && aside::has_some(self.trace_id()) {
+            keep_aside()
         } else {
             match self.trace.emit_bytes(CATEGORY, form, bytes) {
-                Err(TraceError::FullInCallback(_)) => self.aside.keep(form, bytes, request),
+                Err(TraceError::FullInCallback(_)) => keep_aside(),
                 other => other,
             }
         };
@@ -103,9 +102,8 @@ impl Buffer {
         let _ = self.trace.destroy();
     }
 
-    /// Forgets what is the parent's: the child's buffer is empty.
+    /// Forgets the damage of the parent's records: the child's buffer is empty.
     pub fn reset_in_child(&self) {
-        drop(self.aside.take());
         self.damaged.store(false, Ordering::Release);
         self.unreadable.store(0, Ordering::Release);
     }

@@ -7,10 +7,9 @@ use opscope_clock::{Calibration, Ticks};
 use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
 
-use super::aside::Aside;
 use super::numbers::{next_number, next_record};
 use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
-use super::{current, messages};
+use super::{aside, current, messages};
 use crate::border::call_tool;
 use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
@@ -30,7 +29,6 @@ pub struct Delivery {
     callback: BufferCallback,
     /// Set when a record was found to be overwritten.
     damaged: Arc<AtomicBool>,
-    aside: Arc<Aside>,
     records: Vec<u64>,
     /// The offset of each record, and its kind.
     places: Vec<(usize, c_int)>,
@@ -42,22 +40,16 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    pub fn new(
-        session: Handle,
-        buffer: Handle,
-        callback: BufferCallback,
-        damaged: Arc<AtomicBool>,
-        aside: Arc<Aside>,
-    ) -> Self {
+    pub fn new(session: Handle, buffer: Handle, callback: BufferCallback, damaged: Arc<AtomicBool>) -> Self {
         let (records, places, messages, pointers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { session, buffer, callback, damaged, aside, records, places, messages, pointers, long: Vec::new() }
+        Self { session, buffer, callback, damaged, records, places, messages, pointers, long: Vec::new() }
     }
 
     /// Hands over a batch, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
         // Before any callback: what callbacks put aside from now on has to follow what they put into the buffer before it, which is
         // in the next batch.
-        let aside = self.aside.take();
+        let aside = aside::take(batch.buffer());
         let calibration = batch.calibration();
         for record in batch.records() {
             if self.add(record, &calibration).is_none() {
@@ -65,9 +57,9 @@ impl Delivery {
             }
             self.call_if_full();
         }
-        for (form, words) in aside {
+        for record in aside {
             // The check word is right: nothing but this library had the record.
-            let _ = self.add_words(form, &words, &calibration);
+            let _ = self.add_words(record.form, &record.words, &calibration);
             self.call_if_full();
         }
         self.call();

@@ -17,11 +17,12 @@ pub use stored::{Activity, Dispatch, Marker, give_up};
 
 /// Returns the locks of this room, locked.
 pub fn locks() -> Vec<Box<dyn Any>> {
-    vec![Box::new(current::lock()), Box::new(messages::lock())]
+    vec![Box::new(aside::lock()), Box::new(current::lock()), Box::new(messages::lock())]
 }
 
 /// Forgets what belongs to the parent's other threads and to records that the child does not have.
 pub fn reset_in_child() {
+    aside::lock().clear();
     current::reset_in_child();
     messages::lock().clear();
 }

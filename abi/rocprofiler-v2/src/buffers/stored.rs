@@ -96,14 +96,12 @@ pub fn check(words: &[u64], message: &[u64]) -> u64 {
     SEED.wrapping_add(count).wrapping_add(sum(words, head)).wrapping_add(sum(message, rest))
 }
 
-/// Each word is multiplied by the factor of its place, so that words that changed places are noticed, too. Both halves of the
-/// product are added: the lower one alone would have the same highest bit whatever the factor is.
+/// Each word is multiplied by the factor of its place, so that words that changed places are noticed, too. Its upper half is mixed
+/// into the lower one before: the highest bit of a product is that of the word, whatever the factor is.
 #[inline(always)]
 fn sum(words: &[u64], factors: &[u64]) -> u64 {
-    words.iter().zip(factors).fold(0, |sum, (&word, &factor)| {
-        let product = u128::from(word) * u128::from(factor);
-        sum.wrapping_add(product as u64).wrapping_add((product >> 64) as u64)
-    })
+    let product = |(word, factor): (&u64, &u64)| (word ^ (word >> 32)).wrapping_mul(*factor);
+    words.iter().zip(factors).map(product).fold(0, u64::wrapping_add)
 }
 
 impl Marker {

@@ -1,5 +1,5 @@
 /* Records that the tool overwrites, copies, or points into the middle of: none is stepped over wrongly,
-    and damage is told. */
+    and damage is reported. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
@@ -107,7 +107,7 @@ int main(void)
     CHECK(records == 10 && batches == 1 && last_begin < last_end);
     copies(traced);
 
-    /* The first record, one in the middle, and the last: it is told once. */
+    /* The first record, one in the middle, and the last: it is reported once. */
     int places[] = {0, 4, 9};
     for (int i = 0; i < 3; i++) {
         records = 0;
@@ -123,7 +123,7 @@ int main(void)
         CHECK(records == 10);
     }
 
-    /* Damage in a callback that no flush waited for is told by the next flush, of that buffer alone. */
+    /* Damage in a callback that no flush waited for is reported by the next flush, of that buffer alone. */
     records = 0;
     OK(rocprofiler_create_buffer(traced.session, on_batch, 4096, &other));
     mark(10);

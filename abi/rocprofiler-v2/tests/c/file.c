@@ -1,5 +1,5 @@
 /* A buffer in a file, whose bytes something else changes: what precedes the damage is delivered,
-    then the damage is told.
+    then the damage is reported.
    Argument: the directory of the files,
        which OPSCOPE_ROCPROFILER_BUFFERS names. docs/records.md says where records lie. */
 #include "tool.h"
@@ -112,6 +112,14 @@ static void words_that_changed_places(const char *directory)
     uint64_t words[] = {word_at(first), word_at(second)};
     CHECK(memcmp(words, "aaaaaaaabbbbbbbb", sizeof words) == 0);
     CHECK(pwrite(file, &words[1], 8, (off_t)first) == 8 && pwrite(file, &words[0], 8, (off_t)second) == 8);
+    FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+    CHECK(records == RECORDS - 1);
+    is_whole(traced);
+    /* The highest bits of two words, which are those of any products. */
+    emit(RECORDS);
+    chunk = find_records(&begin, &length);
+    flip(chunk + begin + 5 * length + 40, 63);
+    flip(chunk + begin + 5 * length + 40 + 64, 63);
     FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
     CHECK(records == RECORDS - 1);
     is_whole(traced);
