@@ -205,8 +205,12 @@ fn a_callback_that_is_requested_comes_with_an_empty_batch_and_flushes_and_the_en
         if ends { buffer.destroy() } else { buffer.flush() }.expect("it is not destroyed");
         assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
         assert_eq!(buffer.request_callback().is_err(), ends);
-        buffer.flush().map_or((), |()| assert_eq!(receiver.try_recv(), Ok((512, 0, 0))));
-        assert!(buffer.flush().is_err() || receiver.try_recv().is_err(), "no other flush makes an empty callback");
+        if !ends {
+            buffer.flush().expect("it is not destroyed");
+            assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
+            buffer.flush().expect("it is not destroyed");
+            assert!(receiver.try_recv().is_err(), "no other flush makes an empty callback");
+        }
     }
 }
 
