@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use opscope_trace::{
-    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError,
+    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError, emit_by_id,
     on_callback_thread_creation,
 };
 
@@ -184,6 +184,60 @@ fn a_flush_that_is_requested_in_the_callback_follows_it() {
     for _ in 0..2 {
         assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(1));
     }
+}
+
+#[test]
+fn a_callback_that_is_requested_comes_with_an_empty_batch_and_flushes_and_the_end_wait_for_it() {
+    for ends in [false, true] {
+        let (sender, receiver) = channel();
+        let own = Arc::new(OnceLock::<Buffer>::new());
+        let inside = Arc::clone(&own);
+        let buffer = Buffer::create(options(4096, 4096), move |batch| {
+            if batch.first() == 0 {
+                inside.get().expect("it was set").request_callback().expect("it is not destroyed");
+            }
+            sender.send((batch.first(), batch.len(), batch.records().count())).expect("the test receives");
+        });
+        let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
+        // Nothing waits behind the first batch: all of the room is in its callback.
+        (0..512).for_each(|number| emit(buffer, 0, number).expect("there is room"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok((0, 512, 512)));
+        if ends { buffer.destroy() } else { buffer.flush() }.expect("it is not destroyed");
+        assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
+        assert_eq!(buffer.request_callback().is_err(), ends);
+        if !ends {
+            buffer.flush().expect("it is not destroyed");
+            assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
+            buffer.flush().expect("it is not destroyed");
+            assert!(receiver.try_recv().is_err(), "no other flush makes an empty callback");
+        }
+    }
+}
+
+#[test]
+fn no_smaller_record_overtakes_one_that_a_callback_keeps() {
+    let (sender, receiver) = channel();
+    let own = Arc::new(OnceLock::<Buffer>::new());
+    let inside = Arc::clone(&own);
+    let buffer = Buffer::create(options(4096, 4096), move |batch| {
+        if batch.first() == 0 {
+            let buffer = inside.get().expect("it was set");
+            let mut emitted = 0;
+            while buffer.emit_bytes(OURS, 1, &[1; 64]).is_ok() {
+                emitted += 1;
+            }
+            // There is room for this one, but not without the lock: the caller knows that an earlier one is kept.
+            let is_overtaking = emit_by_id(buffer.id(), OURS, 1, &[1; 8]);
+            sender
+                .send((emitted, is_overtaking, buffer.emit_bytes(OURS, 1, &[1; 8]).is_ok()))
+                .expect("the test receives");
+        }
+    });
+    let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
+    // By a thread that ends, so that the callback's thread gets all of the room.
+    thread::scope(|scope| scope.spawn(|| emit(buffer, 0, 0).expect("there is room")).join().expect("it emits"));
+    buffer.flush().expect("it is not destroyed");
+    assert_eq!(receiver.try_recv(), Ok((63, false, true)), "63 of 64 bytes and two of 8 leave 48 of 4096");
 }
 
 #[test]
