@@ -104,7 +104,7 @@ pub struct FilterData {
     pub rest: [u64; 3],
 }
 
-/// What a tool is told of a counter.
+/// What a tool learns of a counter.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CounterInfo([u64; 6]);

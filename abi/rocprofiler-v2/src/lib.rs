@@ -23,9 +23,10 @@
 //! | `sources` | where records come from: ROCTx runtimes and opscope's producers |
 //! | `sessions` | sessions with their filters and buffers, and where the records of the active one go |
 //! | `buffers` | where records wait, and how they are packed and delivered |
-//! | `kinds`, `machine`, `threads` | numbers and names; agents and a queue; threads |
+//! | `kinds`, `machine` | numbers and names; agents and a queue |
 //! | `layout` | the structures that tools read and write |
 //! | `border` | statuses, pointers, calls of tools |
+//! | `threads` | the calling thread: its number, an identity, and whether it is in a callback |
 
 // `unsafe` means in all functions what is said above.
 #![allow(missing_docs, clippy::missing_safety_doc)]

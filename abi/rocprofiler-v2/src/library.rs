@@ -6,7 +6,7 @@ use opscope_clock::Timestamp;
 use opscope_trace::{ForkRoom, HeldLocks};
 
 use crate::border::{Status, call, say, set_begun, write};
-use crate::{sessions, sources};
+use crate::{buffers, sessions, sources};
 
 /// Returns the first part of the interface's version.
 #[unsafe(no_mangle)]
@@ -44,12 +44,17 @@ pub unsafe extern "C" fn rocprofiler_get_timestamp(time: *mut u64) -> Status {
 struct Locks(#[expect(dead_code, reason = "they are held")] Vec<Box<dyn Any>>);
 
 impl HeldLocks for Locks {
-    fn reset_in_child(self: Box<Self>) {}
+    fn reset_in_child(self: Box<Self>) {
+        // The child has one thread, so nothing comes between.
+        drop(self);
+        sessions::reset_in_child();
+        buffers::reset_in_child();
+    }
 }
 
 fn hold_locks_across_forks() {
     static ROOM: ForkRoom = ForkRoom::new(|| {
-        let rooms = sessions::locks().into_iter().chain(sources::locks());
+        let rooms = sessions::locks().into_iter().chain(sources::locks()).chain(buffers::locks());
         Box::new(Locks(rooms.chain([opscope_producer::kernels_lock()]).collect())) as Box<dyn HeldLocks>
     });
     if ROOM.register().is_err() {

@@ -1,27 +1,32 @@
 //! What this library does not have: counters of whole devices, and captures of code objects.
 
-use crate::border::Status;
+use crate::border::{Status, call};
 
-/// Functions that answer `NotImplemented`, whatever their arguments are.
-macro_rules! not_implemented {
-    ($($function:ident)+) => {
+/// Functions that answer the same, whatever their arguments are.
+macro_rules! answers {
+    ($answer:expr, $text:literal: $($function:ident)+) => {
         $(
-            /// Answers `NotImplemented`.
+            #[doc = $text]
             #[unsafe(no_mangle)]
             pub extern "C" fn $function() -> Status {
-                Status::NotImplemented
+                $answer
             }
         )+
     };
 }
 
-not_implemented! {
+answers! {
+    Status::NotImplemented, "Answers `NotImplemented`, before the library is initialized as well.":
     rocprofiler_device_profiling_session_create
+    rocprofiler_codeobj_capture_create
+}
+
+answers! {
+    call(|| Err(Status::NotImplemented)), "Answers `NotImplemented`, or that the library is not initialized.":
     rocprofiler_device_profiling_session_start
     rocprofiler_device_profiling_session_stop
     rocprofiler_device_profiling_session_destroy
     rocprofiler_device_profiling_session_poll
-    rocprofiler_codeobj_capture_create
     rocprofiler_codeobj_capture_get
     rocprofiler_codeobj_capture_free
     rocprofiler_codeobj_capture_start

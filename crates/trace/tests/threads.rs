@@ -1,6 +1,7 @@
 //! Many threads, callback threads, and callbacks that do what callbacks should not.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -8,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use opscope_trace::{
-    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError,
+    Batch, Buffer, BufferOptions, Bytes, CallbackThread, Category, Policy, RecordRef, TraceError, emit_by_id,
     on_callback_thread_creation,
 };
 
@@ -187,6 +188,60 @@ fn a_flush_that_is_requested_in_the_callback_follows_it() {
 }
 
 #[test]
+fn a_callback_that_is_requested_comes_with_an_empty_batch_and_flushes_and_the_end_wait_for_it() {
+    for ends in [false, true] {
+        let (sender, receiver) = channel();
+        let own = Arc::new(OnceLock::<Buffer>::new());
+        let inside = Arc::clone(&own);
+        let buffer = Buffer::create(options(4096, 4096), move |batch| {
+            if batch.first() == 0 {
+                inside.get().expect("it was set").request_callback().expect("it is not destroyed");
+            }
+            sender.send((batch.first(), batch.len(), batch.records().count())).expect("the test receives");
+        });
+        let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
+        // Nothing waits behind the first batch: all of the room is in its callback.
+        (0..512).for_each(|number| emit(buffer, 0, number).expect("there is room"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok((0, 512, 512)));
+        if ends { buffer.destroy() } else { buffer.flush() }.expect("it is not destroyed");
+        assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
+        assert_eq!(buffer.request_callback().is_err(), ends);
+        if !ends {
+            buffer.flush().expect("it is not destroyed");
+            assert_eq!(receiver.try_recv(), Ok((512, 0, 0)));
+            buffer.flush().expect("it is not destroyed");
+            assert!(receiver.try_recv().is_err(), "no other flush makes an empty callback");
+        }
+    }
+}
+
+#[test]
+fn no_smaller_record_overtakes_one_that_a_callback_keeps() {
+    let (sender, receiver) = channel();
+    let own = Arc::new(OnceLock::<Buffer>::new());
+    let inside = Arc::clone(&own);
+    let buffer = Buffer::create(options(4096, 4096), move |batch| {
+        if batch.first() == 0 {
+            let buffer = inside.get().expect("it was set");
+            let mut emitted = 0;
+            while buffer.emit_bytes(OURS, 1, &[1; 64]).is_ok() {
+                emitted += 1;
+            }
+            // There is room for this one, but not without the lock: the caller knows that an earlier one is kept.
+            let is_overtaking = emit_by_id(buffer.id(), OURS, 1, &[1; 8]);
+            sender
+                .send((emitted, is_overtaking, buffer.emit_bytes(OURS, 1, &[1; 8]).is_ok()))
+                .expect("the test receives");
+        }
+    });
+    let buffer = own.get_or_init(|| buffer.expect("the options are valid"));
+    // By a thread that ends, so that the callback's thread gets all of the room.
+    thread::scope(|scope| scope.spawn(|| emit(buffer, 0, 0).expect("there is room")).join().expect("it emits"));
+    buffer.flush().expect("it is not destroyed");
+    assert_eq!(receiver.try_recv(), Ok((63, false, true)), "63 of 64 bytes and two of 8 leave 48 of 4096");
+}
+
+#[test]
 fn a_slow_callback_delays_only_its_own_thread() {
     let (release, held) = channel::<()>();
     let slow = CallbackThread::create("slow");
@@ -291,15 +346,16 @@ fn callbacks_that_wait_for_each_other_do_not_hang() {
 }
 
 /// The name and the id of a callback's thread, and the numbers of the records that the callback received.
-type Delivered = (Option<String>, thread::ThreadId, Vec<u64>);
+type Delivered = (String, thread::ThreadId, Vec<u64>);
 
 /// A buffer that reports what it delivers on which thread.
 fn reporting(options: BufferOptions) -> (Buffer, Receiver<Delivered>) {
     let (sender, receiver) = channel();
     let buffer = Buffer::create(options, move |batch| {
         let word = |record: RecordRef<'_>| u64::from_le_bytes(record.payload().try_into().expect("8 bytes"));
-        let this = thread::current();
-        let delivered = (this.name().map(str::to_owned), this.id(), batch.records().map(word).collect());
+        // As the system knows it: the thread is not one of the standard library's.
+        let name = fs::read_to_string("/proc/thread-self/comm").expect("it has a name");
+        let delivered = (name.trim_end().to_owned(), thread::current().id(), batch.records().map(word).collect());
         sender.send(delivered).expect("the test receives");
     });
     (buffer.expect("the options are valid"), receiver)
@@ -339,7 +395,7 @@ fn a_created_thread_delivers_every_record_of_the_buffers_that_were_created_with_
         threads.push((all[0].0.clone(), all[0].1));
     }
     assert_eq!(threads[0], threads[1], "both buffers' callbacks come from the created thread");
-    assert_eq!(threads[0].0.as_deref(), Some("created"));
+    assert_eq!(threads[0].0, "created");
     assert_ne!(threads[0].1, threads[2].1, "a buffer that names no thread stays with the default one");
 }
 
@@ -364,7 +420,7 @@ fn several_buffers_that_are_assigned_to_one_thread_are_delivered_by_it_from_then
     assert_ne!(before, after);
     for [first, second] in &delivered {
         assert_eq!((first.1, &first.2[..], second.1, &second.2[..]), (before, &[0][..], after, &[1][..]));
-        assert_eq!(second.0.as_deref(), Some("assigned"));
+        assert_eq!(second.0, "assigned");
     }
 }
 

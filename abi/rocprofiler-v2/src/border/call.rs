@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Status;
+use crate::threads;
 
 /// Whether the tool called `rocprofiler_initialize`, and not `rocprofiler_finalize` since.
 static BEGUN: AtomicBool = AtomicBool::new(false);
@@ -17,9 +18,15 @@ pub fn set_begun(begun: bool) -> bool {
 
 /// Runs the body of an exported function that needs the library to be initialized. A panic does not cross the border.
 pub fn call(body: impl FnOnce() -> Result<(), Status>) -> Status {
-    if !BEGUN.load(Ordering::Acquire) {
-        return Status::NotInitialized;
-    }
+    if BEGUN.load(Ordering::Acquire) { answer(body) } else { Status::NotInitialized }
+}
+
+/// As [`call`], for a function that buffers' callbacks can call at any time: records are delivered after the end, too.
+pub fn call_in_callback(body: impl FnOnce() -> Result<(), Status>) -> Status {
+    if threads::is_delivering() { answer(body) } else { call(body) }
+}
+
+fn answer(body: impl FnOnce() -> Result<(), Status>) -> Status {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => Status::Success,
         Ok(Err(status)) => status,

@@ -1,34 +1,26 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use opscope_trace::{BufferId, BufferOptions, Bytes, CallbackThread, Policy, TraceError};
 
-use super::aside::Aside;
-use super::current::Current;
+use super::aside;
 pub use super::delivery::BufferCallback;
 use super::delivery::Delivery;
 use super::stored::{CATEGORY, give_up};
 use crate::border::{Status, say};
 use crate::layout::Handle;
+use crate::threads;
 
 /// A buffer of a session. Clones are handles of the same one.
 #[derive(Clone)]
 pub struct Buffer {
     pub id: Handle,
     trace: opscope_trace::Buffer,
-    current: Arc<Current>,
     damaged: Arc<AtomicBool>,
-    aside: Arc<Aside>,
     /// The payload that could not be read, when a flush last looked.
     unreadable: Arc<AtomicU64>,
-}
-
-/// A buffer that was destroyed, and may be in its last callbacks.
-pub struct Leaving {
-    pub id: Handle,
-    current: Weak<Current>,
 }
 
 /// The environment variable that names a directory. Buffers lie in files there, so that they survive the process.
@@ -38,26 +30,25 @@ const FILES: &str = "OPSCOPE_ROCPROFILER_BUFFERS";
 const SMALLEST: usize = 4096;
 
 impl Buffer {
-    /// Creates a buffer. Records are delivered when it is full, when it is flushed, and at its interval, if it gets one.
+    /// Creates a buffer. Records are delivered when it is full, when it is flushed, and at its interval, if it gets one. It has a
+    /// thread of its own, so that its callback may wait for that of another buffer.
     pub fn create(session: Handle, id: Handle, size: usize, callback: BufferCallback) -> Result<Self, Status> {
         let size = Bytes::new(size.max(SMALLEST) as u64);
-        let (current, damaged) = (Arc::<Current>::default(), Arc::<AtomicBool>::default());
-        let aside = Arc::<Aside>::default();
-        let mut delivery =
-            Delivery::new(session, id, callback, Arc::clone(&current), Arc::clone(&damaged), Arc::clone(&aside));
+        let damaged = Arc::<AtomicBool>::default();
+        let mut delivery = Delivery::new(session, id, callback, Arc::clone(&damaged));
         let options = BufferOptions {
             size,
             watermark: size,
             policy: Policy::Lossless,
             interval: None,
-            thread: thread().clone(),
+            thread: CallbackThread::create("rocprofiler-v2"),
             file: file(session, id),
         };
         let trace = opscope_trace::Buffer::create(options, move |batch| delivery.deliver(batch)).map_err(|error| {
             say(format_args!("a buffer cannot be created: {error}"));
             status(&error)
         })?;
-        Ok(Self { id, trace, current, damaged, aside, unreadable: Arc::default() })
+        Ok(Self { id, trace, damaged, unreadable: Arc::default() })
     }
 
     /// Returns what records are put in by.
@@ -67,19 +58,27 @@ impl Buffer {
 
     /// Puts the bytes of a record into the buffer.
     pub fn put(&self, form: u16, bytes: &[u8]) {
-        match self.trace.emit_bytes(CATEGORY, form, bytes) {
-            Ok(()) => {}
-            Err(TraceError::FullInCallback(_)) => self.aside.keep(form, bytes),
-            // A buffer that is destroyed takes nothing.
-            // SAFETY: the bytes are those of a record that nobody has.
-            Err(_) => unsafe { give_up(form, bytes) },
+        let keep_aside = || aside::keep(self.trace_id(), form, bytes, || self.trace.request_callback());
+        // What this thread's callback put aside comes first.
+        let put = if threads::is_delivering() && aside::has_some(self.trace_id()) {
+            keep_aside()
+        } else {
+            match self.trace.emit_bytes(CATEGORY, form, bytes) {
+                Err(TraceError::FullInCallback(_)) => keep_aside(),
+                other => other,
+            }
+        };
+        // A buffer that is destroyed takes nothing.
+        if put.is_err() {
+            give_up(form, bytes);
         }
     }
 
     /// Delivers everything that was put in before. In a callback that it would wait for, the rest is delivered after that.
     pub fn flush(&self) -> Result<(), Status> {
         match self.trace.flush() {
-            Ok(()) => {}
+            // What the process's exit destroyed has delivered everything.
+            Ok(()) | Err(TraceError::BufferDestroyed(_)) => {}
             Err(TraceError::Busy(_)) => {
                 self.trace.request_flush();
                 return Ok(());
@@ -97,39 +96,17 @@ impl Buffer {
         self.trace.set_interval(interval).map_err(|error| status(&error))
     }
 
-    /// Returns what its callback is called with.
-    pub fn current(&self) -> Arc<Current> {
-        Arc::clone(&self.current)
-    }
-
-    /// Returns what is left of it for its last callbacks.
-    pub fn leaving(&self) -> Leaving {
-        Leaving { id: self.id, current: Arc::downgrade(&self.current) }
-    }
-
     /// Delivers what is in the buffer, and destroys it. In its own callback the rest is delivered after that.
     pub fn destroy(&self) {
         // It may be destroyed already.
         let _ = self.trace.destroy();
     }
-}
 
-impl Leaving {
-    /// Returns what its callback is called with, or `None` while it is not called.
-    pub fn current(&self) -> Option<Arc<Current>> {
-        self.current.upgrade().filter(|current| current.is_in_callback())
+    /// Forgets the damage of the parent's records: the child's buffer is empty.
+    pub fn reset_in_child(&self) {
+        self.damaged.store(false, Ordering::Release);
+        self.unreadable.store(0, Ordering::Release);
     }
-
-    /// Returns whether there is a callback to come.
-    pub fn is_there(&self) -> bool {
-        self.current.strong_count() > 0
-    }
-}
-
-/// The thread that calls the callbacks of all buffers.
-fn thread() -> &'static CallbackThread {
-    static THREAD: OnceLock<CallbackThread> = OnceLock::new();
-    THREAD.get_or_init(|| CallbackThread::create("rocprofiler-v2"))
 }
 
 fn file(session: Handle, buffer: Handle) -> Option<PathBuf> {

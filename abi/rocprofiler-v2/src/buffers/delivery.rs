@@ -7,16 +7,14 @@ use opscope_clock::{Calibration, Ticks};
 use opscope_producer::kernel_name;
 use opscope_trace::{Batch, RecordRef};
 
-use super::aside::Aside;
-use super::current::Current;
 use super::numbers::{next_number, next_record};
-use super::stored::{
-    self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE, take_message,
-};
+use super::stored::{self, ACTIVITY, CATEGORY, DISPATCH, MARKER, MARKER_WORDS, MESSAGE_FOLLOWS, NO_MESSAGE};
+use super::{aside, current, messages};
 use crate::border::call_tool;
 use crate::kinds::{PHASE_ENTER, PHASE_NONE, PROFILER, ROCTX, TRACER};
 use crate::layout::{Handle, KernelProperties, ProfilerRecord, RecordHeader, TracerRecord};
 use crate::machine::{ENGINE, QUEUE};
+use crate::threads;
 
 /// A tool's callback for a buffer.
 pub type BufferCallback = unsafe extern "C-unwind" fn(*const RecordHeader, *const RecordHeader, Handle, Handle);
@@ -29,10 +27,8 @@ pub struct Delivery {
     session: Handle,
     buffer: Handle,
     callback: BufferCallback,
-    current: Arc<Current>,
     /// Set when a record was found to be overwritten.
     damaged: Arc<AtomicBool>,
-    aside: Arc<Aside>,
     records: Vec<u64>,
     /// The offset of each record, and its kind.
     places: Vec<(usize, c_int)>,
@@ -44,32 +40,16 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    pub fn new(
-        session: Handle,
-        buffer: Handle,
-        callback: BufferCallback,
-        current: Arc<Current>,
-        damaged: Arc<AtomicBool>,
-        aside: Arc<Aside>,
-    ) -> Self {
+    pub fn new(session: Handle, buffer: Handle, callback: BufferCallback, damaged: Arc<AtomicBool>) -> Self {
         let (records, places, messages, pointers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self {
-            session,
-            buffer,
-            callback,
-            current,
-            damaged,
-            aside,
-            records,
-            places,
-            messages,
-            pointers,
-            long: Vec::new(),
-        }
+        Self { session, buffer, callback, damaged, records, places, messages, pointers, long: Vec::new() }
     }
 
     /// Hands over a batch, in as many callbacks as its size needs.
     pub fn deliver(&mut self, batch: &Batch<'_>) {
+        // Before any callback: what callbacks put aside from now on has to follow what they put into the buffer before it, which is
+        // in the next batch.
+        let aside = aside::take(batch.buffer());
         let calibration = batch.calibration();
         for record in batch.records() {
             if self.add(record, &calibration).is_none() {
@@ -77,11 +57,9 @@ impl Delivery {
             }
             self.call_if_full();
         }
-        self.call();
-        // What a callback put in that found no room. It may put in more, for the next time.
-        for (form, words) in self.aside.take() {
+        for record in aside {
             // The check word is right: nothing but this library had the record.
-            let _ = self.add_words(form, &words, &calibration);
+            let _ = self.add_words(record.form, &record.words, &calibration);
             self.call_if_full();
         }
         self.call();
@@ -109,7 +87,7 @@ impl Delivery {
             return None;
         }
         match form {
-            MARKER => self.add_marker(words, calibration),
+            MARKER => self.add_marker(words, calibration)?,
             DISPATCH => self.add_dispatch(words.try_into().ok()?),
             ACTIVITY => self.add_activity(words.try_into().ok()?),
             _ => return None,
@@ -117,7 +95,8 @@ impl Delivery {
         Some(())
     }
 
-    fn add_marker(&mut self, words: &[u64], calibration: &Calibration) {
+    /// Adds a marker. Returns `None` if its message is not there.
+    fn add_marker(&mut self, words: &[u64], calibration: &Calibration) -> Option<()> {
         let start = self.records.len() * 8;
         let name: *const c_char = match words[4] {
             NO_MESSAGE => ptr::null(),
@@ -128,9 +107,8 @@ impl Delivery {
                 }
                 ptr::null()
             }
-            pointer => {
-                // SAFETY: the check word is right, and a record is delivered once.
-                let message = unsafe { take_message(pointer) };
+            number => {
+                let message = messages::take(number)?;
                 let name = message.as_ptr();
                 self.long.push(message);
                 name
@@ -152,6 +130,7 @@ impl Delivery {
             name,
         };
         self.push(TRACER, &record);
+        Some(())
     }
 
     fn add_dispatch(&mut self, words: &[u64; 7]) {
@@ -229,13 +208,16 @@ impl Delivery {
         }
         let range = self.records.as_mut_ptr_range();
         let (begin, end) = (range.start.cast_const().cast(), range.end.cast_const().cast());
-        self.current.begin(begin as usize, end as usize, &mut self.places);
-        call_tool("a buffer's callback", || {
-            // SAFETY: the tool gave this function, which takes records until the buffer is destroyed.
-            unsafe { (self.callback)(begin, end, self.session, self.buffer) };
+        let of = (self.session, self.buffer);
+        current::begin(of, begin as usize, end as usize, &mut self.places);
+        threads::deliver(|| {
+            call_tool("a buffer's callback", || {
+                // SAFETY: the tool gave this function, which takes records until the buffer is destroyed.
+                unsafe { (self.callback)(begin, end, self.session, self.buffer) };
+            })
         });
         // SAFETY: the memory is still that of `records`.
-        if !unsafe { self.current.end(&mut self.places) } {
+        if !unsafe { current::end(of, &mut self.places) } {
             self.damaged.store(true, Ordering::Release);
         }
         self.records.clear();

@@ -3,12 +3,26 @@
 
 mod aside;
 mod buffer;
-mod current;
+pub mod current;
 mod delivery;
+mod messages;
 mod numbers;
 mod stored;
 
-pub use buffer::{Buffer, BufferCallback, Leaving};
-pub use current::Current;
+use std::any::Any;
+
+pub use buffer::{Buffer, BufferCallback};
 pub use numbers::{next_number, next_record};
 pub use stored::{Activity, Dispatch, Marker, give_up};
+
+/// Returns the locks of this room, locked.
+pub fn locks() -> Vec<Box<dyn Any>> {
+    vec![Box::new(aside::lock()), Box::new(current::lock()), Box::new(messages::lock())]
+}
+
+/// Forgets what belongs to the parent's other threads and to records that the child does not have.
+pub fn reset_in_child() {
+    aside::lock().clear();
+    current::reset_in_child();
+    messages::lock().clear();
+}

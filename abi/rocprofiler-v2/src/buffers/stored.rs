@@ -1,8 +1,10 @@
 //! Records as they wait in a buffer. Each begins with a word that is made of all others: a record that was overwritten is recognised.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 
 use opscope_trace::{BufferId, Category, emit_by_id};
+
+use super::messages;
 
 /// The category of these records in a buffer.
 pub const CATEGORY: Category = Category(201);
@@ -25,7 +27,7 @@ pub struct Marker {
     pub external_id: u64,
     pub thread: u32,
     pub operation: u32,
-    /// [`NO_MESSAGE`], [`MESSAGE_FOLLOWS`], or a pointer to a message that belongs to the record.
+    /// [`NO_MESSAGE`], [`MESSAGE_FOLLOWS`], or the number of a message that is kept until the record is delivered.
     pub message: u64,
 }
 
@@ -60,22 +62,46 @@ pub struct Activity {
 
 pub const NO_MESSAGE: u64 = 0;
 pub const MESSAGE_FOLLOWS: u64 = 1;
+const _: () = assert!(messages::FIRST > MESSAGE_FOLLOWS);
 
 /// The bytes of the longest message that lies in a buffer, its NUL included. Every buffer has room for such a record.
 const LONGEST_MESSAGE: usize = 256;
 /// The words of a marker without its message.
 pub const MARKER_WORDS: usize = 5;
 
-/// Returns the check word of a record's other words and its message.
+/// The most words of a record before its message, and of a message.
+const HEAD_WORDS: usize = 6;
+const MESSAGE_WORDS: usize = LONGEST_MESSAGE / 8;
+
+/// A factor for the word at each place: odd numbers that have nothing to do with each other.
+const FACTORS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
+    let mut factors = [0; HEAD_WORDS + MESSAGE_WORDS];
+    let (mut state, mut place) = (SEED, 0);
+    while place < factors.len() {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        factors[place] = (mixed ^ (mixed >> 31)) | 1;
+        place += 1;
+    }
+    factors
+};
+
+/// Returns the check word of a record's other words and its message. Their number counts, too: words of zeroes add nothing.
 #[inline(always)]
 pub fn check(words: &[u64], message: &[u64]) -> u64 {
-    SEED ^ folded(words) ^ folded(message).rotate_left(32)
+    let (head, rest) = FACTORS.split_at(HEAD_WORDS);
+    let count = (words.len() + message.len()) as u64;
+    SEED.wrapping_add(count).wrapping_add(sum(words, head)).wrapping_add(sum(message, rest))
 }
 
-/// Each word is rotated by its place, so that words that changed places are noticed, too.
+/// Each word is multiplied by the factor of its place, so that words that changed places are noticed, too. Its upper half is mixed
+/// into the lower one before: the highest bit of a product is that of the word, whatever the factor is.
 #[inline(always)]
-fn folded(words: &[u64]) -> u64 {
-    words.iter().zip((0..).step_by(7)).fold(0, |folded, (word, by)| folded ^ word.rotate_left(by))
+fn sum(words: &[u64], factors: &[u64]) -> u64 {
+    let product = |(word, factor): (&u64, &u64)| (word ^ (word >> 32)).wrapping_mul(*factor);
+    words.iter().zip(factors).map(product).fold(0, u64::wrapping_add)
 }
 
 impl Marker {
@@ -95,9 +121,8 @@ impl Marker {
                 17..=48 => self.put_with::<6>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
                 49..=LONGEST_MESSAGE => self.put_with::<32>(message, length, MESSAGE_FOLLOWS, buffer, slowly),
                 _ => {
-                    // The record owns the copy until it is delivered.
-                    let own = CStr::from_ptr(message).to_owned().into_raw() as u64;
-                    self.put_with::<0>(message, 0, own, buffer, slowly);
+                    let number = messages::keep(CStr::from_ptr(message).to_owned());
+                    self.put_with::<0>(message, 0, number, buffer, slowly);
                 }
             }
         }
@@ -201,25 +226,12 @@ fn put_copy<W: Copy>(form: u16, words: W, slowly: impl FnOnce(u16, &[u8])) {
     slowly(form, unsafe { std::slice::from_raw_parts((&raw const words).cast(), size_of::<W>()) });
 }
 
-/// Frees what a record owns that no buffer takes.
-///
-/// # Safety
-/// The bytes are those of a record that was handed to `slowly`, and is not used afterwards.
-pub unsafe fn give_up(form: u16, bytes: &[u8]) {
+/// Frees the message of a record that no buffer takes.
+pub fn give_up(form: u16, bytes: &[u8]) {
     const MESSAGE: usize = 8 * (MARKER_WORDS - 1);
     let Some(word) = bytes.get(MESSAGE..MESSAGE + 8).filter(|_| form == MARKER) else { return };
-    let pointer = word.try_into().map_or(NO_MESSAGE, u64::from_ne_bytes);
-    if !matches!(pointer, NO_MESSAGE | MESSAGE_FOLLOWS) {
-        // SAFETY: as the caller promises.
-        drop(unsafe { take_message(pointer) });
+    let number = word.try_into().map_or(NO_MESSAGE, u64::from_ne_bytes);
+    if !matches!(number, NO_MESSAGE | MESSAGE_FOLLOWS) {
+        drop(messages::take(number));
     }
-}
-
-/// Takes back a message that a record owned.
-///
-/// # Safety
-/// It is such a pointer, of a record whose check word is right, and is taken back once.
-pub unsafe fn take_message(pointer: u64) -> CString {
-    // SAFETY: as the caller promises: `Marker::put` made it.
-    unsafe { CString::from_raw(pointer as *mut c_char) }
 }

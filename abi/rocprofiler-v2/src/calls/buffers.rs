@@ -1,9 +1,9 @@
 use std::slice::from_raw_parts;
 
-use crate::border::{Status, call, out, required};
-use crate::buffers::{Buffer, BufferCallback};
+use crate::border::{Status, call, call_in_callback, out, required};
+use crate::buffers::{Buffer, BufferCallback, current};
 use crate::layout::{BufferProperty, Handle, RecordHeader};
-use crate::sessions::{find_buffer, find_current, with_session, with_sessions};
+use crate::sessions::{find_buffer, with_session, with_sessions};
 
 /// The property that sets the milliseconds after which a buffer is flushed by itself.
 const INTERVAL_FLUSH: i32 = 0;
@@ -24,10 +24,7 @@ pub unsafe extern "C" fn rocprofiler_create_buffer(
             Ok(Handle(session.made_buffers))
         })?;
         let made = Buffer::create(session, id, size, required(callback)?)?;
-        with_session(session, |session| {
-            session.buffers.push(made);
-            Ok(())
-        })?;
+        with_sessions(|sessions| sessions.add_buffer(session, &made))?;
         // SAFETY: it is checked, and the tool promises that it is writable.
         unsafe { buffer.write(id) };
         Ok(())
@@ -72,7 +69,8 @@ pub extern "C" fn rocprofiler_flush_data(session: Handle, buffer: Handle) -> Sta
     call(|| find_buffer(session, buffer)?.flush())
 }
 
-/// Writes the place behind a record of a batch: the next record, or the end.
+/// Writes the place behind a record of a batch: the next record, or the end. In a callback it works after the end of the library's
+/// use, too, and for the buffer of that callback after its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocprofiler_next_record(
     record: *const RecordHeader,
@@ -80,13 +78,16 @@ pub unsafe extern "C" fn rocprofiler_next_record(
     session: Handle,
     buffer: Handle,
 ) -> Status {
-    call(|| {
+    call_in_callback(|| {
         let next = out(next)?;
         if record.is_null() || !record.is_aligned() {
             return Err(Status::InvalidArguments);
         }
+        if !current::is_called((session, buffer)) {
+            find_buffer(session, buffer)?;
+        }
         // SAFETY: they are checked, and the tool promises that the one is readable and the other writable.
-        unsafe { next.write(find_current(session, buffer)?.next(record)?) };
+        unsafe { next.write(current::next(record)?) };
         Ok(())
     })
 }

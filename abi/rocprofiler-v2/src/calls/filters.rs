@@ -60,7 +60,7 @@ pub extern "C" fn rocprofiler_set_api_trace_sync_callback(
     })
 }
 
-/// Removes a filter. An active session goes on with it until it is terminated.
+/// Removes a filter. An active session uses it until it is terminated.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_destroy_filter(session: Handle, filter: Handle) -> Status {
     call(|| {

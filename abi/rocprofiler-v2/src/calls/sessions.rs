@@ -8,7 +8,7 @@ use super::filters::{
 use crate::border::{Status, call, out};
 use crate::buffers::BufferCallback;
 use crate::layout::{FilterData, FilterProperty, Handle};
-use crate::sessions::{API_TRACE, Session, SyncCallback, Wanted, targets, with_sessions};
+use crate::sessions::{API_TRACE, Session, SyncCallback, Wanted, sync, targets, with_sessions};
 use crate::sources;
 
 /// The only replay mode.
@@ -41,6 +41,7 @@ pub extern "C" fn rocprofiler_destroy_session(session: Handle) -> Status {
             Ok(removed)
         })?;
         sources::follow_targets();
+        sync::wait_for_end(session);
         for buffer in removed.buffers {
             buffer.destroy();
         }
@@ -66,7 +67,7 @@ pub extern "C" fn rocprofiler_start_session(session: Handle) -> Status {
     })
 }
 
-/// Ends a session's activity. What is in its buffers stays there.
+/// Ends a session's activity, and waits for its callbacks for API calls that are running. What is in its buffers stays there.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocprofiler_terminate_session(session: Handle) -> Status {
     call(|| {
@@ -80,6 +81,7 @@ pub extern "C" fn rocprofiler_terminate_session(session: Handle) -> Status {
             Ok(())
         })?;
         sources::follow_targets();
+        sync::wait_for_end(session);
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 use std::ffi::c_int;
 
-use super::targets::SyncCallback;
+use super::sync::SyncCallback;
 use crate::border::Status;
 use crate::kinds::DOMAINS;
 use crate::layout::{FilterData, FilterProperty, Handle};

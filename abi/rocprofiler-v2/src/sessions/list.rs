@@ -1,12 +1,12 @@
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope_trace::BufferId;
 
 use super::filter::{Filter, FilterKind};
 use super::targets::Wanted;
 use crate::border::Status;
-use crate::buffers::{Buffer, Current, Leaving, give_up};
+use crate::buffers::{Buffer, give_up};
 use crate::kinds::{HIP_OPS, HSA_OPS, ROCTX};
 use crate::layout::Handle;
 
@@ -24,11 +24,11 @@ pub struct Session {
 #[derive(Default)]
 pub struct Sessions {
     sessions: BTreeMap<u64, Session>,
+    /// The buffers of all sessions, by what records are put in by.
+    buffers: HashMap<BufferId, Buffer>,
     made: u64,
     /// The one whose records are taken.
     pub active: Option<Handle>,
-    /// Buffers that were destroyed, with their sessions: their last callbacks still step from record to record.
-    leaving: Vec<(Handle, Leaving)>,
 }
 
 static SESSIONS: Mutex<Option<Sessions>> = Mutex::new(None);
@@ -52,30 +52,15 @@ pub fn find_buffer(session: Handle, buffer: Handle) -> Result<Buffer, Status> {
     with_session(session, |session| session.buffer(buffer))
 }
 
-/// Returns what a buffer's callback is called with, also if the callback is one of the last of a buffer that was destroyed.
-pub fn find_current(session: Handle, buffer: Handle) -> Result<Arc<Current>, Status> {
-    with_sessions(|sessions| {
-        let found = sessions.get(session).and_then(|session| session.buffer(buffer));
-        found.map(|found| found.current()).or_else(|status| {
-            let mut leaving = sessions.leaving.iter().filter(|(of, left)| (*of, left.id) == (session, buffer));
-            leaving.find_map(|(_, left)| left.current()).ok_or(status)
-        })
-    })
-}
-
 /// Puts a record into a buffer that has more to do than writing.
 #[cold]
 #[inline(never)]
 pub fn put_slowly(buffer: BufferId, form: u16, bytes: &[u8]) {
-    let found: Option<Buffer> = with_sessions(|sessions| {
-        let mut buffers = sessions.sessions.values().flat_map(|session| &session.buffers);
-        buffers.find(|known| known.trace_id() == buffer).cloned()
-    });
+    let found: Option<Buffer> = with_sessions(|sessions| sessions.buffers.get(&buffer).cloned());
     // Without the list's lock: a full buffer waits for its callback.
     match found {
         Some(found) => found.put(form, bytes),
-        // SAFETY: the bytes are those of a record that nobody has.
-        None => unsafe { give_up(form, bytes) },
+        None => give_up(form, bytes),
     }
 }
 
@@ -95,21 +80,25 @@ impl Sessions {
     /// Removes a session, whose buffers are to be destroyed.
     pub fn remove(&mut self, id: Handle) -> Result<Session, Status> {
         let removed = self.sessions.remove(&id.0).ok_or(Status::SessionNotFound)?;
-        removed.buffers.iter().for_each(|buffer| self.leave(id, buffer));
+        for buffer in &removed.buffers {
+            self.buffers.remove(&buffer.trace_id());
+        }
         Ok(removed)
+    }
+
+    /// Adds a buffer to a session.
+    pub fn add_buffer(&mut self, session: Handle, buffer: &Buffer) -> Result<(), Status> {
+        self.get(session)?.buffers.push(buffer.clone());
+        self.buffers.insert(buffer.trace_id(), buffer.clone());
+        Ok(())
     }
 
     /// Removes a buffer, which is to be destroyed.
     pub fn remove_buffer(&mut self, session: Handle, id: Handle) -> Result<Buffer, Status> {
         let removed = self.get(session)?.buffer(id)?;
         self.get(session)?.buffers.retain(|buffer| buffer.id != id);
-        self.leave(session, &removed);
+        self.buffers.remove(&removed.trace_id());
         Ok(removed)
-    }
-
-    fn leave(&mut self, session: Handle, buffer: &Buffer) {
-        self.leaving.retain(|(_, left)| left.is_there());
-        self.leaving.push((session, buffer.leaving()));
     }
 }
 
@@ -134,7 +123,8 @@ impl Session {
             let buffer = filter.buffer.and_then(|id| self.buffer(id).ok()).map(|buffer| buffer.trace_id());
             let takes_calls = filter.sync.is_some() && filter.kind.traces(ROCTX);
             let activities = [HIP_OPS, HSA_OPS].into_iter().find(|domain| filter.kind.traces(*domain));
-            let needs_buffer = !takes_calls || activities.is_some();
+            // Calls that a callback would take need none, whatever their domain is.
+            let needs_buffer = filter.sync.is_none() || activities.is_some();
             if needs_buffer && buffer.is_none() {
                 return Err(Status::SessionMissingBuffer);
             }
@@ -150,4 +140,9 @@ impl Session {
         }
         Ok(wanted)
     }
+}
+
+/// Forgets the records of the parent.
+pub(super) fn reset_in_child() {
+    with_sessions(|sessions| sessions.buffers.values().for_each(Buffer::reset_in_child));
 }

@@ -1,14 +1,13 @@
 //! Where the records of the active session go. What is traced looks only here, without a lock.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_trace::BufferId;
 
-use crate::layout::{Handle, TracerRecord};
-
-/// A tool's callback for the calls of an API.
-pub type SyncCallback = unsafe extern "C-unwind" fn(TracerRecord, Handle);
+use super::sync::{self, SyncCallback};
+use crate::kinds::DOMAINS;
+use crate::layout::Handle;
 
 /// A buffer that a kind of records goes into.
 pub struct Target {
@@ -16,16 +15,19 @@ pub struct Target {
     buffer: AtomicU64,
 }
 
-/// Where ROCTX calls go, if no callback takes them.
-pub static ROCTX: Target = Target::none();
-/// Where dispatches go.
-pub static DISPATCHES: Target = Target::none();
-/// Where activities go, and as what domain.
-pub static ACTIVITIES: Target = Target::none();
-static ACTIVITY_DOMAIN: AtomicI32 = AtomicI32::new(0);
+/// A buffer that activities go into, and the domain that they have there.
+pub struct ActivityTarget {
+    /// The number of the buffer, and the domain in the lowest bits, so that no thread reads the two of different sessions; 0 for
+    /// none.
+    packed: AtomicU64,
+}
 
-static SYNC: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
-static SESSION: AtomicU64 = AtomicU64::new(0);
+/// Where ROCTX calls go, if no callback takes them.
+pub static ROCTX: Target = Target { buffer: AtomicU64::new(0) };
+/// Where dispatches go.
+pub static DISPATCHES: Target = Target { buffer: AtomicU64::new(0) };
+/// Where activities go.
+pub static ACTIVITIES: ActivityTarget = ActivityTarget { packed: AtomicU64::new(0) };
 
 /// What a session wants.
 #[derive(Default)]
@@ -37,10 +39,6 @@ pub struct Wanted {
 }
 
 impl Target {
-    const fn none() -> Self {
-        Self { buffer: AtomicU64::new(0) }
-    }
-
     /// Returns the number of its buffer, if it has one.
     #[inline(always)]
     pub fn get(&self) -> Option<BufferId> {
@@ -55,30 +53,31 @@ impl Target {
     }
 }
 
+impl ActivityTarget {
+    const DOMAIN_BITS: u32 = 3;
+    const DOMAIN_MASK: u64 = (1 << Self::DOMAIN_BITS) - 1;
+
+    /// Returns the number of the buffer and the domain, if there is a buffer.
+    #[inline(always)]
+    pub fn get(&self) -> Option<(BufferId, c_int)> {
+        match self.packed.load(Ordering::Acquire) {
+            0 => None,
+            packed => Some((BufferId::from_raw(packed >> Self::DOMAIN_BITS), (packed & Self::DOMAIN_MASK) as c_int)),
+        }
+    }
+
+    fn set(&self, target: Option<(BufferId, c_int)>) {
+        let packed = target.map_or(0, |(buffer, domain)| buffer.as_raw() << Self::DOMAIN_BITS | domain as u64);
+        self.packed.store(packed, Ordering::Release);
+    }
+}
+
+const _: () = assert!(DOMAINS as u64 - 1 <= ActivityTarget::DOMAIN_MASK);
+
 /// Sends the records of a session to where it wants them.
 pub fn set(session: Handle, wanted: &Wanted) {
-    SESSION.store(session.0, Ordering::Release);
-    let sync = wanted.sync.map_or(std::ptr::null_mut(), |function| function as *mut ());
-    SYNC.store(sync, Ordering::Release);
-    ACTIVITY_DOMAIN.store(wanted.activities.map_or(0, |(_, domain)| domain), Ordering::Release);
-    ACTIVITIES.set(wanted.activities.map(|(buffer, _)| buffer));
+    sync::set(wanted.sync.map(|callback| (callback, session)));
+    ACTIVITIES.set(wanted.activities);
     DISPATCHES.set(wanted.dispatches);
     ROCTX.set(wanted.roctx);
-}
-
-/// Returns the domain of activities.
-pub fn activity_domain() -> c_int {
-    ACTIVITY_DOMAIN.load(Ordering::Acquire)
-}
-
-/// Returns the callback for ROCTX calls, and the session it belongs to.
-#[inline(always)]
-pub fn sync_callback() -> Option<(SyncCallback, Handle)> {
-    let function = SYNC.load(Ordering::Acquire);
-    if function.is_null() {
-        return None;
-    }
-    // SAFETY: `set` stored a function of this type.
-    let function = unsafe { std::mem::transmute::<*mut (), SyncCallback>(function) };
-    Some((function, Handle(SESSION.load(Ordering::Acquire))))
 }

@@ -116,8 +116,8 @@ unsafe extern "C" fn copy(_consumer: *mut c_void, copy: *const Copy) {
 }
 
 fn put_activity(operation: u32, begin: u64, end: u64, correlation: u64, thread: u64, kernel: u64) {
-    let Some(buffer) = targets::ACTIVITIES.get() else { return };
-    let domain = targets::activity_domain().cast_unsigned();
+    let Some((buffer, domain)) = targets::ACTIVITIES.get() else { return };
+    let domain = domain.cast_unsigned();
     let stored = Activity { check: 0, begin, end, domain, operation, correlation, thread, kernel };
     stored.put(buffer, |form, bytes| put_slowly(buffer, form, bytes));
 }

@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
@@ -10,7 +9,7 @@ use crate::border::{call_tool, say};
 use crate::buffers::{Marker, next_record};
 use crate::kinds::{PHASE_ENTER, ROCTX, TRACER};
 use crate::layout::{Handle, RecordHeader, RoctxData, TracerRecord};
-use crate::sessions::{put_slowly, targets};
+use crate::sessions::{put_slowly, sync, targets};
 use crate::threads;
 
 /// Called by a ROCTx runtime for each of its calls.
@@ -21,14 +20,6 @@ type Register = unsafe extern "C" fn(Option<Listener>);
 const REGISTER: &CStr = c"roctxRegisterTracerCallback";
 const LIBRARY: &CStr = c"libroctx64.so.4";
 
-/// Callbacks that are made inside of callbacks of the same thread, at most.
-const DEEPEST_CALLBACK: u32 = 8;
-
-thread_local! {
-    /// How many callbacks of tools the thread is in.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-}
-
 /// Where this library is registered as the listener.
 static REGISTERED: Mutex<Option<Register>> = Mutex::new(None);
 
@@ -38,18 +29,24 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Register>> {
 
 /// Listens to the process's ROCTx runtime while the active session wants its calls.
 pub fn follow_targets() {
+    let wants = || targets::ROCTX.get().is_some() || sync::is_set();
+    // Without the lock: the loader has a lock of its own, and a library that is being loaded may come here with that one.
+    let found = (wants() && lock().is_none()).then(find);
     // Under the lock: of two threads, the last one here decides, and it knows what the session wants now.
     let mut registered = lock();
-    let wants = targets::ROCTX.get().is_some() || targets::sync_callback().is_some();
-    match (*registered, wants) {
-        (None, true) => {
-            *registered = find();
-            match *registered {
+    match (*registered, wants()) {
+        (None, true) => match found {
+            Some(Some(register)) => {
                 // SAFETY: a function of this name takes such a listener, which lives as long as the process.
-                Some(register) => unsafe { register(Some(listen)) },
-                None => say("there is no ROCTx runtime with roctxRegisterTracerCallback; its calls are not recorded"),
+                unsafe { register(Some(listen)) };
+                *registered = Some(register);
             }
-        }
+            Some(None) => {
+                say("there is no ROCTx runtime with roctxRegisterTracerCallback; its calls are not recorded");
+            }
+            // Since the look at it, other threads ended that session and started one. The last of them comes here, too.
+            None => {}
+        },
         (Some(register), false) => {
             // SAFETY: as above; NULL removes the listener.
             unsafe { register(None) };
@@ -107,7 +104,8 @@ unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) ->
     let data = unsafe { *data.cast::<RoctxData>() };
     let has_message = matches!(operation, 0 | 1 | 3);
     let (message, id) = (if has_message { data.message } else { ptr::null() }, data.id);
-    if let Some((callback, session)) = targets::sync_callback() {
+    if sync::is_set() {
+        let Some(call) = sync::begin() else { return 0 };
         let record = TracerRecord {
             header: RecordHeader { kind: TRACER, padding: 0, id: Handle(next_record()) },
             external_id: id,
@@ -123,14 +121,8 @@ unsafe extern "C" fn listen(domain: c_int, operation: u32, data: *mut c_void) ->
             phase: PHASE_ENTER,
             name: ptr::null::<c_char>(),
         };
-        // A tool whose callback makes such a call again would otherwise never return.
-        let depth = DEPTH.get();
-        if depth < DEEPEST_CALLBACK {
-            DEPTH.set(depth + 1);
-            // SAFETY: the tool gave this function for as long as the session is active.
-            call_tool("a callback for API calls", || unsafe { callback(record, session) });
-            DEPTH.set(depth);
-        }
+        // SAFETY: the tool gave this function for as long as the session is active, whose end waits for it.
+        call_tool("a callback for API calls", || unsafe { (call.callback)(record, call.session) });
     } else if let Some(buffer) = targets::ROCTX.get() {
         let marker = Marker {
             check: 0,

@@ -1,5 +1,5 @@
 /* Records that the tool overwrites, copies, or points into the middle of: none is stepped over wrongly,
-    and damage is told. */
+    and damage is reported. */
 #include "tool.h"
 
 #include <roctracer/roctx.h>
@@ -7,6 +7,7 @@
 static int records, batches;
 static int overwritten = -1;
 static record_t last_begin, last_end;
+static rocprofiler_buffer_id_t other;
 
 static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
 {
@@ -38,6 +39,13 @@ static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t sess
     for (int offset = 8; offset < (int)sizeof(rocprofiler_record_tracer_t); offset += 8) {
         record_t middle = (record_t)(const void *)((const char *)begin + offset);
         FAILS(rocprofiler_next_record(middle, &next, session, buffer), RECORD_CORRUPTED);
+    }
+    /* The same for a caller that names another buffer. */
+    if (other.value != 0) {
+        FAILS(rocprofiler_next_record(end, &next, session, other), RECORD_CORRUPTED);
+        record_t middle = (record_t)(const void *)((const char *)begin + 8);
+        FAILS(rocprofiler_next_record(middle, &next, session, other), RECORD_CORRUPTED);
+        CHECK(after(begin, session, other) == after(begin, session, buffer));
     }
     FAILS(rocprofiler_next_record((record_t)(const void *)((const char *)begin + 4), &next, session, buffer),
           INVALID_ARGUMENTS);
@@ -99,7 +107,7 @@ int main(void)
     CHECK(records == 10 && batches == 1 && last_begin < last_end);
     copies(traced);
 
-    /* The first record, one in the middle, and the last: it is told once. */
+    /* The first record, one in the middle, and the last: it is reported once. */
     int places[] = {0, 4, 9};
     for (int i = 0; i < 3; i++) {
         records = 0;
@@ -115,10 +123,13 @@ int main(void)
         CHECK(records == 10);
     }
 
-    /* Damage in a callback that no flush waited for is told by the next flush, of that buffer alone. */
+    /* Damage in a callback that no flush waited for is reported by the next flush, of that buffer alone. */
     records = 0;
-    rocprofiler_buffer_id_t other = {0};
     OK(rocprofiler_create_buffer(traced.session, on_batch, 4096, &other));
+    mark(10);
+    OK(flush(traced));
+    CHECK(records == 10);
+    records = 0;
     overwritten = 0;
     int before = batches;
     OK(set_interval(traced, 1));

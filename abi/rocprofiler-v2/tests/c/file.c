@@ -1,5 +1,5 @@
 /* A buffer in a file, whose bytes something else changes: what precedes the damage is delivered,
-    then the damage is told.
+    then the damage is reported.
    Argument: the directory of the files,
        which OPSCOPE_ROCPROFILER_BUFFERS names. docs/records.md says where records lie. */
 #include "tool.h"
@@ -20,13 +20,14 @@
 #define FIRST_RECORD 64
 
 static int file;
+static const char *text = "a mark";
 static int records, batches;
 
 static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
 {
     batches++;
     for (; begin < end; begin = after(begin, session, buffer)) {
-        CHECK(TRACER(begin)->name != NULL && strcmp(TRACER(begin)->name, "a mark") == 0);
+        CHECK(TRACER(begin)->name != NULL && strcmp(TRACER(begin)->name, text) == 0);
         CHECK(TRACER(begin)->domain == ACTIVITY_DOMAIN_ROCTX && TRACER(begin)->operation_id.id == 0);
         records++;
     }
@@ -66,7 +67,7 @@ static void emit(int count)
 {
     records = batches = 0;
     for (int i = 0; i < count; i++)
-        roctxMarkA("a mark");
+        roctxMarkA(text);
 }
 
 /* The buffer works again. */
@@ -93,6 +94,56 @@ static traced_t open_buffer(const char *directory)
     OK(flush(traced));
     CHECK(records == RECORDS && batches == 1);
     return traced;
+}
+
+/* Words of a message that changed places: a sum of all words would be the same. What precedes and what follows the record comes. */
+static void words_that_changed_places(const char *directory)
+{
+    static char message[200];
+    memset(message, 'c', sizeof message);
+    memset(message, 'a', 8);
+    memset(message + 64, 'b', 8);
+    message[sizeof message - 1] = 0;
+    text = message;
+    traced_t traced = open_buffer(directory);
+    emit(RECORDS);
+    uint64_t begin = 0, length = 0, chunk = find_records(&begin, &length);
+    uint64_t first = chunk + begin + 5 * length + 40, second = first + 64;
+    uint64_t words[] = {word_at(first), word_at(second)};
+    CHECK(memcmp(words, "aaaaaaaabbbbbbbb", sizeof words) == 0);
+    CHECK(pwrite(file, &words[1], 8, (off_t)first) == 8 && pwrite(file, &words[0], 8, (off_t)second) == 8);
+    FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+    CHECK(records == RECORDS - 1);
+    is_whole(traced);
+    /* The highest bits of two words, which are those of any products. */
+    emit(RECORDS);
+    chunk = find_records(&begin, &length);
+    flip(chunk + begin + 5 * length + 40, 63);
+    flip(chunk + begin + 5 * length + 40 + 64, 63);
+    FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+    CHECK(records == RECORDS - 1);
+    is_whole(traced);
+    OK(rocprofiler_destroy_session(traced.session));
+}
+
+/* A message that is too long for the buffer, whose record names another one or none. */
+static void a_long_message(const char *directory)
+{
+    static char message[400];
+    memset(message, 'm', sizeof message);
+    message[sizeof message - 1] = 0;
+    text = message;
+    traced_t traced = open_buffer(directory);
+    for (int bit = 0; bit < 64; bit += 9) {
+        emit(RECORDS);
+        uint64_t begin = 0, length = 0, chunk = find_records(&begin, &length);
+        CHECK(length == 40);
+        flip(chunk + begin + 3 * length + 32, bit);
+        FAILS(flush(traced), CORRUPTED_SESSION_BUFFER);
+        CHECK(records == RECORDS - 1);
+        is_whole(traced);
+    }
+    OK(rocprofiler_destroy_session(traced.session));
 }
 
 int main(int argc, char **argv)
@@ -124,6 +175,9 @@ int main(int argc, char **argv)
     is_whole(traced);
 
     OK(rocprofiler_destroy_session(traced.session));
+    words_that_changed_places(argv[1]);
+    a_long_message(argv[1]);
+    text = "a mark";
 
     /* The header that says what the records of a chunk are: its category, their kind and their length. */
     int bits[] = {0, 7, 16, 17, 31, 35, 36, 47};

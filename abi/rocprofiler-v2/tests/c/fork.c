@@ -7,15 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int records, batches;
+static int records, batches, forks;
 static volatile int ends;
-
-static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
-{
-    batches++;
-    for (; begin < end; begin = after(begin, session, buffer))
-        records++;
-}
+static traced_t traced;
 
 static void mark(int count)
 {
@@ -28,6 +22,42 @@ static void ends_well(pid_t child)
     int status = 0;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer);
+
+/* The child has the batch, and the callback's buffer is destroyed in it: it takes no records. Another one works. */
+static void child_of_callback(record_t begin, record_t end, rocprofiler_session_id_t session,
+                              rocprofiler_buffer_id_t buffer)
+{
+    forks = records = 0;
+    for (; begin < end; begin = after(begin, session, buffer))
+        records++;
+    CHECK(records == 4);
+    mark(1);
+    OK(flush(traced));
+    CHECK(records == 4);
+    OK(rocprofiler_destroy_session(session));
+    traced = create_roctx(4096, on_batch);
+    OK(rocprofiler_start_session(traced.session));
+    mark(3);
+    OK(flush(traced));
+    CHECK(records == 7);
+    OK(rocprofiler_destroy_session(traced.session));
+    _exit(0);
+}
+
+static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t session, rocprofiler_buffer_id_t buffer)
+{
+    batches++;
+    if (forks) {
+        pid_t child = fork();
+        if (child == 0)
+            child_of_callback(begin, end, session, buffer);
+        ends_well(child);
+    }
+    for (; begin < end; begin = after(begin, session, buffer))
+        records++;
 }
 
 /* Uses the library from another thread while the process forks: its locks are then held now and again. */
@@ -71,7 +101,7 @@ static void child_works(traced_t traced)
 int main(void)
 {
     OK(rocprofiler_initialize());
-    traced_t traced = create_roctx(1 << 20, on_batch);
+    traced = create_roctx(1 << 20, on_batch);
     OK(rocprofiler_start_session(traced.session));
     mark(5);
     pid_t child = fork();
@@ -95,6 +125,12 @@ int main(void)
     OK(rocprofiler_terminate_session(traced.session));
     OK(flush(traced));
     CHECK(records == 8);
+
+    forks = 1;
+    OK(rocprofiler_start_session(traced.session));
+    mark(4);
+    OK(flush(traced));
+    CHECK(records == 12);
     OK(rocprofiler_destroy_session(traced.session));
     OK(rocprofiler_finalize());
     return 0;

@@ -61,6 +61,14 @@ static void initialize_again(void)
     OK(rocprofiler_initialize());
 }
 
+/* Stepping from record to record works until the callback returns, after the end of the library's use, too. */
+static void finalize(void)
+{
+    if (batches == 0)
+        OK(rocprofiler_finalize());
+    FAILS(flush(traced), NOT_INITIALIZED);
+}
+
 static void change_interval(void)
 {
     OK(set_interval(traced, 1));
@@ -85,7 +93,7 @@ static void on_batch(record_t begin, record_t end, rocprofiler_session_id_t sess
 
 static void make_another(void)
 {
-    /* All of another session's life, whose buffer has the same callback thread. */
+    /* All of another session's life. */
     traced_t other = create_roctx(4096, on_batch);
     OK(flush(other));
     FAILS(rocprofiler_start_session(other.session), HAS_ACTIVE_SESSION);
@@ -115,6 +123,8 @@ static void run(action_t what, int extra)
     CHECK(status == ROCPROFILER_STATUS_SUCCESS || what == destroy_session || what == destroy_buffer);
     wait_for(RECORDS + extra);
     CHECK(batches > 1);
+    if (what == finalize)
+        OK(rocprofiler_initialize());
     if (what == destroy_session) {
         FAILS(flush(traced), SESSION_NOT_FOUND);
         return;
@@ -195,7 +205,7 @@ static void nothing_comes_after_the_end(int round)
     else
         OK(rocprofiler_destroy_session(traced.session));
     __atomic_store_n(&is_gone, 1, __ATOMIC_RELEASE);
-    /* The threads go on for a while: what they emit goes nowhere. */
+    /* The threads continue for a while: what they emit goes nowhere. */
     for (int i = 0; i < 1000; i++)
         roctxMarkA("after the end");
     ends = 1;
@@ -214,6 +224,7 @@ int main(void)
     run(destroy_buffer, 0);
     run(destroy_session, 0);
     run(initialize_again, 0);
+    run(finalize, 0);
     run(change_interval, 0);
     run(make_another, 0);
     more_than_the_buffer_holds();

@@ -115,6 +115,13 @@ int main(void)
         CHECK(received() == emitted);
     }
 
+    /* The same interval again and again does not keep what waits from coming. */
+    OK(set_interval(traced, 50));
+    emit();
+    while (received() < emitted)
+        OK(set_interval(traced, 50));
+    OK(set_interval(traced, 0));
+
     /* From none to a short one: what waits already comes, too. */
     emit();
     OK(set_interval(traced, 1));

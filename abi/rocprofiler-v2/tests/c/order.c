@@ -73,7 +73,7 @@ int main(void)
         delivered(0, 0);
     }
 
-    /* A session outlives the library's use, and goes on after it. */
+    /* A session outlives the library's use, and works after it. */
     expected = create_roctx(1 << 16, on_batch);
     OK(rocprofiler_start_session(expected.session));
     mark(3);

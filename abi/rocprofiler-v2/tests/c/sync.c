@@ -102,6 +102,9 @@ int main(void)
     rocprofiler_filter_id_t filter = filter_of(session, ROCPROFILER_API_TRACE, ACTIVITY_DOMAIN_ROCTX);
     OK(rocprofiler_set_api_trace_sync_callback(session, filter, on_other));
     OK(rocprofiler_set_api_trace_sync_callback(session, filter, on_call));
+    rocprofiler_filter_id_t other_calls = filter_of(session, ROCPROFILER_API_TRACE, ACTIVITY_DOMAIN_HIP_API);
+    FAILS(rocprofiler_start_session(session), SESSION_MISSING_BUFFER);
+    OK(rocprofiler_set_api_trace_sync_callback(session, other_calls, on_other));
     /* Calls need no buffer then. */
     OK(rocprofiler_start_session(session));
 

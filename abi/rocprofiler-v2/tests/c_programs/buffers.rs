@@ -13,6 +13,16 @@ fn a_callback_may_flush_emit_end_and_destroy() {
 }
 
 #[test]
+fn what_callbacks_put_into_their_full_buffer_comes_in_order_and_by_itself() {
+    program("aside.c").run_silently();
+}
+
+#[test]
+fn a_callback_that_waits_does_not_hold_up_another_buffer() {
+    program("two_buffers.c").run_silently();
+}
+
+#[test]
 fn exceptions_of_callbacks_end_in_the_library_which_reports_them() {
     let printed = program("exceptions.cpp").run();
     let threw = |what: &str, exception: &str| {

@@ -13,6 +13,16 @@ fn a_callback_for_api_calls_gets_each_call_once_on_its_thread() {
 }
 
 #[test]
+fn callbacks_for_api_calls_get_their_session_and_its_end_waits_for_them() {
+    program("ending.c").run_silently();
+}
+
+#[test]
+fn sessions_can_be_used_while_a_roctx_runtime_is_looked_for() {
+    program("looking.c").roctx(Roctx::InPath).run_silently();
+}
+
+#[test]
 fn a_million_records_of_several_threads_arrive_once_and_in_order() {
     program("many.c").run_silently();
 }

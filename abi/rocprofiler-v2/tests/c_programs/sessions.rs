@@ -16,6 +16,11 @@ fn tools_flush_before_and_after_the_end_of_a_session_and_sessions_outlive_the_li
 }
 
 #[test]
+fn a_tool_may_end_in_its_destructor_after_the_exit_has_delivered() {
+    program("exit.c").run_silently();
+}
+
+#[test]
 fn the_child_of_a_fork_works_and_the_parent_keeps_its_records() {
     program("fork.c").run_silently();
 }

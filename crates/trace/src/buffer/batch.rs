@@ -34,12 +34,13 @@ impl<'a> Batch<'a> {
         self.buffer
     }
 
-    /// Returns the number of records: at least 1.
+    /// Returns the number of records: at least 1, unless the callback was [requested](crate::Buffer::request_callback).
     pub fn len(&self) -> u64 {
         self.batch.records
     }
 
-    /// Returns whether there are no records, which is never the case in a callback.
+    /// Returns whether there are no records, which is the case only in a callback that was
+    /// [requested](crate::Buffer::request_callback).
     pub fn is_empty(&self) -> bool {
         self.batch.records == 0
     }

@@ -168,8 +168,18 @@ impl Buffer {
         Arc::clone(&self.shared).flush_later();
     }
 
+    /// As [`request_flush`](Self::request_flush), but the callback is called even if there is nothing to deliver: with an empty
+    /// batch. A flush and the buffer's end wait for that callback. It is for a callback that keeps records of its own, see
+    /// [`TraceError::FullInCallback`].
+    ///
+    /// # Errors
+    /// Returns an error if the buffer is destroyed.
+    pub fn request_callback(&self) -> Result<(), TraceError> {
+        self.shared.request_callback()
+    }
+
     /// Changes the time after which records below the watermark are delivered, too; `None` lets them wait. The first one is that of
-    /// the [options](BufferOptions::interval).
+    /// the [options](BufferOptions::interval). The same interval again changes nothing.
     ///
     /// # Errors
     /// Returns an error if the interval is 0, or the callback thread cannot be started.

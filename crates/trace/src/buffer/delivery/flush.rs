@@ -21,6 +21,17 @@ impl SharedBuffer {
         if self.wait_until(deadline, is_flushed) { Ok(()) } else { Err(TraceError::TimedOut(self.id())) }
     }
 
+    /// Lets everything that was emitted before be delivered, and the callback be called even if that is nothing.
+    pub(in crate::buffer) fn request_callback(self: &Arc<Self>) -> Result<(), TraceError> {
+        let mut locked = self.lock();
+        if locked.state.is_destroyed() {
+            return Err(TraceError::BufferDestroyed(self.id()));
+        }
+        locked.state.request_callback();
+        self.schedule(locked);
+        Ok(())
+    }
+
     /// Waits until a condition holds, at most until the deadline. Returns whether it holds.
     pub(super) fn wait_until(&self, deadline: Option<Instant>, holds: impl Fn(&Protected) -> bool) -> bool {
         let mut locked = self.lock();

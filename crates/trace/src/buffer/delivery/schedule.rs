@@ -17,11 +17,16 @@ impl SharedBuffer {
     /// Changes the interval at which the buffer is flushed.
     pub(in crate::buffer) fn set_interval(self: &Arc<Self>, interval: Option<Duration>) -> Result<(), TraceError> {
         let mut locked = self.lock();
+        if locked.interval == interval {
+            // The time that has passed since the last flush still counts.
+            return Ok(());
+        }
         locked.interval = interval;
         let thread = locked.callback_thread.clone();
         drop(locked);
         thread.end_interval(self);
-        thread.serve(self, interval)
+        // Without a thread there is no interval, and the same one may be set again.
+        thread.serve(self, interval).inspect_err(|_| self.lock().interval = None)
     }
 
     /// Puts the buffer on its callback thread's list, and releases the lock before the thread is woken: the thread takes the

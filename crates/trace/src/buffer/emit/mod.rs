@@ -64,6 +64,8 @@ impl SharedBuffer {
             }
             let Some(_wait) = locked.callback_thread.begin_wait() else {
                 locked.state.count_dropped(header);
+                // A smaller record would still fit. A caller that keeps this one can keep that one, too.
+                locked.state.lock_own_out(writer);
                 self.schedule_if_due(locked);
                 return Err(TraceError::FullInCallback(self.id()));
             };

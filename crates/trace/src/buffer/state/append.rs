@@ -36,6 +36,12 @@ impl BufferState {
         Appended::Done
     }
 
+    /// Makes the calling thread's next record take the lock.
+    pub(crate) fn lock_own_out(&mut self, writer: Option<&OwnWriter>) {
+        let own = self.own_slot_or_shared(writer);
+        self.slots[own.index()].writer.revoke_limit();
+    }
+
     /// Finds room for a record that the calling thread builds in its own chunk, and locks all others out of it until
     /// [`end_reservation`](Self::end_reservation). Returns `None` if the thread leases no chunk at the moment.
     ///

@@ -35,7 +35,7 @@ impl BufferState {
     }
 
     /// Takes the next batch from the queue: as few records as reach the watermark, or all that a flush has to deliver.
-    /// Returns whether there is one.
+    /// Returns whether the callback is to be called with it. It is empty only where an empty one was requested.
     ///
     /// # Safety
     /// The batch is read before [`finish`](Self::finish) only, and while the region lives.
@@ -53,12 +53,13 @@ impl BufferState {
         while batch.payload < wanted && self.take_piece(batch, wanted - batch.payload) {}
         batch.dropped = self.counts.dropped();
         batch.first = self.counts.delivered();
-        self.end_flush();
-        if batch.records == 0 {
+        let is_called = batch.records > 0 || self.flush_wants_callback();
+        if !is_called {
+            self.end_flush();
             self.free_delivered(batch.damaged);
             self.retire_empty();
         }
-        batch.records > 0
+        is_called
     }
 
     /// Notes that the callback has returned, and frees what it read.

@@ -6,6 +6,8 @@ pub(super) struct Flushes {
     requested: u64,
     /// The last one that opens a closed buffer; 0 if there is none to do.
     explicit: u64,
+    /// The last one that calls the callback even if there is nothing to deliver; 0 if there was none.
+    with_callback: u64,
     begun: u64,
     done: u64,
     /// The payload that must have left the queue for the begun one to be done.
@@ -23,6 +25,11 @@ impl BufferState {
         self.flushes.requested
     }
 
+    /// Requests a flush that calls the callback even if there is nothing to deliver.
+    pub(crate) fn request_callback(&mut self) {
+        self.flushes.with_callback = self.request_flush(false);
+    }
+
     /// Returns the number of the last flush that is done.
     pub(crate) fn flushes_done(&self) -> u64 {
         self.flushes.done
@@ -30,6 +37,11 @@ impl BufferState {
 
     pub(super) fn flush_is_requested(&self) -> bool {
         self.flushes.requested > self.flushes.done
+    }
+
+    /// Returns whether the begun flush has to call the callback, whatever there is to deliver.
+    pub(super) fn flush_wants_callback(&self) -> bool {
+        (self.flushes.done + 1..=self.flushes.begun).contains(&self.flushes.with_callback)
     }
 
     /// Returns the payload at the front of the queue that the begun flush has to deliver.

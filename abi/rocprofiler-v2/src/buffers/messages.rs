@@ -1,0 +1,29 @@
+//! Messages that are too long to lie in a buffer. Their records have numbers of them and not pointers, so that a damaged record
+//! leads nowhere.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The smallest number of a message.
+pub const FIRST: u64 = 2;
+
+static MESSAGES: Mutex<BTreeMap<u64, CString>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn lock() -> MutexGuard<'static, BTreeMap<u64, CString>> {
+    MESSAGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a message until its record is delivered. Returns its number.
+pub fn keep(message: CString) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    lock().insert(number, message);
+    number
+}
+
+/// Takes the message with this number, if there is one.
+pub fn take(number: u64) -> Option<CString> {
+    lock().remove(&number)
+}

@@ -1,0 +1,102 @@
+//! The callback for ROCTX calls, and its calls that are running.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::layout::{Handle, TracerRecord};
+use crate::threads;
+
+/// A tool's callback for the calls of an API.
+pub type SyncCallback = unsafe extern "C-unwind" fn(TracerRecord, Handle);
+
+/// Callbacks that are made inside of callbacks of the same thread, at most. A tool whose callback makes such a call again would
+/// otherwise never return.
+const DEEPEST_CALL: usize = 8;
+
+/// How long the end of a session waits for running callbacks. One of them may wait for the thread that ends the session.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The callback of the active session, and all that are running.
+pub(super) struct Calls {
+    callback: Option<(SyncCallback, Handle)>,
+    running: Vec<Running>,
+}
+
+/// A callback that is running.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Running {
+    session: Handle,
+    thread: usize,
+}
+
+/// A callback that may be called until this is dropped: the end of its session waits for it.
+pub struct Call {
+    pub callback: SyncCallback,
+    pub session: Handle,
+}
+
+/// Whether there is a callback, for calls that find none.
+static IS_SET: AtomicBool = AtomicBool::new(false);
+static CALLS: Mutex<Calls> = Mutex::new(Calls { callback: None, running: Vec::new() });
+/// Notified when a callback has returned.
+static RETURNED: Condvar = Condvar::new();
+
+pub(super) fn lock() -> MutexGuard<'static, Calls> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether a callback takes the calls.
+#[inline(always)]
+pub fn is_set() -> bool {
+    IS_SET.load(Ordering::Acquire)
+}
+
+/// Sets the callback, and its session.
+pub(super) fn set(callback: Option<(SyncCallback, Handle)>) {
+    let mut calls = lock();
+    calls.callback = callback;
+    IS_SET.store(callback.is_some(), Ordering::Release);
+}
+
+/// Begins a call of the callback, unless there is none or the thread is in too many of them.
+pub fn begin() -> Option<Call> {
+    let mut calls = lock();
+    let (callback, session) = calls.callback?;
+    let thread = threads::identity();
+    if calls.running.iter().filter(|running| running.thread == thread).count() >= DEEPEST_CALL {
+        return None;
+    }
+    calls.running.push(Running { session, thread });
+    Some(Call { callback, session })
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let ended = Running { session: self.session, thread: threads::identity() };
+        let mut calls = lock();
+        if let Some(index) = calls.running.iter().position(|running| *running == ended) {
+            calls.running.swap_remove(index);
+        }
+        drop(calls);
+        RETURNED.notify_all();
+    }
+}
+
+/// Waits until the callbacks of a session that ended have returned, some seconds at most. Inside of any callback it returns at once:
+/// that one might be waited for.
+pub fn wait_for_end(session: Handle) {
+    let calls = lock();
+    let thread = threads::identity();
+    if threads::is_delivering() || calls.running.iter().any(|running| running.thread == thread) {
+        return;
+    }
+    let is_running = |calls: &mut Calls| calls.running.iter().any(|running| running.session == session);
+    drop(RETURNED.wait_timeout_while(calls, PATIENCE, is_running));
+}
+
+/// Forgets the callbacks of the parent's other threads.
+pub(super) fn reset_in_child() {
+    let this = threads::identity();
+    lock().running.retain(|running| running.thread == this);
+}
