@@ -2,5 +2,6 @@
 
 mod support;
 
+mod extras;
 mod models;
 mod runtime;

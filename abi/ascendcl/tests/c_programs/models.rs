@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::support::{program, root};
 
 /// Returns the directory of the models.
-fn models() -> PathBuf {
+pub fn models() -> PathBuf {
     root().join("../../models")
 }
 
