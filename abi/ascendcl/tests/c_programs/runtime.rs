@@ -58,3 +58,8 @@ fn programs_log_to_standard_error_if_that_is_wanted() {
     assert_eq!(lines[2], format!("error: here.c:8 there: {values}"));
     assert_eq!(program("log.c").run().stderr, "");
 }
+
+#[test]
+fn dumps_of_single_operators_and_of_exceptions_are_checked_and_write_nothing() {
+    passes(program("unsupported_dump.c"));
+}
