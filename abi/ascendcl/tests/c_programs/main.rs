@@ -2,5 +2,6 @@
 
 mod support;
 
+mod dumps;
 mod models;
 mod runtime;
