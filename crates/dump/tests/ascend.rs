@@ -95,6 +95,8 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
         (1, 1 << 20, IoSelection::Outputs),
         (50_000, 4096, IoSelection::Outputs),
         (50_000, 4096, IoSelection::All),
+        (50, 37, IoSelection::Outputs),
+        (50, 37, IoSelection::All),
         (0, 64, IoSelection::All),
     ] {
         let given: Given = Arc::default();

@@ -29,6 +29,9 @@ ACL_FUNC_VISIBILITY aclError opscope_acldump_unsubscribe(uint64_t subscription);
 // piece of a file also has the header, whole.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_piece_size(size_t bytes);
 
+// Sets how many bytes of pieces wait for callbacks or the disk, at most: 256 MiB unless it is set. A run waits while there is no room.
+ACL_FUNC_VISIBILITY void opscope_acldump_set_queue_size(size_t bytes);
+
 // What was delivered since the library was loaded.
 typedef struct opscope_acldump_report
 {

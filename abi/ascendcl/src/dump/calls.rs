@@ -21,6 +21,7 @@ pub fn configure(config: Option<&AclConfig>) {
 pub fn finish() {
     model::end_all();
     queue::flush();
+    queue::tell_loss();
     let mut state = SETTINGS.lock();
     state.end();
     (state.by_init, state.path) = (None, None);
@@ -68,6 +69,7 @@ pub extern "C" fn aclmdlFinalizeDump() -> c_int {
         check_dumping()?;
         model::end_all();
         queue::flush();
+        queue::tell_loss();
         SETTINGS.lock().end();
         Ok(())
     })

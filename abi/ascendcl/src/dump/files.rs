@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use opscope::dump::ascend::{FileName, MAPPING};
 
+use super::statistics::STATISTICS;
+
 /// Writes dump files, chunk by chunk. A file has its name when it is whole.
 #[derive(Default)]
 pub struct Files {
@@ -42,14 +44,23 @@ impl Open {
         let directory = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(directory)?;
         let full = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = FileName::parse(&full).map_or_else(|| full.to_string(), |name| name.on_disk());
+        let name = fitting(&full, "");
         if name != full {
             let mut table = OpenOptions::new().create(true).append(true).open(directory.join(MAPPING))?;
             writeln!(table, "{name},{full}")?;
         }
         let place = directory.join(&name);
-        let partial = directory.join(format!("{name}.partial"));
+        let partial = directory.join(fitting(&full, ".partial"));
         let file = OpenOptions::new().create_new(true).write(true).open(&partial)?;
         Ok(Self { place, partial, file })
     }
+}
+
+/// Returns a file's name with an ending, or its digits where that is longer than file systems take.
+fn fitting(full: &str, ending: &str) -> String {
+    let (stem, statistics) = full.strip_suffix(STATISTICS).map_or((full, ""), |stem| (stem, STATISTICS));
+    let digits = |name: FileName| format!("{}{statistics}{ending}", name.digits());
+    let is_long = full.len() + ending.len() > FileName::LONGEST;
+    let mapped = FileName::parse(stem).filter(|_| is_long).map(digits);
+    mapped.unwrap_or_else(|| format!("{full}{ending}"))
 }

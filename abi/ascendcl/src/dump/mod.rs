@@ -1,11 +1,13 @@
 //! Dumps: what is captured is decided when a model is loaded, and each chunk goes to callbacks, to a file, or nowhere.
 //!
 //! A tensor's way: the dumper's sink makes AscendCL's files of it (`model`), each chunk is copied into the memory that a callback gets
-//! (`chunk`) and waits in one queue (`queue`), whose thread calls the callbacks (`slot`, `subscribers`) or writes the file (`files`).
+//! (`chunk`) and waits in one queue (`queue`), whose thread (`delivery`) calls the
+//! callbacks (`slot`, `subscribers`) or writes the file (`files`).
 
 mod arguments;
 mod calls;
 mod chunk;
+mod delivery;
 mod exceptions;
 mod files;
 mod model;

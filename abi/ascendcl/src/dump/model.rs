@@ -100,8 +100,9 @@ pub fn instrument(
     let Some(dumped) = DUMPED.read().get(&model_id).cloned() else { return Ok(None) };
     let failed = |error: &dyn std::fmt::Display| Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", error.to_string());
     let plan = session.plan(inputs).map_err(|error| failed(&error))?;
-    dumped.dumper.add_plan(&**session.model(), &*plan).map_err(|error| failed(&error))?;
+    // What is the same in every run has the stream of the first one.
     dumped.stream.store(stream_id, Ordering::Relaxed);
+    dumped.dumper.add_plan(&**session.model(), &*plan).map_err(|error| failed(&error))?;
     Ok(Some(Box::new(dumped.dumper)))
 }
 

@@ -1,7 +1,7 @@
 //! The one thread that delivers chunks, and the bounded queue before it.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -10,14 +10,11 @@ use std::time::{Duration, Instant};
 use opscope::trace::{ForkRoom, HeldLocks};
 
 use super::chunk::Chunk;
-use super::files::Files;
+use super::delivery::Delivery;
 use super::report::Counts;
-use super::{slot, subscribers};
-use crate::border::say;
+use crate::border::{note, say};
 
-/// The bytes that wait, at most. A chunk that is larger waits alone.
-const MOST_BYTES: usize = 256 << 20;
-/// How long a run waits for room. A callback that hangs must not hang the run.
+/// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What waits for the thread.
@@ -41,12 +38,14 @@ struct Queue {
     delivered: u64,
     thread: Option<ThreadId>,
     counts: Counts,
+    /// Why the first chunk was lost of those that the program was not told of.
+    loss: Option<String>,
 }
 
 impl Queue {
     const fn new() -> Self {
         let counts = Counts::new();
-        Self { waiting: VecDeque::new(), bytes: 0, put: 0, delivered: 0, thread: None, counts }
+        Self { waiting: VecDeque::new(), bytes: 0, put: 0, delivered: 0, thread: None, counts, loss: None }
     }
 
     fn push(&mut self, waiting: Waiting) {
@@ -98,13 +97,27 @@ pub extern "C" fn opscope_acldump_set_piece_size(bytes: usize) {
     PIECE_SIZE.store(bytes.clamp(1, 128 << 20), Ordering::Relaxed);
 }
 
+/// The bytes that wait, at most. A chunk that is larger waits alone.
+static SIZE: AtomicUsize = AtomicUsize::new(256 << 20);
+
+/// Sets how many bytes of chunks wait for callbacks or the disk, at most. A run waits while there is no room.
+#[unsafe(no_mangle)]
+pub extern "C" fn opscope_acldump_set_queue_size(bytes: usize) {
+    SIZE.store(bytes, Ordering::Relaxed);
+    CHANGED.notify_all();
+}
+
 /// Puts a chunk into the queue. It waits for room, but not for ever.
 pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     let mut queue = lock();
     start(&mut queue)?;
-    let deadline = Instant::now() + PATIENCE;
+    let (mut delivered, mut deadline) = (queue.delivered, Instant::now() + PATIENCE);
+    let is_full = |queue: &Queue| queue.bytes > 0 && queue.bytes + chunk.bytes() > SIZE.load(Ordering::Relaxed);
     // On its own thread, where a callback runs a model, nobody would make room.
-    while queue.bytes > 0 && queue.bytes + chunk.bytes() > MOST_BYTES && !is_own_thread(&queue) {
+    while is_full(&queue) && !is_own_thread(&queue) {
+        if queue.delivered != delivered {
+            (delivered, deadline) = (queue.delivered, Instant::now() + PATIENCE);
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             queue.counts.lost_chunks += 1;
@@ -135,6 +148,14 @@ pub fn flush() {
     }
 }
 
+/// Keeps a message for the program if chunks were lost since the last time.
+pub fn tell_loss() {
+    let loss = lock().loss.take();
+    if let Some(reason) = loss {
+        note(format!("EE1001: the dump is not complete: {reason}"));
+    }
+}
+
 /// Returns what was delivered so far.
 pub fn counts() -> Counts {
     lock().counts
@@ -149,7 +170,7 @@ fn start(queue: &mut Queue) -> Result<(), String> {
 }
 
 fn deliver_all() {
-    let mut files = Files::default();
+    let mut delivery = Delivery::default();
     let mut queue = lock();
     loop {
         let Some(next) = queue.waiting.pop_front() else {
@@ -157,38 +178,20 @@ fn deliver_all() {
             continue;
         };
         drop(queue);
-        let (bytes, outcome) = match &next {
-            Waiting::Chunk { chunk, path, to_disk } => (chunk.bytes(), deliver(chunk, path, *to_disk, &mut files)),
-            Waiting::Broken(path) => (0, give_up(path, &mut files)),
+        let (bytes, (counts, loss)) = match &next {
+            Waiting::Chunk { chunk, path, to_disk } => (chunk.bytes(), delivery.deliver(chunk, path, *to_disk)),
+            Waiting::Broken(path) => (0, (delivery.give_up(path), None)),
         };
         // Its memory is given back before anyone is told that there is room.
         drop(next);
         queue = lock();
         queue.bytes -= bytes;
         queue.delivered += 1;
-        queue.counts.add(outcome);
+        queue.counts.add(counts);
+        if let (Some(reason), None) = (loss, &queue.loss) {
+            say(&reason);
+            queue.loss = Some(reason);
+        }
         CHANGED.notify_all();
     }
-}
-
-/// Gives a chunk to the callbacks, or writes it to its file.
-fn deliver(chunk: &Chunk, path: &Path, to_disk: bool, files: &mut Files) -> Counts {
-    let [is_called, is_subscribed] = [slot::call_back(chunk), subscribers::call_back(chunk, path)];
-    if !(is_called || is_subscribed) {
-        if !to_disk {
-            // Nobody asks for it.
-            return Counts::new();
-        }
-        if let Err(error) = files.write(path, chunk.data(), chunk.is_last()) {
-            say(format_args!("{} cannot be written: {error}", path.display()));
-            return Counts { lost_chunks: 1, ..Counts::new() };
-        }
-    }
-    Counts { files: chunk.is_last().into(), chunks: 1, bytes: chunk.data().len() as u64, ..Counts::new() }
-}
-
-fn give_up(path: &Path, files: &mut Files) -> Counts {
-    files.give_up(path);
-    subscribers::forget(path);
-    Counts { incomplete_files: 1, ..Counts::new() }
 }

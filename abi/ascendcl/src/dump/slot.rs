@@ -1,6 +1,7 @@
 //! The one callback that gets the chunks of all dumps.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chunk::{Chunk, acldumpChunk};
 use super::queue;
@@ -10,7 +11,8 @@ use crate::forks::Shared;
 /// A program's callback.
 pub type MessageCallback = unsafe extern "C-unwind" fn(*const acldumpChunk, i32) -> i32;
 
-static CALLBACK: Shared<Option<MessageCallback>> = Shared::new(None, || CALLBACK.held(|_| {}));
+/// The callback, with the number of its registration.
+static CALLBACK: Shared<Option<(u64, MessageCallback)>> = Shared::new(None, || CALLBACK.held(|_| {}));
 
 /// Registers the callback that gets the chunks of all dumps. `flag` has to be 0. A second one is not registered: the first stays, and
 /// the call answers 0.
@@ -31,7 +33,8 @@ pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i3
                     .to_owned(),
             );
         } else {
-            *registered = Some(callback);
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+            *registered = Some((NEXT.fetch_add(1, Ordering::Relaxed), callback));
         }
         Ok(())
     })
@@ -48,13 +51,20 @@ pub extern "C" fn acldumpUnregCallback() {
         if !was_registered {
             note("EP0008: acldumpUnregCallback was called, and no callback is registered".to_owned());
         }
+        queue::tell_loss();
         Ok(())
     });
 }
 
-/// Gives a chunk to the callback. Returns whether there is one.
-pub(super) fn call_back(chunk: &Chunk) -> bool {
-    let Some(callback) = *CALLBACK.read() else { return false };
+/// Returns the number of the registration; `None` if there is no callback.
+pub(super) fn registration() -> Option<u64> {
+    CALLBACK.read().map(|(registration, _)| registration)
+}
+
+/// Gives a chunk to the callback, unless its registration is another one by now. Returns whether it got it.
+pub(super) fn call_back(registration: u64, chunk: &Chunk) -> bool {
+    let registered = *CALLBACK.read();
+    let Some((_, callback)) = registered.filter(|(now, _)| *now == registration) else { return false };
     call_program("the dump callback", || {
         // SAFETY: the program gave this function until it unregisters it, and the chunk lives until the call has returned.
         unsafe { callback(chunk.as_ptr(), chunk.length()) }

@@ -39,8 +39,9 @@ pub unsafe extern "C" fn opscope_acldump_subscribe(
     call(|| {
         let callback = required(callback, "callback")?;
         let to = out(subscription, "subscription")?;
+        let mut subscribers = SUBSCRIBERS.lock();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        SUBSCRIBERS.lock().push(Subscriber { id, callback, user: Data(user), skipped: Vec::new() });
+        subscribers.push(Subscriber { id, callback, user: Data(user), skipped: Vec::new() });
         // SAFETY: it is not NULL, and the program promises that it is writable.
         unsafe { to.write(id) };
         Ok(())
@@ -67,15 +68,21 @@ fn remove(id: u64) -> bool {
     subscribers.len() < before
 }
 
-/// Gives a chunk to every subscriber that wants it. Returns whether there is a subscriber.
-pub(super) fn call_back(chunk: &Chunk, path: &Path) -> bool {
+/// Returns the newest subscriber, if there is one.
+pub(super) fn newest() -> Option<u64> {
+    SUBSCRIBERS.read().last().map(|subscriber| subscriber.id)
+}
+
+/// Gives a chunk to every subscriber that wants it and is not newer than this one. Returns whether there is such a subscriber.
+pub(super) fn call_back(newest: u64, chunk: &Chunk, path: &Path) -> bool {
     let all: Vec<_> = {
         let subscribers = SUBSCRIBERS.read();
+        let old = || subscribers.iter().filter(|subscriber| subscriber.id <= newest);
         let wanted = |subscriber: &&Subscriber| !subscriber.skipped.iter().any(|skipped| skipped == path);
-        if subscribers.is_empty() {
+        if old().next().is_none() {
             return false;
         }
-        subscribers.iter().filter(wanted).map(|one| (one.id, one.callback, one.user)).collect()
+        old().filter(wanted).map(|one| (one.id, one.callback, one.user)).collect()
     };
     for (id, callback, user) in all {
         let answer = call_program("a dump subscriber", || {
@@ -92,9 +99,6 @@ pub(super) fn call_back(chunk: &Chunk, path: &Path) -> bool {
             }
             None => drop(remove(id)),
         }
-    }
-    if chunk.is_last() {
-        forget(path);
     }
     true
 }

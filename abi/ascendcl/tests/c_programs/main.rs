@@ -2,6 +2,7 @@
 
 mod support;
 
+mod dumps;
 mod extras;
 mod models;
 mod runtime;

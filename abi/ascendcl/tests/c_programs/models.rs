@@ -24,7 +24,7 @@ fn run(source: &'static str, arguments: &[&str], variables: &[(&'static str, &st
 }
 
 /// What the environment has for shapes that the user fixes.
-const SHAPES: &str = "OPSCOPE_ACL_INPUT_SHAPE";
+pub const SHAPES: &str = "OPSCOPE_ACL_INPUT_SHAPE";
 
 const IMAGES: &str = "digits_cnn.test.image.npy";
 const LABELS: &str = "digits_cnn.test.labels.npy";
@@ -113,13 +113,13 @@ digits_cnn.onnx: work 592 weights 60072
 }
 
 /// A model of one picture, as a converter makes it.
-struct OnePicture {
+pub struct OnePicture {
     _directory: TempDir,
     path: PathBuf,
 }
 
 impl OnePicture {
-    fn new() -> Self {
+    pub fn new() -> Self {
         // Each free dimension is a text of seven bytes, which a number takes the place of: 1 in six bytes.
         let (free, one) = (b"\x12\x05batch", b"\x08\x81\x80\x80\x80\x80\x00");
         let mut bytes = fs::read(models().join("digits_cnn.onnx")).expect("a model");
@@ -134,7 +134,7 @@ impl OnePicture {
         Self { _directory: directory, path }
     }
 
-    fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         self.path.to_str().expect("UTF-8")
     }
 }

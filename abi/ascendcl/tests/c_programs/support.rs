@@ -5,12 +5,15 @@ mod language;
 #[path = "../../../opscope/tests/c_programs/support/linked.rs"]
 mod linked;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
-use language::Language;
+pub use language::Language;
 pub use linked::{libraries, root, succeeds};
 
 /// A file of `tests/c` as a program that is linked with the library.
@@ -59,17 +62,10 @@ impl Program {
         c
     }
 
-    fn run_as(&self, language: Language) -> Printed {
+    /// Runs the program as this language. It must exit with 0.
+    pub fn run_as(&self, language: Language) -> Printed {
         let directory = TempDir::new().expect("a directory");
-        let program = directory.path().join("program");
-        let mut compiler = language.compiler();
-        compiler
-            .arg("-D_GNU_SOURCE")
-            .arg("-I")
-            .arg(root().join("include"))
-            .arg(root().join("tests/c").join(self.source));
-        let found = [format!("-L{}", libraries().display()), format!("-Wl,-rpath,{}", libraries().display())];
-        succeeds(compiler.args(found).args(["-lascendcl", "-lpthread", "-ldl", "-o"]).arg(&program));
+        let program = compiled(self.source, language);
         // A program that hangs is a failure, not a test that never ends.
         let mut command = Command::new("timeout");
         command
@@ -83,4 +79,36 @@ impl Program {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         Printed { stdout: text(output.stdout), stderr: text(output.stderr) }
     }
+}
+
+/// Returns a file of `tests/c` as a program of this language, which is compiled once.
+fn compiled(source: &'static str, language: Language) -> PathBuf {
+    type Compiled = HashMap<(&'static str, &'static str), Arc<OnceLock<PathBuf>>>;
+    static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
+    let name = match language {
+        Language::C11 => "c",
+        Language::Cxx17 => "c++",
+    };
+    let one = {
+        let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.get_or_insert_default().entry((source, name)).or_default())
+    };
+    one.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ascendcl-programs").join(name);
+        fs::create_dir_all(&directory).expect("a directory");
+        let program = directory.join(source).with_extension("");
+        // Other test processes may do the same at the same time.
+        let made = TempDir::new_in(&directory).expect("a directory");
+        compile(source, language, &made.path().join("program"));
+        fs::rename(made.path().join("program"), &program).expect("the program's place");
+        program
+    })
+    .clone()
+}
+
+fn compile(source: &str, language: Language, program: &Path) {
+    let mut compiler = language.compiler();
+    compiler.arg("-D_GNU_SOURCE").arg("-I").arg(root().join("include")).arg(root().join("tests/c").join(source));
+    let found = [format!("-L{}", libraries().display()), format!("-Wl,-rpath,{}", libraries().display())];
+    succeeds(compiler.args(found).args(["-lascendcl", "-lpthread", "-ldl", "-o"]).arg(program));
 }

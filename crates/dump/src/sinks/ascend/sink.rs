@@ -95,9 +95,9 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// The largest chunk that AscendCL's devices send.
     pub const LARGEST_CHUNK: usize = 128 << 20;
 
-    /// Sends chunks of at most so many bytes (of tensors; the first one also has the header).
+    /// Sends chunks of at most so many bytes of tensors, 1 or more. The first chunk of a file also has the header.
     pub fn new(target: T, chunk: usize) -> Self {
-        let chunk = chunk.clamp(64, Self::LARGEST_CHUNK);
+        let chunk = chunk.clamp(1, Self::LARGEST_CHUNK);
         Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now, overflowed_of: None }
     }
 

@@ -1,0 +1,260 @@
+/* Does what its arguments say, in their order. Prints what fails, and what leaves a message.
+ * dumps DIRECTORY STEP...: files of the callback go to the directory. */
+#include "dump.h"
+#include "models.h"
+
+#include "acl/opscope.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+enum { MODELS = 8, PORTS = 8 };
+
+/* A model that is loaded, with what its last run used. */
+static struct model
+{
+    uint32_t id;
+    aclrtStream stream;
+    void *memory[2 * PORTS];
+    int memories;
+    aclmdlDataset *input, *output;
+} models[MODELS];
+
+static int is_open;
+
+static void open_device(void)
+{
+    if (!is_open)
+        OK(aclrtSetDevice(0));
+    is_open = 1;
+}
+
+static void forget(struct model *model)
+{
+    if (model->input == NULL)
+        return;
+    destroy(model->input);
+    destroy(model->output);
+    for (int i = 0; i < model->memories; i++)
+        OK(aclrtFree(model->memory[i]));
+    model->input = model->output = NULL;
+    model->memories = 0;
+}
+
+static void add(struct model *model, aclmdlDataset *to, size_t size, const void *from)
+{
+    CHECK(size > 0 && model->memories < 2 * PORTS);
+    void *memory = device(from, size);
+    model->memory[model->memories++] = memory;
+    OK(aclmdlAddDatasetBuffer(to, aclCreateDataBuffer(memory, size)));
+}
+
+/* Runs a model: its number, and a file for each of its inputs. */
+static int run(char *arguments, int waits)
+{
+    char *rest_of = NULL;
+    struct model *model = &models[atoi(strtok_r(arguments, ",", &rest_of))];
+    aclmdlDesc *desc = aclmdlCreateDesc();
+    forget(model);
+    OK(aclmdlGetDesc(desc, model->id));
+    model->input = aclmdlCreateDataset();
+    model->output = aclmdlCreateDataset();
+    for (size_t i = 0; i < aclmdlGetNumInputs(desc); i++) {
+        size_t size = aclmdlGetInputSizeByIndex(desc, i);
+        void *from = elements(strtok_r(NULL, ",", &rest_of), size);
+        add(model, model->input, size, from);
+        free(from);
+    }
+    for (size_t i = 0; i < aclmdlGetNumOutputs(desc); i++)
+        add(model, model->output, aclmdlGetOutputSizeByIndex(desc, i), NULL);
+    OK(aclmdlDestroyDesc(desc));
+    aclGetRecentErrMsg();
+    if (waits)
+        return aclmdlExecute(model->id, model->input, model->output);
+    if (model->stream == NULL)
+        OK(aclrtCreateStream(&model->stream));
+    return aclmdlExecuteAsync(model->id, model->input, model->output, model->stream);
+}
+
+static int load(char *arguments)
+{
+    char *path = strchr(arguments, ',');
+    CHECK(path != NULL);
+    *path++ = 0;
+    open_device();
+    return aclmdlLoadFromFile(path, &models[atoi(arguments)].id);
+}
+
+static int unload(const char *model)
+{
+    return aclmdlUnload(models[atoi(model)].id);
+}
+
+static int wait_for_streams(void)
+{
+    int code = 0;
+    for (int i = 0; i < MODELS; i++)
+        if (models[i].stream != NULL && code == 0)
+            code = aclrtSynchronizeStream(models[i].stream);
+    return code;
+}
+
+static int registered(void)
+{
+    dumps_are_registered(1);
+    return acldumpRegCallback(dumped, 0);
+}
+
+static int unregistered(void)
+{
+    acldumpUnregCallback();
+    dumps_are_registered(0);
+    return 0;
+}
+
+static int32_t never(const acldumpChunk *chunk, int32_t length)
+{
+    (void)chunk;
+    (void)length;
+    CHECK(!"the second callback is called");
+    return 0;
+}
+
+static void print_path(int kind)
+{
+    const char *path = acldumpGetPath((acldumpType)kind);
+    printf("path %d: %s\n", kind, path == NULL ? "NULL" : path);
+}
+
+/* Makes writing fail behind so many bytes of a file. */
+static void limit_files(const char *bytes)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = strcmp(bytes, "none") == 0 ? limit.rlim_max : (rlim_t)atol(bytes);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* Asks for what programs ask for in callbacks. */
+static int asks(void)
+{
+    int32_t device_id = -1;
+    char bytes[4] = {1, 2, 3, 4}, copy[4] = {0, 0, 0, 0};
+    acldumpGetPath(DATA_DUMP);
+    CHECK(aclrtGetDevice(&device_id) == 0 || device_id == -1);
+    CHECK(aclrtMemcpy(copy, 4, bytes, 4, ACL_MEMCPY_HOST_TO_HOST) == 0 && copy[3] == 4);
+    CHECK(aclDataTypeSize(ACL_FLOAT) == 4);
+    aclGetRecentErrMsg();
+    return 0;
+}
+
+static void perform(const char *step);
+
+static void count_references(int *code)
+{
+    uint64_t left = 99;
+    *code = aclFinalizeReference(&left);
+    if (*code == 0)
+        printf("finalizeref: %d left\n", (int)left);
+}
+
+static int take_step(const char *name, char *value)
+{
+    int code = 0;
+    if (strcmp(name, "init") == 0)
+        return aclInit(value);
+    if (strcmp(name, "finalize") == 0)
+        return aclFinalize();
+    if (strcmp(name, "finalizeref") == 0) {
+        count_references(&code);
+        return code;
+    }
+    if (strcmp(name, "finalizeref0") == 0)
+        return aclFinalizeReference(NULL);
+    if (strcmp(name, "initdump") == 0)
+        return aclmdlInitDump();
+    if (strcmp(name, "setdump") == 0)
+        return aclmdlSetDump(value);
+    if (strcmp(name, "finalizedump") == 0)
+        return aclmdlFinalizeDump();
+    if (strcmp(name, "reg") == 0)
+        return registered();
+    if (strcmp(name, "again") == 0)
+        return acldumpRegCallback(never, 0);
+    if (strcmp(name, "regnull") == 0)
+        return acldumpRegCallback(NULL, atoi(value));
+    if (strcmp(name, "regflag") == 0)
+        return acldumpRegCallback(dumped, atoi(value));
+    if (strcmp(name, "unreg") == 0)
+        return unregistered();
+    if (strcmp(name, "load") == 0)
+        return load(value);
+    if (strcmp(name, "unload") == 0)
+        return unload(value);
+    if (strcmp(name, "run") == 0)
+        return run(value, 1);
+    if (strcmp(name, "start") == 0)
+        return run(value, 0);
+    if (strcmp(name, "wait") == 0)
+        return wait_for_streams();
+    if (strcmp(name, "asks") == 0)
+        return asks();
+    if (strcmp(name, "path") == 0)
+        print_path(atoi(value));
+    else if (strcmp(name, "piece") == 0)
+        opscope_acldump_set_piece_size((size_t)atol(value));
+    else if (strcmp(name, "queue") == 0)
+        opscope_acldump_set_queue_size((size_t)atol(value));
+    else if (strcmp(name, "files") == 0)
+        printf("%d of %d files are whole\n", dumps.whole, dumps.count);
+    else if (strcmp(name, "slow") == 0)
+        dumps.slowness = atoi(value);
+    else if (strcmp(name, "answer") == 0)
+        dumps.answer = atoi(value);
+    else if (strcmp(name, "throw") == 0)
+        dumps.throws = 1;
+    else if (strcmp(name, "limit") == 0)
+        limit_files(value);
+    else if (strcmp(name, "inside") == 0) {
+        dumps.what = value;
+        dumps.inside = perform;
+    } else {
+        CHECK(!"there is no such step");
+    }
+    return 0;
+}
+
+static void perform(const char *step)
+{
+    char name[64] = "", *value = NULL, *copy = strdup(step);
+    const char *message;
+    int code;
+    CHECK(copy != NULL);
+    value = strchr(copy, '=');
+    if (value != NULL)
+        *value++ = 0;
+    snprintf(name, sizeof(name), "%s", copy);
+    aclGetRecentErrMsg();
+    /* What the next call of the callback does is needed until then. */
+    code = take_step(name, strcmp(name, "inside") == 0 ? (char *)strchr(step, '=') + 1 : value);
+    message = aclGetRecentErrMsg();
+    if (code != 0 || message != NULL)
+        printf("%s: %d %s\n", name, code, message == NULL ? "no message" : message);
+    free(copy);
+}
+
+int main(int argc, char **argv)
+{
+    int open;
+    CHECK(argc >= 2);
+    dumps_go_to(argv[1]);
+    for (int i = 2; i < argc; i++)
+        perform(argv[i]);
+    for (int i = 0; i < MODELS; i++)
+        forget(&models[i]);
+    open = dumps_end();
+    if (open > 0)
+        printf("%d files never ended\n", open);
+    return 0;
+}

@@ -1,0 +1,10 @@
+//! Dumps: what callbacks and files get, compared with what the library's own dumper takes of the same runs.
+
+mod scene;
+mod streams;
+
+mod files;
+mod inside;
+mod misuse;
+mod selection;
+mod sequences;
