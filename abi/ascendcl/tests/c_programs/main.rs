@@ -2,5 +2,7 @@
 
 mod support;
 
+mod library;
 mod models;
 mod runtime;
+mod seed;

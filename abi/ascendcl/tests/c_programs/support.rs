@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use language::Language;
+pub use language::Language;
 pub use linked::{libraries, root, succeeds};
 
 /// A file of `tests/c` as a program that is linked with the library.
