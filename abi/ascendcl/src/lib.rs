@@ -12,12 +12,13 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | `runtime` | the end of all work |
+//! | `lifecycle` | `aclInit` and `aclFinalize` |
 //! | `unsupported` | functions that answer that there is no such service |
 //! | `execution` | runs of models |
 //! | `descriptions` | what a program asks about a model |
 //! | `models` | read, load, unload |
-//! | `dump` | dumps of what models compute |
+//! | `dump`, `recordings` | dumps of what models compute; recordings of what they ran |
+//! | `configuration` | whether the library is initialized, and the file that says what to do |
 //! | `data` | data buffers and datasets |
 //! | `tensors` | types, formats, descriptions of tensors |
 //! | `information` | versions, the name of the device, what it can do; the log; exceptions |
@@ -37,6 +38,7 @@
 
 mod border;
 mod callbacks;
+mod configuration;
 mod contexts;
 mod current;
 mod data;
@@ -49,10 +51,11 @@ mod forks;
 mod handles;
 mod information;
 mod last_error;
+mod lifecycle;
 mod memory;
 mod models;
 mod objects;
-mod runtime;
+mod recordings;
 mod streams;
 mod tensors;
 mod unsupported;

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,12 +8,11 @@ use opscope::dump::ascend::{FileName, MAPPING};
 /// Writes dump files, chunk by chunk. A file has its name when it is whole.
 #[derive(Default)]
 pub struct Files {
-    /// The file that is being written: what it is for, its place, and its name so far.
-    open: Option<Open>,
+    /// The files that are being written, by what they are for.
+    open: HashMap<PathBuf, Open>,
 }
 
 struct Open {
-    path: PathBuf,
     place: PathBuf,
     partial: PathBuf,
     file: File,
@@ -21,18 +21,19 @@ struct Open {
 impl Files {
     /// Appends data to a file, which is made with its directories by the first. `is_last` ends it.
     pub fn write(&mut self, path: &Path, data: &[u8], is_last: bool) -> io::Result<()> {
-        let mut open = match self.open.take() {
-            Some(open) if open.path == path => open,
-            // Another file was not ended: its model's run was stopped. It keeps its name for a part.
-            _ => Open::new(path)?,
-        };
+        let mut open = self.open.remove(path).map_or_else(|| Open::new(path), Ok)?;
         open.file.write_all(data)?;
         if is_last {
             drop(open.file);
             return fs::rename(open.partial, open.place);
         }
-        self.open = Some(open);
+        self.open.insert(path.to_owned(), open);
         Ok(())
+    }
+
+    /// Leaves a file as it is, with a name that says that it is a part.
+    pub fn give_up(&mut self, path: &Path) {
+        self.open.remove(path);
     }
 }
 
@@ -49,6 +50,6 @@ impl Open {
         let place = directory.join(&name);
         let partial = directory.join(format!("{name}.partial"));
         let file = OpenOptions::new().create_new(true).write(true).open(&partial)?;
-        Ok(Self { path: path.to_owned(), place, partial, file })
+        Ok(Self { place, partial, file })
     }
 }

@@ -1,15 +1,18 @@
 //! The one thread that delivers chunks, and the bounded queue before it.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use opscope::trace::{ForkRoom, HeldLocks};
+
 use super::chunk::Chunk;
 use super::files::Files;
-use super::slot;
+use super::report::Counts;
+use super::{slot, subscribers};
 use crate::border::say;
 
 /// The bytes that wait, at most. A chunk that is larger waits alone.
@@ -17,37 +20,67 @@ const MOST_BYTES: usize = 256 << 20;
 /// How long a run waits for room. A callback that hangs must not hang the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A chunk on its way.
-struct Waiting {
-    chunk: Chunk,
-    /// Its file.
-    path: PathBuf,
-    /// Whether it goes to that file if there is no callback.
-    to_disk: bool,
+/// What waits for the thread.
+enum Waiting {
+    Chunk {
+        chunk: Chunk,
+        /// Its file.
+        path: PathBuf,
+        /// Whether it goes to that file if there is no callback.
+        to_disk: bool,
+    },
+    /// No more chunks of a file come, and it has no last one.
+    Broken(PathBuf),
 }
 
-#[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
     bytes: usize,
-    /// A chunk is being delivered.
-    is_delivering: bool,
+    /// What was ever put in, and delivered.
+    put: u64,
+    delivered: u64,
     thread: Option<ThreadId>,
-    /// Chunks that could not be delivered.
-    lost: u64,
+    counts: Counts,
 }
 
-static QUEUE: Mutex<Queue> =
-    Mutex::new(Queue { waiting: VecDeque::new(), bytes: 0, is_delivering: false, thread: None, lost: 0 });
+impl Queue {
+    const fn new() -> Self {
+        let counts = Counts::new();
+        Self { waiting: VecDeque::new(), bytes: 0, put: 0, delivered: 0, thread: None, counts }
+    }
+
+    fn push(&mut self, waiting: Waiting) {
+        self.waiting.push_back(waiting);
+        self.put += 1;
+        CHANGED.notify_all();
+    }
+}
+
+static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
 /// Notified when something was put into the queue, or delivered.
 static CHANGED: Condvar = Condvar::new();
 
 fn lock() -> MutexGuard<'static, Queue> {
+    static ROOM: ForkRoom = ForkRoom::new(|| Box::new(Held(take_lock())));
+    let _ = ROOM.register();
+    take_lock()
+}
+
+fn take_lock() -> MutexGuard<'static, Queue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn wait(queue: MutexGuard<'static, Queue>) -> MutexGuard<'static, Queue> {
     CHANGED.wait(queue).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock during a fork. The child has no thread that delivers; what waits is delivered in the parent.
+struct Held(MutexGuard<'static, Queue>);
+
+impl HeldLocks for Held {
+    fn reset_in_child(mut self: Box<Self>) {
+        *self.0 = Queue::new();
+    }
 }
 
 /// The most bytes of tensors in a chunk.
@@ -58,7 +91,8 @@ pub fn piece_size() -> usize {
     PIECE_SIZE.load(Ordering::Relaxed)
 }
 
-/// Sets the most bytes of tensors in a chunk, for models that are loaded afterwards: 64 bytes to 128 MiB. An addition of opscope.
+/// Sets the most bytes of tensors in a chunk, for models that are loaded afterwards: 1 to 128 MiB. The first chunk of a file also has
+/// the header, whole.
 #[unsafe(no_mangle)]
 pub extern "C" fn opscope_acldump_set_piece_size(bytes: usize) {
     PIECE_SIZE.store(bytes.clamp(1, 128 << 20), Ordering::Relaxed);
@@ -69,39 +103,41 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     let mut queue = lock();
     start(&mut queue)?;
     let deadline = Instant::now() + PATIENCE;
-    while queue.bytes > 0 && queue.bytes + chunk.bytes() > MOST_BYTES {
+    // On its own thread, where a callback runs a model, nobody would make room.
+    while queue.bytes > 0 && queue.bytes + chunk.bytes() > MOST_BYTES && !is_own_thread(&queue) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
+            queue.counts.lost_chunks += 1;
             return Err(format!("the callback took nothing for {} s", PATIENCE.as_secs()));
         }
         queue = CHANGED.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
     }
     queue.bytes += chunk.bytes();
-    queue.waiting.push_back(Waiting { chunk, path, to_disk });
-    drop(queue);
-    CHANGED.notify_all();
+    queue.push(Waiting::Chunk { chunk, path, to_disk });
     Ok(())
 }
 
-/// Returns whether the calling thread is the one that delivers.
-pub fn is_own_thread() -> bool {
-    lock().thread == Some(thread::current().id())
+/// Says that no more chunks of a file come.
+pub fn put_broken(path: PathBuf) {
+    lock().push(Waiting::Broken(path));
+}
+
+fn is_own_thread(queue: &Queue) -> bool {
+    queue.thread == Some(thread::current().id())
 }
 
 /// Waits until everything that was put in before is delivered. On the delivering thread itself it returns at once.
 pub fn flush() {
-    if is_own_thread() {
-        return;
-    }
     let mut queue = lock();
-    while !queue.waiting.is_empty() || queue.is_delivering {
+    let put = queue.put;
+    while queue.delivered < put && queue.thread.is_some() && !is_own_thread(&queue) {
         queue = wait(queue);
     }
 }
 
-/// Returns how many chunks were lost.
-pub fn lost() -> u64 {
-    lock().lost
+/// Returns what was delivered so far.
+pub fn counts() -> Counts {
+    lock().counts
 }
 
 fn start(queue: &mut Queue) -> Result<(), String> {
@@ -120,26 +156,39 @@ fn deliver_all() {
             queue = wait(queue);
             continue;
         };
-        queue.is_delivering = true;
         drop(queue);
-        let delivered = deliver(&next, &mut files);
+        let (bytes, outcome) = match &next {
+            Waiting::Chunk { chunk, path, to_disk } => (chunk.bytes(), deliver(chunk, path, *to_disk, &mut files)),
+            Waiting::Broken(path) => (0, give_up(path, &mut files)),
+        };
+        // Its memory is given back before anyone is told that there is room.
+        drop(next);
         queue = lock();
-        queue.bytes -= next.chunk.bytes();
-        queue.is_delivering = false;
-        queue.lost += u64::from(!delivered);
+        queue.bytes -= bytes;
+        queue.delivered += 1;
+        queue.counts.add(outcome);
         CHANGED.notify_all();
     }
 }
 
-/// Gives a chunk to the callback, or writes it to its file. Returns whether someone has it.
-fn deliver(next: &Waiting, files: &mut Files) -> bool {
-    if slot::call_back(&next.chunk) {
-        return true;
+/// Gives a chunk to the callbacks, or writes it to its file.
+fn deliver(chunk: &Chunk, path: &Path, to_disk: bool, files: &mut Files) -> Counts {
+    let [is_called, is_subscribed] = [slot::call_back(chunk), subscribers::call_back(chunk, path)];
+    if !(is_called || is_subscribed) {
+        if !to_disk {
+            // Nobody asks for it.
+            return Counts::new();
+        }
+        if let Err(error) = files.write(path, chunk.data(), chunk.is_last()) {
+            say(format_args!("{} cannot be written: {error}", path.display()));
+            return Counts { lost_chunks: 1, ..Counts::new() };
+        }
     }
-    if !next.to_disk {
-        // Nobody asked for it any more.
-        return true;
-    }
-    let written = files.write(&next.path, next.chunk.data(), next.chunk.is_last());
-    written.inspect_err(|error| say(format_args!("{} cannot be written: {error}", next.path.display()))).is_ok()
+    Counts { files: chunk.is_last().into(), chunks: 1, bytes: chunk.data().len() as u64, ..Counts::new() }
+}
+
+fn give_up(path: &Path, files: &mut Files) -> Counts {
+    files.give_up(path);
+    subscribers::forget(path);
+    Counts { incomplete_files: 1, ..Counts::new() }
 }

@@ -1,9 +1,11 @@
 //! What is configured at the moment, in this process.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope::acl_json::{AclConfig, DumpSection};
+use opscope::local_time;
+
+use crate::forks::Shared;
 
 /// What models that are loaded now are dumped with.
 #[derive(Clone)]
@@ -15,12 +17,7 @@ pub struct Settings {
 }
 
 /// The state of the dump functions.
-#[derive(Default)]
 pub struct State {
-    /// How often `aclInit` was called.
-    pub inits: u64,
-    /// What the first of these calls was given.
-    pub first: Option<Vec<u8>>,
     /// What the file of `aclInit` says.
     pub by_init: Option<Settings>,
     /// Whether `aclmdlInitDump` was called.
@@ -33,18 +30,13 @@ pub struct State {
     pub path: Option<PathBuf>,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
-
-pub fn lock() -> MutexGuard<'static, Option<State>> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Looks at the state, or changes it.
-pub fn with_state<R>(body: impl FnOnce(&mut State) -> R) -> R {
-    body(lock().get_or_insert_default())
-}
+pub static SETTINGS: Shared<State> = Shared::new(State::new(), || SETTINGS.held(|_| {}));
 
 impl State {
+    const fn new() -> Self {
+        Self { by_init: None, is_dumping: false, by_set: None, default: None, path: None }
+    }
+
     /// Begins to dump.
     pub fn begin(&mut self) {
         self.is_dumping = true;
@@ -69,9 +61,9 @@ impl State {
 
 impl Settings {
     /// Settings of a file with a dump section.
-    pub fn of(config: AclConfig) -> Option<Self> {
+    pub fn of(config: &AclConfig) -> Option<Self> {
         let directory = config.dump.as_ref()?.path.join(time());
-        Some(Self { section: Some(config), directory })
+        Some(Self { section: Some(AclConfig { profiler: None, ..config.clone() }), directory })
     }
 
     /// Returns the section of the file.
@@ -82,12 +74,5 @@ impl Settings {
 
 /// Returns the local time, as directories of dumps are named: `YYYYMMDDHHMMSS`.
 fn time() -> String {
-    // SAFETY: the structure is filled by the call, which takes the time of the first.
-    unsafe {
-        let now = libc::time(std::ptr::null_mut());
-        let mut local: libc::tm = std::mem::zeroed();
-        libc::localtime_r(&raw const now, &raw mut local);
-        let (year, month) = (local.tm_year + 1900, local.tm_mon + 1);
-        format!("{year:04}{month:02}{:02}{:02}{:02}{:02}", local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec)
-    }
+    local_time().format("%Y%m%d%H%M%S").to_string()
 }

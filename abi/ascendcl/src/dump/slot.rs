@@ -1,20 +1,16 @@
 //! The one callback that gets the chunks of all dumps.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::chunk::{Chunk, acldumpChunk};
 use super::queue;
-use crate::border::{Failure, call, codes, note};
+use crate::border::{Failure, call, call_program, codes, note};
+use crate::forks::Shared;
 
 /// A program's callback.
 pub type MessageCallback = unsafe extern "C-unwind" fn(*const acldumpChunk, i32) -> i32;
 
-static CALLBACK: Mutex<Option<MessageCallback>> = Mutex::new(None);
-
-fn lock() -> MutexGuard<'static, Option<MessageCallback>> {
-    CALLBACK.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static CALLBACK: Shared<Option<MessageCallback>> = Shared::new(None, || CALLBACK.held(|_| {}));
 
 /// Registers the callback that gets the chunks of all dumps. `flag` has to be 0. A second one is not registered: the first stays, and
 /// the call answers 0.
@@ -28,7 +24,7 @@ pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i3
             let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
             return Err(Failure::new(codes::FAILURE, "EP0006", text));
         }
-        let mut registered = lock();
+        let mut registered = CALLBACK.lock();
         if registered.is_some() {
             note(
                 "EP0008: acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback"
@@ -47,7 +43,7 @@ pub extern "C" fn acldumpUnregCallback() {
     call(|| {
         queue::flush();
         // A chunk that was queued meanwhile may be on its way: wait for it, too.
-        let was_registered = lock().take().is_some();
+        let was_registered = CALLBACK.lock().take().is_some();
         queue::flush();
         if !was_registered {
             note("EP0008: acldumpUnregCallback was called, and no callback is registered".to_owned());
@@ -56,15 +52,10 @@ pub extern "C" fn acldumpUnregCallback() {
     });
 }
 
-/// Returns whether a callback is registered.
-pub fn is_registered() -> bool {
-    lock().is_some()
-}
-
 /// Gives a chunk to the callback. Returns whether there is one.
 pub(super) fn call_back(chunk: &Chunk) -> bool {
-    let Some(callback) = *lock() else { return false };
-    crate::border::call_program("the dump callback", || {
+    let Some(callback) = *CALLBACK.read() else { return false };
+    call_program("the dump callback", || {
         // SAFETY: the program gave this function until it unregisters it, and the chunk lives until the call has returned.
         unsafe { callback(chunk.as_ptr(), chunk.length()) }
     });

@@ -1,10 +1,14 @@
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
-use opscope::dump::ascend::ChunkTarget;
+use opscope::dump::ascend::{ChunkTarget, FileName};
 
 use super::chunk::Chunk;
 use super::queue;
+use super::statistics::STATISTICS;
 
 /// Takes the chunks of a model's files, and puts them into the queue.
 pub struct ModelTarget {
@@ -16,6 +20,8 @@ pub struct ModelTarget {
     pub to_disk: bool,
     /// The index of each run that was dumped, in their order.
     pub runs: HashMap<u64, usize>,
+    /// The stream of the run that is going on.
+    pub stream: Arc<AtomicI32>,
 }
 
 impl ChunkTarget for ModelTarget {
@@ -25,6 +31,11 @@ impl ChunkTarget for ModelTarget {
         let chunk = Chunk::new(&path, bytes, last);
         let chunk = chunk.ok_or_else(|| format!("{} cannot be a chunk: no memory, or too long", path.display()))?;
         queue::put(chunk, path, self.to_disk)
+    }
+
+    fn broken(&mut self, path: &Path) {
+        let within = self.path(path);
+        queue::put_broken(self.directory.join(within));
     }
 }
 
@@ -37,11 +48,20 @@ impl ModelTarget {
         let next = self.runs.len();
         let run = run.to_str().and_then(|run| run.parse().ok()).unwrap_or(0);
         let index = *self.runs.entry(run).or_insert(next);
-        Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(file)
+        Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(self.name(file))
+    }
+
+    /// Returns a file's name with the number of the stream.
+    fn name(&self, given: &OsStr) -> PathBuf {
+        let given = given.to_string_lossy();
+        let (name, ending) = given.strip_suffix(STATISTICS).map_or((&*given, ""), |name| (name, STATISTICS));
+        let stream = u64::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or(0);
+        let name = FileName::parse(name).map(|name| FileName { stream, ..name }.full() + ending);
+        name.unwrap_or_else(|| given.into_owned()).into()
     }
 }
 
-fn normal(part: Component<'_>) -> Option<&std::ffi::OsStr> {
+fn normal(part: Component<'_>) -> Option<&OsStr> {
     match part {
         Component::Normal(part) => Some(part),
         _ => None,

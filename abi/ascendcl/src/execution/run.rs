@@ -9,7 +9,7 @@ use crate::contexts::aclrtStream;
 use crate::data::{DATASETS, aclmdlDataset};
 use crate::models::{Model, ModelId, find};
 use crate::streams::Stream;
-use crate::{contexts, dump};
+use crate::{contexts, dump, recordings};
 
 /// A run whose arguments were checked.
 pub struct Run {
@@ -46,8 +46,9 @@ impl Run {
         let Self { model, inputs, outputs, stream } = self;
         let mut running = model.run()?;
         let tensors = inputs.iter().map(Input::read).collect::<Result<Vec<_>, _>>()?;
-        let instruments = dump::instruments(model.id, &model.session, &tensors, stream.id())?;
-        let instruments: Vec<&dyn Instrument> = instruments.iter().map(|instrument| &**instrument).collect();
+        let dumped = dump::instrument(model.id, &model.session, &tensors, stream.id())?;
+        let instruments = [dumped, recordings::instrument(model.id)];
+        let instruments: Vec<&dyn Instrument> = instruments.iter().flatten().map(|one| &**one).collect();
         let computed = model.session.run(&tensors, &instruments).map_err(|error| failure(&error))?;
         running.last.output_shapes = computed.iter().map(|tensor| tensor.shape().to_vec()).collect();
         if is_wanted() { outputs.write(&model, &computed) } else { Ok(()) }

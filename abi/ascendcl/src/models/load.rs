@@ -12,7 +12,7 @@ use super::sizes::Sizes;
 use super::source::{read_file, read_memory};
 use super::table::{add, next_id};
 use crate::border::{Failure, call, codes, out};
-use crate::{contexts, dump};
+use crate::{contexts, dump, recordings};
 
 /// Memory that a program gives a model.
 pub(super) type Memory = (*mut c_void, usize);
@@ -86,6 +86,7 @@ pub(super) unsafe fn load(id: *mut ModelId, read: impl FnOnce() -> Result<Arc<Gr
     })?;
     let id = next_id();
     dump::loaded(id, &session);
+    recordings::loaded(id, &session);
     add(Model::new(id, session));
     // SAFETY: it is not NULL, and the caller promises that it is writable.
     unsafe { to.write(id) };

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::model::{Model, ModelId};
 use crate::border::{Failure, call, codes};
-use crate::dump;
 use crate::forks::Shared;
+use crate::{dump, recordings};
 
 static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> = Shared::new(BTreeMap::new(), || MODELS.held(|_| {}));
 static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -33,6 +33,7 @@ pub extern "C" fn aclmdlUnload(model_id: u32) -> c_int {
         let removed = MODELS.lock().remove(&model_id);
         removed.ok_or_else(|| missing(model_id))?.wait();
         dump::unloaded(model_id);
+        recordings::unloaded(model_id);
         Ok(())
     })
 }

@@ -31,17 +31,6 @@ impl Stream {
         self.context
     }
 
-    /// Queues work. Its code is what the next synchronization returns.
-    ///
-    /// # Errors
-    /// The stream was destroyed, or the system has no thread for it.
-    pub fn submit(&self, work: Box<dyn FnOnce() -> Result<(), i32> + Send>) -> Result<(), Failure> {
-        let id = self.id;
-        self.run(move || {
-            work().map_err(|code| Failure::new(code, "EE9999", format!("work of stream {id} failed with code {code}")))
-        })
-    }
-
     /// Queues work. Its failure, with its text, is what the next synchronization returns.
     ///
     /// # Errors

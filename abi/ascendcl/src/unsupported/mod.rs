@@ -27,5 +27,20 @@ macro_rules! unsupported_objects {
     };
 }
 
+/// Functions that return 0 and keep a text that names them, whatever their arguments are.
+macro_rules! unsupported_numbers {
+    ($($function:ident)+) => {
+        $(
+            /// Returns 0: it is not supported.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function() -> u64 {
+                $crate::border::value(0, || Err($crate::border::Failure::unsupported(stringify!($function))))
+            }
+        )+
+    };
+}
+
 mod models;
+mod operators;
+mod profiling;
 mod runtime;

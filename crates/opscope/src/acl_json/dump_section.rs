@@ -17,6 +17,9 @@ pub struct DumpSection {
     pub models: Vec<DumpedModel>,
     /// Inputs, outputs or both: `dump_mode`. The vendor's workspace does not exist here.
     pub mode: IoSelection,
+    /// Only operators that overflowed, with inputs and outputs: `dump_debug`. A CPU has no overflow flag; an operator overflowed if an
+    /// output has elements that are NaN or infinite.
+    pub overflow: bool,
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
     /// Which runs: `dump_step`; all if `None`.
@@ -100,11 +103,6 @@ const KEYS: &[&str] = &[
 const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("dump_op_switch", Rule::OneOf(&["on", "off"]), "operators are not called one by one"),
     NoEffect::new(
-        "dump_debug",
-        Rule::OneOf(&["on", "off"]),
-        "a CPU has no overflow flag; the dump's index counts NaN and infinite values",
-    ),
-    NoEffect::new(
         "dump_scene",
         Rule::OneOf(&["lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump", "watcher"]),
         "there is no device whose exceptions could be captured",
@@ -120,12 +118,9 @@ const NO_EFFECT: &[NoEffect] = &[
 pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
-    let says = |key: &str, word: &str| {
-        object.get(key).and_then(|field| field.text(&mut Report::default())).is_some_and(|text| text == word)
-    };
-    let single_operators = says("dump_op_switch", "on");
-    let overflow = says("dump_debug", "on");
-    let watcher = says("dump_scene", "watcher");
+    let single_operators = object.says("dump_op_switch", "on");
+    let overflow = object.says("dump_debug", "on");
+    let watcher = object.says("dump_scene", "watcher");
     let scene = object.get("dump_scene");
 
     let modes = [("input", IoSelection::Inputs), ("output", IoSelection::Outputs), ("all", IoSelection::All)];
@@ -137,6 +132,9 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         Some(field) => runs(&field, report).map(Some),
         None => Some(None),
     };
+    if let Some(field) = object.get("dump_debug") {
+        field.on_off(report);
+    }
     if overflow && single_operators {
         conflict(&object, "dump_debug", "it is on and \"dump_op_switch\" is on too", report);
     }
@@ -162,13 +160,17 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         report.warning(&object.pointer_of("dump_scene"), "with a \"dump_scene\" nothing will be dumped here");
         return None;
     }
-    let models = models?;
+    let mut models = models?;
+    if overflow && models.is_empty() {
+        models.push(DumpedModel { pointer: object.pointer_of("dump_debug"), ..DumpedModel::default() });
+    }
     if models.is_empty() {
         let pointer = object.pointer_of("dump_list");
         report.warning(&pointer, "the list is empty, so nothing will be dumped; [{}] dumps every model");
         return None;
     }
-    Some(DumpSection { path: path?, models, mode: mode?, content: content?, runs: runs?, level: level? })
+    let mode = if overflow { IoSelection::All } else { mode? };
+    Some(DumpSection { path: path?, models, mode, overflow, content: content?, runs: runs?, level: level? })
 }
 
 fn conflict(object: &Object<'_>, key: &str, what: &str, report: &mut Report) {

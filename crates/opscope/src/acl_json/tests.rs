@@ -267,6 +267,30 @@ fn both_sections_switched_on_are_refused_and_one_switched_off_is_not() {
 }
 
 #[test]
+fn as_the_vendors_library_reads_a_file_unknown_keys_and_both_sections_are_right() {
+    let both = r#"{"err_msg_mode": "1", "new": {"a": 1}, "dump": {"dump_path": "d", "dump_list": [{"more": 1}], "later": 2},
+                   "profiler": {"switch": "on"}}"#;
+    let config = AclConfig::parse_as_vendor(both, Path::new("/nowhere")).unwrap();
+    assert!(config.dump.is_some() && config.profiler.is_some() && config.failures_of_process);
+    let unknown = |note: &&Note| note.text.contains("does not exist");
+    let notes: Vec<&str> = config.notes.iter().filter(unknown).map(|note| note.pointer.as_str()).collect();
+    assert_eq!(notes, ["/new", "/dump/later", "/dump/dump_list/0/more"]);
+
+    let wrong = r#"{"profiler": {"switch": "on", "new": 1}, "dump": {"dump_path": "d", "dump_mode": "some"}}"#;
+    let problems = AclConfig::parse_as_vendor(wrong, Path::new("/nowhere")).unwrap_err();
+    let codes: Vec<_> = problems.iter().filter_map(Problem::code).collect();
+    assert_eq!(codes, ["EP0002", "EK0005"]);
+}
+
+#[test]
+fn an_overflow_dump_is_of_inputs_and_outputs_and_without_a_list_of_every_model() {
+    let dump = parse(r#"{"dump": {"dump_path": "d", "dump_debug": "on"}}"#).unwrap().dump.expect("a dump");
+    assert_eq!((dump.overflow, dump.mode, dump.models.len()), (true, IoSelection::All, 1));
+    assert_eq!(dump.models[0].model_name, None);
+    assert_eq!(problems(r#"{"dump": {"dump_path": "d", "dump_debug": "yes"}}"#), ["/dump/dump_debug EP0002"]);
+}
+
+#[test]
 fn what_is_not_json_is_refused_with_line_and_column() {
     for (text, place) in [
         ("", "line 1, column 0"),
@@ -330,7 +354,7 @@ fn names_that_the_model_lacks_are_found() {
 #[test]
 fn a_model_is_known_by_its_files_name_up_to_the_first_dot_and_by_its_graphs_name() {
     assert_eq!(ModelNames::file_stem(Path::new("/m/digits_cnn.v2.onnx")), "digits_cnn");
-    let check = |entries: &str| AclConfig { dump: Some(dump_of(entries)), profiler: None, notes: vec![] }.check(&MODEL);
+    let check = |entries: &str| AclConfig { dump: Some(dump_of(entries)), ..AclConfig::default() }.check(&MODEL);
     assert_eq!(check(r#"[{"model_name": "digits_cnn"}]"#), Ok(vec![]));
     assert_eq!(check(r#"[{"model_name": "main_graph"}]"#), Ok(vec![]));
     assert_eq!(check("[{}]"), Ok(vec![]));

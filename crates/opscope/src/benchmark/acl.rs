@@ -58,8 +58,12 @@ fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, Ac
     // More slots than any operator of ONNX has; those that an operator lacks have no effect.
     const MOST_SLOTS: usize = 64;
     let selected = dump.selected_slots(model);
-    let mut selection =
-        Selection { io: dump.mode, runs: dump.runs.clone().unwrap_or_default(), ..Selection::default() };
+    let mut selection = Selection {
+        io: dump.mode,
+        runs: dump.runs.clone().unwrap_or_default(),
+        only_non_finite: dump.overflow,
+        ..Selection::default()
+    };
     let sides = [Io::Input, Io::Output].into_iter().filter(|io| dump.mode.contains(*io));
     let slots: Vec<Position> = sides.flat_map(|io| (0..MOST_SLOTS).map(move |slot| Position { io, slot })).collect();
     let mut operators = Vec::new();
