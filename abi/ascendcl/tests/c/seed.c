@@ -1,6 +1,6 @@
 /* The page of acldumpRegCallback, as a program: its sequences of calls, what the callback gets, and what registering answers.
  * seed CASE MODEL [MODEL]: without, with, two, pieces, registering. It runs in an empty directory. */
-#include "acl/acl_opscope.h"
+#include "acl/opscope.h"
 #include "models.h"
 
 #include <dirent.h>
@@ -239,6 +239,16 @@ static void with(const char *path)
     close_device();
     CHECK(rmdir("dump") != 0 && errno == ENOTEMPTY);
     CHECK(chunks == so_far);
+
+    /* The directory may be made by the dump. */
+    write_config("\"dump_list\": [{}], \"dump_path\": \"new/dump\"");
+    open_device("acl.json");
+    CHECK(acldumpGetPath(DATA_DUMP) != NULL && strncmp(acldumpGetPath(DATA_DUMP), "new/dump/", 9) == 0);
+    load(&one, path);
+    run(&one);
+    unload(&one);
+    close_device();
+    CHECK(access("new/dump", F_OK) == 0);
 
     /* A dump of single operators is configured alike. None is executed here, so none is dumped. */
     CHECK(mkdir("operators", 0700) == 0);
