@@ -284,6 +284,22 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicDims(const aclmdlDesc* modelDe
                                                        aclmdlIODims*     dims,
                                                        size_t            gearCount);
 
+// Choose a gear: ACL_ERROR_MODEL_NOT_DYNAMIC, since no model has one. aclmdlSetDatasetTensorDesc sets
+// the shape of a run.
+ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicBatchSize(uint32_t       modelId,
+                                                       aclmdlDataset* dataset,
+                                                       size_t         index,
+                                                       uint64_t       batchSize);
+ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicHWSize(uint32_t       modelId,
+                                                    aclmdlDataset* dataset,
+                                                    size_t         index,
+                                                    uint64_t       height,
+                                                    uint64_t       width);
+ACL_FUNC_VISIBILITY aclError aclmdlSetInputDynamicDims(uint32_t            modelId,
+                                                       aclmdlDataset*      dataset,
+                                                       size_t              index,
+                                                       const aclmdlIODims* dims);
+
 // attr: only ACL_ATTR_NAME_DATA_DUMP_ORIGIN_OP_NAMES, for which this returns "".
 ACL_FUNC_VISIBILITY const char* aclmdlGetOpAttr(aclmdlDesc* modelDesc,
                                                 const char* opName,
@@ -330,19 +346,6 @@ ACL_FUNC_VISIBILITY aclError aclmdlExecuteAsyncV2(uint32_t                      
                                                   aclmdlDataset*                output,
                                                   aclrtStream                   stream,
                                                   const aclmdlExecConfigHandle* handle);
-ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicBatchSize(uint32_t       modelId,
-                                                       aclmdlDataset* dataset,
-                                                       size_t         index,
-                                                       uint64_t       batchSize);
-ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicHWSize(uint32_t       modelId,
-                                                    aclmdlDataset* dataset,
-                                                    size_t         index,
-                                                    uint64_t       height,
-                                                    uint64_t       width);
-ACL_FUNC_VISIBILITY aclError aclmdlSetInputDynamicDims(uint32_t            modelId,
-                                                       aclmdlDataset*      dataset,
-                                                       size_t              index,
-                                                       const aclmdlIODims* dims);
 ACL_FUNC_VISIBILITY aclError aclmdlCreateAndGetOpDesc(uint32_t        deviceId,
                                                       uint32_t        streamId,
                                                       uint32_t        taskId,

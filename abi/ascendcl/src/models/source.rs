@@ -1,4 +1,5 @@
 use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice::from_raw_parts;
@@ -24,7 +25,19 @@ pub unsafe fn read_file(path: *const c_char) -> Result<Arc<Graph>, Failure> {
 /// Reads the file of a path.
 pub(super) fn load(path: &CStr) -> Result<Arc<Graph>, Failure> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    ready(Graph::load(path))
+    ready(Graph::load(path).or_else(|error| match error {
+        OnnxError::OfflineModel(_) => read_as_converted(path, error),
+        error => Err(error),
+    }))
+}
+
+/// Reads a file that has the name of a converted model. Programs have such names in them, so the ONNX file may lie in that place.
+fn read_as_converted(path: &Path, refused: OnnxError) -> Result<Graph, OnnxError> {
+    let Ok(bytes) = fs::read(path) else { return Err(refused) };
+    Graph::from_bytes(path, bytes.into()).map_err(|error| match error {
+        OnnxError::NotOnnx { .. } => refused,
+        error => error,
+    })
 }
 
 /// Reads a model from memory, which is copied. Data outside of the model is not found.

@@ -4,5 +4,7 @@ mod support;
 
 mod dumps;
 mod extras;
+mod library;
 mod models;
 mod runtime;
+mod seed;

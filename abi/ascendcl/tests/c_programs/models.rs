@@ -147,6 +147,20 @@ fn the_sample_of_image_classification_is_as_right_as_the_model_is() {
 }
 
 #[test]
+fn an_onnx_file_may_have_the_name_of_the_converted_one_that_a_program_opens() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("digits.om");
+    fs::copy(OnePicture::new().path(), &path).expect("a file");
+    assert_eq!(run("classify.c", &[path.to_str().expect("UTF-8"), IMAGES, LABELS, "B"], &[]), RIGHT);
+
+    // What such a file begins with.
+    let content: Vec<u8> = b"IMOD".iter().copied().chain(0..=255).collect();
+    fs::write(&path, content).expect("a file");
+    let printed = run("refused.c", &[path.to_str().expect("UTF-8")], &[]);
+    assert!(printed.starts_with("100013 EH0012: ") && printed.contains("is an offline model (.om)"), "{printed}");
+}
+
+#[test]
 fn a_model_with_free_dimensions_runs_in_a_sample_where_the_user_fixes_them() {
     let arguments = ["digits_cnn.onnx", IMAGES, LABELS, "B"];
     assert_eq!(run("classify.c", &arguments, &[(SHAPES, "image:1,1,8,8")]), RIGHT);

@@ -218,7 +218,8 @@ pub(super) fn local_directory(
         return None;
     }
     let path = working_dir.join(text);
-    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
+    // A relative path ends with the empty one, which stands for the working directory.
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("."));
     if !existing.is_dir() {
         let what = format!("{} is a file", existing.display());
         field.problem(report, Value, what, "name a directory; one that does not exist is made");

@@ -1,6 +1,6 @@
 use super::*;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use opscope_dump::{Io, IoSelection, Position};
 use proptest::prelude::*;
@@ -45,6 +45,13 @@ fn the_seeds_two_files_are_read_and_their_paths_start_at_the_working_directory()
     assert_eq!(section.path, PathBuf::from("/nowhere/./result/dump"));
     assert_eq!((section.mode, section.content), (IoSelection::Outputs, DumpContent::Tensors));
     assert_eq!(section.models[0].model_name.as_deref(), Some("digits_cnn"));
+}
+
+#[test]
+fn a_directory_that_does_not_exist_may_be_relative() {
+    let text = r#"{"dump": {"dump_list": [{}], "dump_path": "nowhere/here"}}"#;
+    let section = AclConfig::parse(text, Path::new("")).expect("a file").dump.expect("a dump");
+    assert_eq!(section.path, PathBuf::from("nowhere/here"));
 }
 
 #[test]
