@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::chunk::Chunk;
+use super::counts::Counts;
 use super::files::Files;
-use super::report::Counts;
 use super::{slot, subscribers};
 
 /// Gives chunks to the callbacks, or writes them to their files.

@@ -7,11 +7,13 @@
 mod arguments;
 mod calls;
 mod chunk;
+mod counts;
 mod delivery;
 mod exceptions;
 mod files;
 mod model;
 mod queue;
+mod registration;
 mod report;
 mod settings;
 mod slot;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use opscope::trace::{ForkRoom, HeldLocks};
 
 use super::chunk::Chunk;
+use super::counts::Counts;
 use super::delivery::Delivery;
-use super::report::Counts;
 use crate::border::{note, say};
 
 /// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.

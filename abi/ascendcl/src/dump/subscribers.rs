@@ -1,12 +1,11 @@
 //! Callbacks beside the one of `acldumpRegCallback`: any number of them, each with a pointer of its own, and with a say.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::chunk::{Chunk, acldumpChunk};
-use super::queue;
-use crate::border::{Data, Failure, call, call_program, out, required, say};
+use crate::border::{Data, call_program, say};
 use crate::forks::Shared;
 
 /// A callback. What it returns says what it wants of what follows.
@@ -27,41 +26,17 @@ struct Subscriber {
 
 static SUBSCRIBERS: Shared<Vec<Subscriber>> = Shared::new(Vec::new(), || SUBSCRIBERS.held(|_| {}));
 
-/// Adds a callback that gets all chunks from now on, on the thread on which that of `acldumpRegCallback` is called, after it. As long
-/// as there is one, nothing goes to the disk. It returns 0 to go on, 1 for no more of this file, anything else for no more at all.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn opscope_acldump_subscribe(
-    callback: Option<Callback>,
-    user: *mut c_void,
-    subscription: *mut u64,
-) -> c_int {
+/// Adds a callback. Returns its number.
+pub(super) fn add(callback: Callback, user: Data) -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    call(|| {
-        let callback = required(callback, "callback")?;
-        let to = out(subscription, "subscription")?;
-        let mut subscribers = SUBSCRIBERS.lock();
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        subscribers.push(Subscriber { id, callback, user: Data(user), skipped: Vec::new() });
-        // SAFETY: it is not NULL, and the program promises that it is writable.
-        unsafe { to.write(id) };
-        Ok(())
-    })
+    let mut subscribers = SUBSCRIBERS.lock();
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    subscribers.push(Subscriber { id, callback, user, skipped: Vec::new() });
+    id
 }
 
-/// Delivers what is queued, and removes a callback. It is not called afterwards. Inside of a callback it returns at once.
-#[unsafe(no_mangle)]
-pub extern "C" fn opscope_acldump_unsubscribe(subscription: u64) -> c_int {
-    call(|| {
-        queue::flush();
-        let was_there = remove(subscription);
-        // A chunk that was queued meanwhile may be on its way.
-        queue::flush();
-        let reason = "there is no such subscription, or it has ended";
-        if was_there { Ok(()) } else { Err(Failure::wrong_value("subscription", subscription, reason)) }
-    })
-}
-
-fn remove(id: u64) -> bool {
+/// Removes a callback. Returns whether it was there.
+pub(super) fn remove(id: u64) -> bool {
     let mut subscribers = SUBSCRIBERS.lock();
     let before = subscribers.len();
     subscribers.retain(|subscriber| subscriber.id != id);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use opscope_tensor::{DType, Statistics, TensorView};
 
-use super::proto::{DumpData, OpOutput, Shape};
+use super::proto::{DumpData, FORMAT_ND, OpOutput, Shape};
 use super::{FileName, data_type, directory};
 use crate::{Io, Origin, Stream};
 /// The bytes that a file has of an overflow: what the units of the device say of it, one behind the other.
@@ -36,7 +36,7 @@ pub(super) fn file(origin: &Origin, model: u32, time: u64) -> (PathBuf, Vec<u8>)
         op_name: "Node_OpDebug".into(),
         output: vec![OpOutput {
             data_type: data_type(DType::U8),
-            format: super::sink::FORMAT_ND,
+            format: FORMAT_ND,
             shape: shape(),
             original_op: None,
             size: BYTES as u64,

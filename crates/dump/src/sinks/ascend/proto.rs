@@ -2,6 +2,9 @@
 
 use prost::Message;
 
+/// The format of a tensor without a meaning for its dimensions.
+pub(super) const FORMAT_ND: i32 = 2;
+
 /// `toolkit.dumpdata.DumpData`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct DumpData {

@@ -8,7 +8,7 @@ use opscope_onnx::OperatorId;
 use opscope_tensor::DType;
 use tempfile::SpooledTempFile;
 
-use super::proto::{DumpData, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
+use super::proto::{DumpData, FORMAT_ND, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
 use super::read::VALUE_ATTRIBUTE;
 use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
@@ -87,9 +87,6 @@ const IN_MEMORY: usize = 4 << 20;
 
 /// A header and a tensor together are copied into one chunk up to this size.
 const SMALL: usize = 1 << 20;
-
-/// The format of a tensor without a meaning for its dimensions.
-pub(super) const FORMAT_ND: i32 = 2;
 
 impl<T: ChunkTarget> AscendSink<T> {
     /// The largest chunk that AscendCL's devices send.
