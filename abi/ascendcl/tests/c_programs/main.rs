@@ -4,5 +4,6 @@ mod support;
 
 mod library;
 mod models;
+mod readme;
 mod runtime;
 mod seed;
