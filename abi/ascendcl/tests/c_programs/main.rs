@@ -6,5 +6,6 @@ mod dumps;
 mod extras;
 mod library;
 mod models;
+mod readme;
 mod runtime;
 mod seed;

@@ -16,6 +16,14 @@ use tempfile::TempDir;
 pub use language::Language;
 pub use linked::{libraries, root, succeeds};
 
+/// The source of the functions that are not here.
+pub const UNSUPPORTED: [&str; 4] = [
+    include_str!("../../src/unsupported/models.rs"),
+    include_str!("../../src/unsupported/operators.rs"),
+    include_str!("../../src/unsupported/profiling.rs"),
+    include_str!("../../src/unsupported/runtime.rs"),
+];
+
 /// A file of `tests/c` as a program that is linked with the library.
 pub struct Program {
     source: &'static str,

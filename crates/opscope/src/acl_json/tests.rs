@@ -1,6 +1,6 @@
 use super::*;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use opscope_dump::{Io, IoSelection, Position};
 use proptest::prelude::*;
