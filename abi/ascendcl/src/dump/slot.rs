@@ -14,7 +14,7 @@ pub type MessageCallback = unsafe extern "C-unwind" fn(*const acldumpChunk, i32)
 /// The callback, with the number of its registration.
 static CALLBACK: Shared<Option<(u64, MessageCallback)>> = Shared::new(None, || CALLBACK.held(|_| {}));
 
-/// Registers the callback that gets the chunks of all dumps. `flag` has to be 0. A second one is not registered: the first stays, and
+/// Registers the callback that gets the chunks of all dumps from now on. `flag` has to be 0. A second one is not registered: the first stays, and
 /// the call answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> c_int {
@@ -26,6 +26,8 @@ pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i3
             let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
             return Err(Failure::new(codes::FAILURE, "EP0006", text));
         }
+        // What was dumped before goes where it would have gone.
+        queue::flush();
         let mut registered = CALLBACK.lock();
         if registered.is_some() {
             note(

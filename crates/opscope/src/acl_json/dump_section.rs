@@ -203,7 +203,12 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
         field.problem(report, Value, what, "name a directory of this machine");
         return None;
     }
-    local_directory(&field, text, working_dir, report)
+    let path = local_directory(&field, text, working_dir, report)?;
+    if report.as_vendor && !path.is_dir() {
+        field.problem(report, Value, "there is no such directory", "make it, or name another one");
+        return None;
+    }
+    Some(path)
 }
 
 /// Reads a path that is a directory, or does not exist and can be made.
@@ -218,8 +223,9 @@ pub(super) fn local_directory(
         return None;
     }
     let path = working_dir.join(text);
-    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
-    if !existing.is_dir() {
+    // The last ancestor of a relative path is empty, and stands for the working directory.
+    let existing = path.ancestors().find(|ancestor| ancestor.exists() || ancestor.as_os_str().is_empty())?;
+    if !existing.is_dir() && !existing.as_os_str().is_empty() {
         let what = format!("{} is a file", existing.display());
         field.problem(report, Value, what, "name a directory; one that does not exist is made");
         return None;
