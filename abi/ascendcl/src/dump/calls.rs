@@ -1,11 +1,11 @@
 use std::ffi::{CString, c_char, c_int};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use opscope::acl_json::AclConfig;
 
 use super::settings::{SETTINGS, Settings};
-use super::{model, queue};
+use super::{exceptions, model, queue};
 use crate::border::{Failure, call, codes, note, text};
 use crate::configuration::{check_initialized, parse, read};
 use crate::forks::Shared;
@@ -75,22 +75,31 @@ pub extern "C" fn aclmdlFinalizeDump() -> c_int {
     })
 }
 
-/// The kinds of directories that `acldumpGetPath` knows.
+/// The kinds of directories that `acldumpGetPath` knows: of exceptions, and of dumps.
+const AIC_ERR_BRIEF_DUMP: c_int = 1;
+const AIC_ERR_DETAIL_DUMP: c_int = 3;
 const DATA_DUMP: c_int = 4;
 const OVERFLOW_DUMP: c_int = 5;
 
-/// Returns the directory of the dump that was configured last; NULL if there is none. The text is valid until the next configuration.
+/// The texts that programs were given, of exceptions and of dumps. A text lives until the directory is another one.
+static GIVEN: Shared<[Option<CString>; 2]> = Shared::new([None, None], || GIVEN.held(|_| {}));
+
+/// Returns the directory of the dump that was configured last, or the one for exceptions, which is made; NULL if there is none. The text
+/// is valid until the next configuration.
 #[unsafe(no_mangle)]
 pub extern "C" fn acldumpGetPath(kind: c_int) -> *const c_char {
-    static GIVEN: Shared<Option<CString>> = Shared::new(None, || GIVEN.held(|_| {}));
-    let path = SETTINGS.read().path.clone().filter(|_| matches!(kind, DATA_DUMP | OVERFLOW_DUMP));
-    let path = path.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok());
+    let path = match kind {
+        AIC_ERR_BRIEF_DUMP..=AIC_ERR_DETAIL_DUMP => exceptions::directory().map(|path| (0, path)),
+        DATA_DUMP | OVERFLOW_DUMP => SETTINGS.read().path.clone().map(|path| (1, path)),
+        _ => None,
+    };
+    let text = path.and_then(|(of, path)| Some((of, CString::new(path.into_os_string().into_vec()).ok()?)));
+    let Some((of, text)) = text else { return std::ptr::null() };
     let mut given = GIVEN.lock();
-    if given.is_none() || *given != path {
-        // The earlier text dies with the configuration that it was of.
-        *given = path;
+    if given[of].as_ref() != Some(&text) {
+        given[of] = Some(text);
     }
-    given.as_ref().map_or(std::ptr::null(), |path| path.as_ptr())
+    given[of].as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
 fn check_dumping() -> Result<(), Failure> {

@@ -1,6 +1,9 @@
 //! The dump of what an operator used when the device had an exception. This device has none, so the dump is never on.
 
+use std::env;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs;
+use std::path::PathBuf;
 
 use crate::border::{Failure, call, codes, text};
 
@@ -70,6 +73,14 @@ pub extern "C" fn acldumpGetExceptionInfoPath(path: *mut c_char, max_len: usize)
         }
         Err(not_on())
     })
+}
+
+/// Returns the directory for what exceptions leave, which is made; `None` if it cannot be made.
+pub(super) fn directory() -> Option<PathBuf> {
+    let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"].iter().find_map(|name| env::var_os(name).filter(|path| !path.is_empty()));
+    // With a "/" at its end, as programs that append a name expect it.
+    let directory = PathBuf::from(set.unwrap_or_else(|| "./".into())).join("extra-info/data-dump/");
+    fs::create_dir_all(&directory).is_ok().then_some(directory)
 }
 
 fn not_on() -> Failure {

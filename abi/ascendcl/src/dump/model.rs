@@ -9,7 +9,7 @@ use opscope::Session;
 use opscope::acl_json::{DumpContent, DumpSection};
 use opscope::benchmark::{CaptureSpec, apply_acl_json};
 use opscope::dump::ascend::AscendSink;
-use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink};
+use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
 use opscope::model::Instrument;
 use opscope::profile::ProfilerOptions;
 use opscope::tensor::Tensor;
@@ -82,11 +82,14 @@ pub fn end_all() {
 }
 
 fn end(dumped: Dumped) {
-    if let Ok(report) = dumped.dumper.finish()
-        && !report.is_complete()
-    {
-        let errors = report.subscriptions.iter().flat_map(|subscription| subscription.errors.clone());
-        note(format!("EE1001: the dump is not complete: {}", errors.collect::<Vec<_>>().join("; ")));
+    let Ok(report) = dumped.dumper.finish() else { return };
+    for SubscriptionReport { losses, errors, .. } in report.subscriptions {
+        let missing = losses.named().first().map(|first| {
+            format!("{} tensors are missing, the first is {}: {}", losses.count(), first.origin, first.reason)
+        });
+        if let Some(reason) = errors.first().or(missing.as_ref()) {
+            note(format!("EE1001: the dump is not complete: {reason}"));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use opscope::trace::{ForkRoom, HeldLocks};
 use super::chunk::Chunk;
 use super::counts::Counts;
 use super::delivery::Delivery;
+use super::{slot, subscribers};
 use crate::border::{note, say};
 
 /// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.
@@ -162,11 +163,21 @@ pub fn counts() -> Counts {
 }
 
 fn start(queue: &mut Queue) -> Result<(), String> {
+    static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
+        // SAFETY: it is a function without arguments. Without memory for it, what waits at the exit is lost.
+        AT_EXIT.call_once(|| drop(unsafe { libc::atexit(write_at_exit) }));
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(deliver_all);
         queue.thread = Some(spawned.map_err(|error| format!("no thread for the dump: {error}"))?.thread().id());
     }
     Ok(())
+}
+
+/// Writes what waits for the disk when the program exits without an end. Its callbacks may not be there any more: they are not waited for.
+extern "C" fn write_at_exit() {
+    if slot::registration().is_none() && subscribers::newest().is_none() {
+        flush();
+    }
 }
 
 fn deliver_all() {

@@ -7,8 +7,8 @@ use super::subscribers::Callback;
 use super::{queue, slot, subscribers};
 use crate::border::{Data, Failure, call, codes, note, out, required};
 
-/// Registers the callback that gets the chunks of all dumps. `flag` has to be 0. A second one is not registered: the first stays, and
-/// the call answers 0.
+/// Registers the callback that gets the chunks of all dumps from now on. `flag` has to be 0. A second one is not registered: the first
+/// stays, and the call answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i32) -> c_int {
     call(|| {
@@ -19,6 +19,8 @@ pub extern "C" fn acldumpRegCallback(callback: Option<MessageCallback>, flag: i3
             let text = format!("argument flag of acldumpRegCallback is {flag}; only 0 is supported");
             return Err(Failure::new(codes::FAILURE, "EP0006", text));
         }
+        // What was dumped before goes where it would have gone.
+        queue::flush();
         if !slot::register(callback) {
             let text = "acldumpRegCallback was called twice; the first callback stays until acldumpUnregCallback";
             note(format!("EP0008: {text}"));

@@ -15,7 +15,7 @@ static struct model
 {
     uint32_t id;
     aclrtStream stream;
-    void *memory[2 * PORTS];
+    void *memory[PORTS];
     int memories;
     aclmdlDataset *input, *output;
 } models[MODELS];
@@ -33,20 +33,14 @@ static void forget(struct model *model)
 {
     if (model->input == NULL)
         return;
-    destroy(model->input);
-    destroy(model->output);
     for (int i = 0; i < model->memories; i++)
         OK(aclrtFree(model->memory[i]));
+    for (size_t i = 0; i < aclmdlGetDatasetNumBuffers(model->output); i++)
+        OK(aclrtFree(aclGetDataBufferAddr(aclmdlGetDatasetBuffer(model->output, i))));
+    destroy(model->input);
+    destroy(model->output);
     model->input = model->output = NULL;
     model->memories = 0;
-}
-
-static void add(struct model *model, aclmdlDataset *to, size_t size, const void *from)
-{
-    CHECK(size > 0 && model->memories < 2 * PORTS);
-    void *memory = device(from, size);
-    model->memory[model->memories++] = memory;
-    OK(aclmdlAddDatasetBuffer(to, aclCreateDataBuffer(memory, size)));
 }
 
 /* Runs a model: its number, and a file for each of its inputs. */
@@ -62,11 +56,17 @@ static int run(char *arguments, int waits)
     for (size_t i = 0; i < aclmdlGetNumInputs(desc); i++) {
         size_t size = aclmdlGetInputSizeByIndex(desc, i);
         void *from = elements(strtok_r(NULL, ",", &rest_of), size);
-        add(model, model->input, size, from);
+        void *memory = device(from, size);
+        CHECK(model->memories < PORTS);
+        model->memory[model->memories++] = memory;
+        OK(aclmdlAddDatasetBuffer(model->input, aclCreateDataBuffer(memory, size)));
         free(from);
     }
-    for (size_t i = 0; i < aclmdlGetNumOutputs(desc); i++)
-        add(model, model->output, aclmdlGetOutputSizeByIndex(desc, i), NULL);
+    /* Where the size is not known, the library allocates. */
+    for (size_t i = 0; i < aclmdlGetNumOutputs(desc); i++) {
+        size_t size = aclmdlGetOutputSizeByIndex(desc, i);
+        OK(aclmdlAddDatasetBuffer(model->output, aclCreateDataBuffer(size == 0 ? NULL : device(NULL, size), size)));
+    }
     OK(aclmdlDestroyDesc(desc));
     aclGetRecentErrMsg();
     if (waits)
@@ -118,6 +118,14 @@ static int32_t never(const acldumpChunk *chunk, int32_t length)
     (void)length;
     CHECK(!"the second callback is called");
     return 0;
+}
+
+/* Puts a file where the directory of the dump would be made. */
+static void block(void)
+{
+    FILE *file = fopen(acldumpGetPath(DATA_DUMP), "w");
+    CHECK(file != NULL);
+    fclose(file);
 }
 
 static void print_path(int kind)
@@ -216,6 +224,8 @@ static int take_step(const char *name, char *value)
         dumps.throws = 1;
     else if (strcmp(name, "limit") == 0)
         limit_files(value);
+    else if (strcmp(name, "block") == 0)
+        block();
     else if (strcmp(name, "inside") == 0) {
         dumps.what = value;
         dumps.inside = perform;

@@ -203,7 +203,12 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
         field.problem(report, Value, what, "name a directory of this machine");
         return None;
     }
-    local_directory(&field, text, working_dir, report)
+    let path = local_directory(&field, text, working_dir, report)?;
+    if report.as_vendor && !path.is_dir() {
+        field.problem(report, Value, "there is no such directory", "make it, or name another one");
+        return None;
+    }
+    Some(path)
 }
 
 /// Reads a path that is a directory, or does not exist and can be made.

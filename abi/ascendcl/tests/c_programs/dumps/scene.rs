@@ -13,6 +13,7 @@ use crate::support::{Language, program};
 pub struct Scene {
     steps: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
+    shapes: &'static str,
     language: Option<Language>,
 }
 
@@ -27,8 +28,8 @@ pub struct Played {
     pub streams: Vec<Stream>,
 }
 
-/// The shapes of all models that are used here.
-const ALL_SHAPES: &str = "image:8,1,8,8;input_ids:4,41;hidden_states:2,16,64";
+/// The shapes of the inputs that are kept for the models.
+const SHAPES_OF_ALL: &str = "image:8,1,8,8;input_ids:4,41;hidden_states:2,16,64";
 
 /// Where the program keeps what the callback gets.
 const COLLECTED: &str = "collected";
@@ -37,7 +38,7 @@ impl Scene {
     /// Steps, separated by spaces and line breaks. `MODELS` in a step stands for the directory of the models.
     pub fn new(steps: &str) -> Self {
         let steps = steps.split_whitespace().map(|step| step.replace("MODELS", models().to_str().expect("UTF-8")));
-        Self { steps: steps.collect(), files: Vec::new(), language: None }
+        Self { steps: steps.collect(), files: Vec::new(), shapes: SHAPES_OF_ALL, language: None }
     }
 
     /// Adds a file to the directory where the program runs.
@@ -49,6 +50,11 @@ impl Scene {
     /// Adds a file with this dump section.
     pub fn dumps(self, name: &str, section: &str) -> Self {
         self.with(name, format!(r#"{{"dump": {section}}}"#))
+    }
+
+    /// Sets the shapes of the models' inputs.
+    pub fn shapes(self, shapes: &'static str) -> Self {
+        Self { shapes, ..self }
     }
 
     /// Runs it as this language only.
@@ -78,7 +84,7 @@ impl Scene {
         for (name, content) in &self.files {
             fs::write(directory.path().join(name), content).expect("a file");
         }
-        let program = program("dumps.c").with(SHAPES, ALL_SHAPES).inside(directory.path().to_owned());
+        let program = program("dumps.c").with(SHAPES, self.shapes).inside(directory.path().to_owned());
         let program = program.argument(COLLECTED);
         let program = self.steps.iter().fold(program, |program, step| program.argument(step));
         let printed = program.run_as(language);
