@@ -231,7 +231,11 @@ fn models_that_callbacks_run_are_recorded_as_well() {
             assert_eq!(stderr, "", "{what}");
             let dispatches: Vec<Call> = of(&told, "dispatch_end").into_iter().cloned().collect();
             let runs = count(&told, "run_end");
-            assert!(runs > 4 && dispatches.len() % runs == 0, "{what}: {runs} runs, {} dispatches", dispatches.len());
+            assert!(
+                runs > 4 && dispatches.len().is_multiple_of(runs),
+                "{what}: {runs} runs, {} dispatches",
+                dispatches.len()
+            );
             trace.dispatches_are_in_any_order(&told, &dispatches);
             assert_eq!(trace.code_objects_come_and_go(), 2, "{what}");
         }
