@@ -166,7 +166,7 @@ fn start(queue: &mut Queue) -> Result<(), String> {
     static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
         // SAFETY: it is a function without arguments. Without memory for it, what waits at the exit is lost.
-        AT_EXIT.call_once(|| drop(unsafe { libc::atexit(write_at_exit) }));
+        AT_EXIT.call_once(|| _ = unsafe { libc::atexit(write_at_exit) });
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(deliver_all);
         queue.thread = Some(spawned.map_err(|error| format!("no thread for the dump: {error}"))?.thread().id());
     }
