@@ -1,6 +1,5 @@
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 
 use opscope::acl_json::AclConfig;
 
@@ -56,8 +55,7 @@ pub unsafe extern "C" fn aclmdlSetDump(path: *const c_char) -> c_int {
         let mut state = SETTINGS.lock();
         state.path = settings.as_ref().map(|settings| settings.directory.clone());
         // A file that dumps nothing replaces what was set before it, too.
-        let nothing = Settings { section: Some(AclConfig::default()), directory: PathBuf::new() };
-        state.by_set = Some(settings.unwrap_or(nothing));
+        state.by_set = Some(settings);
         Ok(())
     })
 }

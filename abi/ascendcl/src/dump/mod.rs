@@ -23,3 +23,4 @@ mod target;
 
 pub use calls::{configure, finish};
 pub use model::{instrument, loaded, unloaded, wants_exact};
+pub use queue::wait_for_runs;

@@ -1,20 +1,19 @@
 //! The dumps of models that are loaded.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::mem::{forget, take};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use opscope::Session;
 use opscope::acl_json::{DumpContent, DumpSection};
-use opscope::benchmark::{CaptureSpec, apply_acl_json};
+use opscope::benchmark::selection_as_vendor;
 use opscope::dump::ascend::AscendSink;
 use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
-use opscope::model::Instrument;
-use opscope::profile::ProfilerOptions;
+use opscope::model::{Instrument, RunId};
 use opscope::tensor::Tensor;
 
-use super::queue::piece_size;
+use super::queue::{piece_size, wait_for_runs};
 use super::settings::{SETTINGS, Settings};
 use super::statistics::StatisticsSink;
 use super::target::ModelTarget;
@@ -29,8 +28,9 @@ struct Dumped {
     stream: Arc<AtomicI32>,
 }
 
-/// The models that are dumped, by their ids.
-static DUMPED: Shared<BTreeMap<u32, Dumped>> = Shared::new(BTreeMap::new(), || DUMPED.held(|_| {}));
+/// The models that are dumped, by their ids. They are the parent's: in the child of a fork, the locks of a dumper may be held for ever.
+static DUMPED: Shared<BTreeMap<u32, Dumped>> =
+    Shared::new(BTreeMap::new(), || DUMPED.held(|dumped| forget(take(dumped))));
 
 /// Returns whether a model that is loaded now has to show every operator.
 pub fn wants_exact() -> bool {
@@ -47,10 +47,11 @@ pub fn loaded(model_id: u32, session: &Session) {
         model_id,
         to_disk: settings.section.is_some(),
         runs: HashMap::new(),
+        with_first: request.selection.runs.contains(RunId(0)),
         stream: Arc::clone(&stream),
     };
     let dumper = Arc::new(Dumper::new());
-    match dumper.subscribe(sink(settings.dump(), target), request) {
+    match dumper.subscribe(sink(settings.section.as_ref(), target), request) {
         Ok(_) => drop(DUMPED.lock().insert(model_id, Dumped { dumper, stream })),
         Err(error) => note(format!("EE1001: model {model_id} is not dumped: {error}")),
     }
@@ -77,12 +78,12 @@ pub fn unloaded(model_id: u32) {
 
 /// Ends the dumps of all models. They are not dumped any more, though they stay loaded.
 pub fn end_all() {
-    let ended = std::mem::take(&mut *DUMPED.lock());
+    let ended = take(&mut *DUMPED.lock());
     ended.into_values().for_each(end);
 }
 
 fn end(dumped: Dumped) {
-    let Ok(report) = dumped.dumper.finish() else { return };
+    let Ok(report) = wait_for_runs(|| dumped.dumper.finish()) else { return };
     for SubscriptionReport { losses, errors, .. } in report.subscriptions {
         let missing = losses.named().first().map(|first| {
             format!("{} tensors are missing, the first is {}: {}", losses.count(), first.origin, first.reason)
@@ -113,15 +114,19 @@ pub fn instrument(
 fn request(settings: &Settings, session: &Session) -> Option<Request> {
     let selection = match &settings.section {
         None => Selection { io: IoSelection::Outputs, ..Selection::default() },
-        Some(config) => match apply_acl_json(config, session.graph(), Path::new(""), &ProfilerOptions::default()) {
-            // What overflowed is decided for whole operators, not for each tensor.
-            Ok((CaptureSpec::Dump { request, .. }, _)) => Selection { only_non_finite: false, ..request.selection },
-            Ok(_) => return None,
-            Err(error) => {
-                note(format!("EP0003: the model is not dumped: {error}"));
-                return None;
+        Some(section) => {
+            let (selection, problems) = selection_as_vendor(section, session.graph());
+            let what = if selection.is_some() {
+                "the file names what the model does not have"
+            } else {
+                "the model is not dumped"
+            };
+            for problem in problems {
+                note(format!("EP0003: {what}: {problem}"));
             }
-        },
+            // What overflowed is decided for whole operators, not for each tensor.
+            Selection { only_non_finite: false, ..selection? }
+        }
     };
     // On the thread of the run: the queue before the callback is this library's own.
     Some(Request { selection, delivery: Some(Delivery::Direct), ..Request::default() })

@@ -14,6 +14,7 @@ use super::counts::Counts;
 use super::delivery::Delivery;
 use super::{slot, subscribers};
 use crate::border::{note, say};
+use crate::streams::as_callback;
 
 /// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,6 +39,8 @@ struct Queue {
     put: u64,
     delivered: u64,
     thread: Option<ThreadId>,
+    /// How many calls of the thread itself wait for runs at the moment.
+    thread_waits: usize,
     counts: Counts,
     /// Why the first chunk was lost of those that the program was not told of.
     loss: Option<String>,
@@ -46,7 +49,16 @@ struct Queue {
 impl Queue {
     const fn new() -> Self {
         let counts = Counts::new();
-        Self { waiting: VecDeque::new(), bytes: 0, put: 0, delivered: 0, thread: None, counts, loss: None }
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            put: 0,
+            delivered: 0,
+            thread: None,
+            thread_waits: 0,
+            counts,
+            loss: None,
+        }
     }
 
     fn push(&mut self, waiting: Waiting) {
@@ -114,14 +126,15 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     start(&mut queue)?;
     let (mut delivered, mut deadline) = (queue.delivered, Instant::now() + PATIENCE);
     let is_full = |queue: &Queue| queue.bytes > 0 && queue.bytes + chunk.bytes() > SIZE.load(Ordering::Relaxed);
-    // On its own thread, where a callback runs a model, nobody would make room.
-    while is_full(&queue) && !is_own_thread(&queue) {
+    // On its own thread, where a callback runs a model, nobody would make room. Nor while a callback waits for runs.
+    while is_full(&queue) && !is_own_thread(&queue) && queue.thread_waits == 0 {
         if queue.delivered != delivered {
             (delivered, deadline) = (queue.delivered, Instant::now() + PATIENCE);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             queue.counts.lost_chunks += 1;
+            queue.push(Waiting::Broken(path));
             return Err(format!("the callback took nothing for {} s", PATIENCE.as_secs()));
         }
         queue = CHANGED.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -129,6 +142,28 @@ pub fn put(chunk: Chunk, path: PathBuf, to_disk: bool) -> Result<(), String> {
     queue.bytes += chunk.bytes();
     queue.push(Waiting::Chunk { chunk, path, to_disk });
     Ok(())
+}
+
+/// Waits for runs. Where a callback does, runs need no room, which nobody makes meanwhile.
+pub fn wait_for_runs<R>(wait: impl FnOnce() -> R) -> R {
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let mut queue = lock();
+            // The child of a fork counts anew.
+            queue.thread_waits = queue.thread_waits.saturating_sub(1);
+        }
+    }
+    let mut queue = lock();
+    if !is_own_thread(&queue) {
+        drop(queue);
+        return wait();
+    }
+    queue.thread_waits += 1;
+    CHANGED.notify_all();
+    drop(queue);
+    let _waits = Waits;
+    wait()
 }
 
 /// Says that no more chunks of a file come.
@@ -167,7 +202,9 @@ fn start(queue: &mut Queue) -> Result<(), String> {
     if queue.thread.is_none() {
         // SAFETY: it is a function without arguments. Without memory for it, what waits at the exit is lost.
         AT_EXIT.call_once(|| _ = unsafe { libc::atexit(write_at_exit) });
-        let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(deliver_all);
+        // A run may wait for what it does: it must not wait for a stream.
+        let work = || as_callback(deliver_all);
+        let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(work);
         queue.thread = Some(spawned.map_err(|error| format!("no thread for the dump: {error}"))?.thread().id());
     }
     Ok(())

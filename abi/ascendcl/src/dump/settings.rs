@@ -11,7 +11,7 @@ use crate::forks::Shared;
 #[derive(Clone)]
 pub struct Settings {
     /// The section of the file; `None` for the outputs of all operators, without a file.
-    pub section: Option<AclConfig>,
+    pub section: Option<DumpSection>,
     /// The directory of the dump: `<dump_path>/<YYYYMMDDHHMMSS>`.
     pub directory: PathBuf,
 }
@@ -22,8 +22,8 @@ pub struct State {
     pub by_init: Option<Settings>,
     /// Whether `aclmdlInitDump` was called.
     pub is_dumping: bool,
-    /// What the file of `aclmdlSetDump` says.
-    pub by_set: Option<Settings>,
+    /// What the file of `aclmdlSetDump` says, if it was called; `None` within if that dumps nothing.
+    pub by_set: Option<Option<Settings>>,
     /// The default of `aclmdlInitDump`.
     default: Option<Settings>,
     /// The directory that `acldumpGetPath` answers with.
@@ -55,20 +55,15 @@ impl State {
         if !self.is_dumping {
             return by_init;
         }
-        self.by_set.clone().or(by_init).or_else(|| self.default.clone())
+        self.by_set.clone().unwrap_or_else(|| by_init.or_else(|| self.default.clone()))
     }
 }
 
 impl Settings {
     /// Settings of a file with a dump section.
     pub fn of(config: &AclConfig) -> Option<Self> {
-        let directory = config.dump.as_ref()?.path.join(time());
-        Some(Self { section: Some(AclConfig { profiler: None, ..config.clone() }), directory })
-    }
-
-    /// Returns the section of the file.
-    pub fn dump(&self) -> Option<&DumpSection> {
-        self.section.as_ref()?.dump.as_ref()
+        let section = config.dump.clone()?;
+        Some(Self { directory: section.path.join(time()), section: Some(section) })
     }
 }
 

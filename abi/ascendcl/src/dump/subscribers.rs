@@ -72,7 +72,9 @@ pub(super) fn call_back(newest: u64, chunk: &Chunk, path: &Path) -> bool {
                 remove(id);
                 say(format_args!("dump subscriber {id} returned {answer}, and gets no more"));
             }
-            None => drop(remove(id)),
+            None => {
+                remove(id);
+            }
         }
     }
     true

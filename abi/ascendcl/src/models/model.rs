@@ -1,10 +1,11 @@
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use opscope::Session;
 
 use super::port::Port;
 use crate::border::{Failure, codes};
+use crate::dump::wait_for_runs;
 
 /// The number that a program knows a model by: from 1, and never used again.
 pub type ModelId = u32;
@@ -61,6 +62,11 @@ impl Model {
         Ok(Running { last, outer: RUNS.replace(self.id) })
     }
 
+    /// Returns whether no run is going on. One that this thread does counts, too: it does not end in the child of a fork.
+    pub fn is_idle(&self) -> bool {
+        !matches!(self.running.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
     /// Waits for the run that is going on. One that a callback of the run itself asks about is not waited for.
     pub fn wait(&self) {
         if !self.runs_here() {
@@ -78,7 +84,7 @@ impl Model {
     }
 
     fn last_run(&self) -> MutexGuard<'_, LastRun> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        wait_for_runs(|| self.running.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -8,8 +8,16 @@ use crate::border::{Failure, call, codes};
 use crate::forks::Shared;
 use crate::{dump, recordings};
 
-static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> = Shared::new(BTreeMap::new(), || MODELS.held(|_| {}));
+static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> = Shared::new(BTreeMap::new(), || MODELS.held(keep_idle));
 static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// In the child of a fork, a model that ran in another thread runs for ever. It is not known any more, and not dropped.
+fn keep_idle(models: &mut BTreeMap<ModelId, Arc<Model>>) {
+    let (idle, running) = std::mem::take(models).into_iter().partition(|(_, model)| model.is_idle());
+    *models = idle;
+    let running: BTreeMap<ModelId, Arc<Model>> = running;
+    std::mem::forget(running);
+}
 
 /// Returns the number of the next model.
 pub(super) fn next_id() -> ModelId {

@@ -53,8 +53,10 @@ struct State {
     models: BTreeMap<u32, Arc<Recording>>,
 }
 
-static RECORDINGS: Shared<State> =
-    Shared::new(State { config: None, models: BTreeMap::new() }, || RECORDINGS.held(|_| {}));
+/// In the child of a fork, the recordings that were begun are the parent's: it writes them.
+static RECORDINGS: Shared<State> = Shared::new(State { config: None, models: BTreeMap::new() }, || {
+    RECORDINGS.held(|state| std::mem::forget(std::mem::take(&mut state.models)))
+});
 
 /// Sets whether models that are loaded from now on are recorded.
 pub fn configure(config: Option<&AclConfig>) {

@@ -50,6 +50,8 @@ static inline void dumps_go_to(const char *directory)
     snprintf(path, sizeof(path), "%s/names", directory);
     dumps.names = fopen(path, "w");
     CHECK(dumps.names != NULL);
+    /* The child of a fork must not write again what waits in a buffer. */
+    setvbuf(dumps.names, NULL, _IONBF, 0);
 }
 
 /* Says whether a callback is registered: before it may be called, and when it may not be any more. */
@@ -74,6 +76,7 @@ static inline dumped_file *dumped_to(const char *name)
     file->name = strdup(name);
     file->to = fopen(path, "wb");
     CHECK(file->name != NULL && file->to != NULL);
+    setvbuf(file->to, NULL, _IONBF, 0);
     fprintf(dumps.names, "%s\n", name);
     return file;
 }

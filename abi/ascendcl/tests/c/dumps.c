@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 enum { MODELS = 8, PORTS = 8 };
 
@@ -149,15 +150,75 @@ static int asks(void)
 {
     int32_t device_id = -1;
     char bytes[4] = {1, 2, 3, 4}, copy[4] = {0, 0, 0, 0};
+    aclmdlIODims dims;
+    aclrtRunMode mode;
+    aclmdlDesc *desc = aclmdlCreateDesc();
     acldumpGetPath(DATA_DUMP);
-    CHECK(aclrtGetDevice(&device_id) == 0 || device_id == -1);
-    CHECK(aclrtMemcpy(copy, 4, bytes, 4, ACL_MEMCPY_HOST_TO_HOST) == 0 && copy[3] == 4);
+    /* The thread of the callback has a context when it was given one, as every thread. */
+    if (aclrtGetDevice(&device_id) == 0) {
+        CHECK(device_id == 0);
+        OK(aclrtMemcpy(copy, 4, bytes, 4, ACL_MEMCPY_HOST_TO_HOST));
+        CHECK(copy[3] == 4);
+        OK(aclrtMemcpy(bytes, 4, copy, 4, ACL_MEMCPY_DEVICE_TO_HOST));
+    } else {
+        IS(aclrtGetDevice(&device_id), 107002);
+        IS(aclrtMemcpy(copy, 4, bytes, 4, ACL_MEMCPY_HOST_TO_HOST), 107002);
+    }
+    OK(aclrtGetRunMode(&mode));
     CHECK(aclDataTypeSize(ACL_FLOAT) == 4);
-    aclGetRecentErrMsg();
+    OK(aclmdlGetDesc(desc, models[0].id));
+    CHECK(aclmdlGetNumInputs(desc) == 1 && aclmdlGetInputSizeByIndex(desc, 0) > 0);
+    /* While the first run is going on, these are the ones that the model has. */
+    OK(aclmdlGetCurOutputDims(desc, 0, &dims));
+    OK(aclmdlDestroyDesc(desc));
     return 0;
 }
 
+/* Prints what was delivered. Everything but the number of chunks is the same in every run. */
+static int report(void)
+{
+    opscope_acldump_report so_far;
+    int code;
+    memset(&so_far, 0, sizeof(so_far));
+    so_far.size = sizeof(so_far);
+    code = opscope_acldump_get_report(&so_far);
+    printf("%d files, %d incomplete, %d chunks lost\n", (int)so_far.files, (int)so_far.incomplete_files,
+           (int)so_far.lost_chunks);
+    CHECK(so_far.chunks >= so_far.files);
+    return code;
+}
+
 static void perform(const char *step);
+
+/* Takes steps with "+" between them. */
+static void perform_all(const char *steps)
+{
+    char *rest_of = NULL, *copy = strdup(steps);
+    CHECK(copy != NULL);
+    for (char *step = strtok_r(copy, "+", &rest_of); step != NULL; step = strtok_r(NULL, "+", &rest_of))
+        perform(step);
+    free(copy);
+}
+
+/* Takes steps in a child of a fork, which must end well. */
+static void in_child(const char *steps)
+{
+    pid_t child;
+    int status = 0;
+    fflush(stdout);
+    /* The callback may be called at the moment. */
+    pthread_mutex_lock(&dumps.lock);
+    child = fork();
+    pthread_mutex_unlock(&dumps.lock);
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        perform_all(steps);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
 
 static void count_references(int *code)
 {
@@ -206,8 +267,12 @@ static int take_step(const char *name, char *value)
         return run(value, 0);
     if (strcmp(name, "wait") == 0)
         return wait_for_streams();
+    if (strcmp(name, "open") == 0)
+        return aclrtSetDevice(0);
     if (strcmp(name, "asks") == 0)
         return asks();
+    if (strcmp(name, "report") == 0)
+        return report();
     if (strcmp(name, "path") == 0)
         print_path(atoi(value));
     else if (strcmp(name, "piece") == 0)
@@ -226,9 +291,11 @@ static int take_step(const char *name, char *value)
         limit_files(value);
     else if (strcmp(name, "block") == 0)
         block();
+    else if (strcmp(name, "fork") == 0)
+        in_child(value);
     else if (strcmp(name, "inside") == 0) {
         dumps.what = value;
-        dumps.inside = perform;
+        dumps.inside = perform_all;
     } else {
         CHECK(!"there is no such step");
     }

@@ -85,7 +85,7 @@ impl AclConfig {
     /// `opname_range` and their order, and the names in the blacklists.
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         match &self.dump {
-            Some(dump) => model_names::check(dump, model),
+            Some(dump) => dump.check(model),
             None => Ok(Vec::new()),
         }
     }
