@@ -31,7 +31,7 @@ use no_effect::{NoEffect, Rule};
 /// The largest file that is read, in bytes, as in the vendor's reader.
 pub const LARGEST_FILE: u64 = 10 << 20;
 
-/// How deep objects and arrays may be nested.
+/// How deep objects may be nested, and how deep arrays.
 pub const DEEPEST_NESTING: usize = 10;
 
 /// The content of an `acl.json`. Unless it was read as by the vendor's library, at most one of the two sections is there: a dump
