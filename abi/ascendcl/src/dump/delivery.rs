@@ -34,8 +34,14 @@ impl Delivery {
     /// Delivers a chunk. `to_disk` says whether it goes to its file if there is no callback. Returns what to count, and why the chunk is
     /// lost if it is the first of its file that is.
     pub fn deliver(&mut self, chunk: &Chunk, path: &Path, to_disk: bool) -> (Counts, Option<String>) {
-        let mut way = self.begun.remove(path).unwrap_or_else(|| Way::now(to_disk));
-        let given = way.give(chunk, path, &mut self.files);
+        let begun = self.begun.remove(path);
+        let (is_first, mut way) = (begun.is_none(), begun.unwrap_or_else(|| Way::now(to_disk)));
+        let mut given = way.give(chunk, path, &mut self.files);
+        // A callback that was taken back this moment has nothing of the file yet.
+        while is_first && given.is_err() && matches!(way, Way::Callbacks { .. }) {
+            way = Way::now(to_disk);
+            given = way.give(chunk, path, &mut self.files);
+        }
         let (counts, reason) = match given {
             Ok(()) if matches!(way, Way::Nowhere) => (Counts::new(), None),
             Ok(()) if matches!(way, Way::Lost) => (Counts { lost_chunks: 1, ..Counts::new() }, None),
