@@ -10,7 +10,7 @@ use opscope::acl_json::{DumpContent, DumpSection};
 use opscope::benchmark::selection_as_vendor;
 use opscope::dump::ascend::AscendSink;
 use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
-use opscope::model::{Instrument, RunId};
+use opscope::model::Instrument;
 use opscope::tensor::Tensor;
 
 use super::queue::{piece_size, wait_for_runs};
@@ -47,7 +47,6 @@ pub fn loaded(model_id: u32, session: &Session) {
         model_id,
         to_disk: settings.section.is_some(),
         runs: HashMap::new(),
-        with_first: request.selection.runs.contains(RunId(0)),
         stream: Arc::clone(&stream),
     };
     let dumper = Arc::new(Dumper::new());
@@ -104,7 +103,6 @@ pub fn instrument(
     let Some(dumped) = DUMPED.read().get(&model_id).cloned() else { return Ok(None) };
     let failed = |error: &dyn std::fmt::Display| Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", error.to_string());
     let plan = session.plan(inputs).map_err(|error| failed(&error))?;
-    // What is the same in every run has the stream of the first one.
     dumped.stream.store(stream_id, Ordering::Relaxed);
     dumped.dumper.add_plan(&**session.model(), &*plan).map_err(|error| failed(&error))?;
     Ok(Some(Box::new(dumped.dumper)))
@@ -129,5 +127,11 @@ fn request(settings: &Settings, session: &Session) -> Option<Request> {
         }
     };
     // On the thread of the run: the queue before the callback is this library's own.
-    Some(Request { selection, delivery: Some(Delivery::Direct), ..Request::default() })
+    Some(Request {
+        selection,
+        delivery: Some(Delivery::Direct),
+        // A file has all inputs of its operator, weights among them.
+        constants_in_runs: true,
+        ..Request::default()
+    })
 }

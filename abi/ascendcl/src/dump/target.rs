@@ -20,8 +20,6 @@ pub struct ModelTarget {
     pub to_disk: bool,
     /// The index of each run that was dumped, in their order.
     pub runs: HashMap<u64, usize>,
-    /// Whether the model's first run is to be dumped.
-    pub with_first: bool,
     /// The stream of the run that is going on.
     pub stream: Arc<AtomicI32>,
 }
@@ -49,8 +47,7 @@ impl ModelTarget {
         let [device, name, _plan, run, file] = parts[..] else { return given.to_owned() };
         let next = self.runs.len();
         let run = run.to_str().and_then(|run| run.parse().ok()).unwrap_or(0);
-        // What is the same in every run has the number of the first run, and is with the first one that is dumped.
-        let index = if run == 0 && !self.with_first { 0 } else { *self.runs.entry(run).or_insert(next) };
+        let index = *self.runs.entry(run).or_insert(next);
         Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(self.name(file))
     }
 

@@ -9,6 +9,7 @@ use opscope_model::{
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
+use super::dumper::Constants;
 use super::routes::{Route, Routes};
 use super::subscription::Subscription;
 use crate::stream::outcome::RunOutcome;
@@ -21,6 +22,8 @@ pub(crate) struct Observer {
     kernels: Arc<[Kernel]>,
     watches: Vec<Watch>,
     inputs: Option<Arc<[InputEntry]>>,
+    /// What is the same in every run, and captured in each.
+    constants: Option<Arc<Constants>>,
     /// The progress of each kernel.
     progress: Vec<AtomicU8>,
     /// Copies of the inputs of kernels in flight that no subscription captures.
@@ -43,10 +46,39 @@ const BEGUN: u8 = 1;
 const ENDED: u8 = 2;
 
 impl Observer {
-    pub fn new(run: &RunInfo<'_>, watches: Vec<Watch>, inputs: Option<Arc<[InputEntry]>>) -> Self {
+    pub fn new(
+        run: &RunInfo<'_>,
+        watches: Vec<Watch>,
+        inputs: Option<Arc<[InputEntry]>>,
+        constants: Option<Arc<Constants>>,
+    ) -> Self {
         let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
         let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
-        Self { run: run.id, graph, kernels, watches, inputs, progress, held: Mutex::default() }
+        let observer =
+            Self { run: run.id, graph, kernels, watches, inputs, constants, progress, held: Mutex::default() };
+        // A sink that stops is asked again with the first kernel.
+        observer.deliver_constants(|watch| &watch.routes.constant_first);
+        observer
+    }
+
+    /// Delivers what is the same in every run.
+    fn deliver_constants<'r>(&'r self, routes: impl Fn(&'r Watch) -> &'r [Route]) -> Option<String> {
+        let mut stop = None;
+        for watch in &self.watches {
+            for &route in routes(watch) {
+                let origin = watch.routes.origin(route, Some(self.run));
+                match self.constants.as_ref().and_then(|constants| constants.get(&route.value)) {
+                    Some(tensor) => {
+                        stop = stop.or(watch.subscription.deliver(origin, route.siblings, &tensor.view()));
+                    }
+                    None => {
+                        let reason = "it was not there when the model was loaded".into();
+                        watch.subscription.missing(Missing { origin, reason });
+                    }
+                }
+            }
+        }
+        stop
     }
 
     fn deliver<'r>(
@@ -143,9 +175,15 @@ impl RunObserver for Observer {
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         let index = dispatch.kernel.id.index();
-        self.progress[index].store(BEGUN, Ordering::Relaxed);
+        let before = self.progress[index].swap(BEGUN, Ordering::Relaxed);
         if self.holds(index) {
             self.hold(dispatch.kernel, inputs);
+        }
+        // Once, also where a loop comes by again.
+        if before < BEGUN
+            && let Some(reason) = self.deliver_constants(|watch| &watch.routes.constant_before[index])
+        {
+            return Action::Stop(reason);
         }
         self.deliver(|watch| &watch.routes.before[index], inputs, &self.watches)
     }

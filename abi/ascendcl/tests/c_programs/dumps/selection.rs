@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
 
+use opscope::Session;
+use opscope::dump::ascend::AscendFile;
 use opscope::dump::{BlacklistEntry, Io, IoSelection, OperatorRange, Pattern, Position, Selection};
+use opscope::model::Fidelity;
 use opscope::tensor::DType;
 use tempfile::TempDir;
 
@@ -73,6 +78,25 @@ fn the_mode_chooses_inputs_outputs_or_both() {
         let keys = format!(r#""dump_list": [{{}}], "dump_mode": "{mode}""#);
         dumps(&section(&keys), Selection { io, ..Selection::default() });
     }
+}
+
+#[test]
+fn a_file_has_all_inputs_of_its_operator_in_every_run() {
+    let section = section(r#""dump_list": [{}], "dump_mode": "all""#);
+    let loaded = Session::load(&models().join(MODEL), Fidelity::Exact, NonZeroUsize::MIN).expect("a model");
+    let operators = &loaded.graph().operators;
+    called(&format!("{LOAD} {RUN} {RUN}"), &section).play(|played| {
+        assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
+        assert_eq!(played.streams.len(), 2 * operators.len(), "one file of each operator in each run");
+        for stream in &played.streams {
+            let file = AscendFile::from_bytes(Path::new("stream"), &stream.bytes).expect("a dump file");
+            let operator = operators.iter().find(|operator| operator.name == file.op_name).expect("an operator");
+            let slots = |io| file.tensors.iter().filter(|tensor| tensor.io == io).map(|tensor| tensor.slot).collect();
+            let (inputs, outputs): (Vec<usize>, Vec<usize>) = (slots(Io::Input), slots(Io::Output));
+            assert_eq!(inputs, (0..operator.inputs.len()).collect::<Vec<_>>(), "{}", file.op_name);
+            assert_eq!(outputs, (0..operator.outputs.len()).collect::<Vec<_>>(), "{}", file.op_name);
+        }
+    });
 }
 
 #[test]
@@ -183,8 +207,7 @@ fn steps_are_runs_and_the_index_counts_those_that_are_dumped() {
         let keys = format!(r#""dump_list": [{{}}], "dump_mode": "all", "dump_step": "{step}""#);
         let selection = Selection { runs: step.parse().expect("steps"), ..all(&[]) };
         let expected = Content::expected(MODEL, 1, &inputs, selection);
-        // What is the same in every run is with the first one.
-        let index = |run: usize| dumped.iter().position(|one| *one == run).unwrap_or(0);
+        let index = |run: usize| dumped.iter().position(|one| *one == run).expect("a run that is dumped");
         let expected = expected
             .0
             .into_iter()

@@ -7,7 +7,7 @@ use std::path::Path;
 use opscope::Session;
 use opscope::dump::ascend::AscendFile;
 use opscope::dump::{Dumper, Io, IoSelection, KeepSink, Request, Selection};
-use opscope::model::Fidelity;
+use opscope::model::{Fidelity, RunId};
 use opscope::tensor::{DType, Tensor, npy};
 
 use crate::models::models;
@@ -102,6 +102,7 @@ impl Content {
         let session = Session::load(&models().join(model), Fidelity::Exact, NonZeroUsize::MIN).expect("a model");
         let (sink, kept) = KeepSink::new(u64::MAX, std::env::temp_dir());
         let dumper = Dumper::new();
+        let dumped: Vec<u64> = (0..runs.len() as u64).filter(|run| selection.runs.contains(RunId(*run))).collect();
         dumper.subscribe(Box::new(sink), Request { selection, ..Request::default() }).expect("a subscription");
         for inputs in runs {
             let inputs: Vec<Tensor> =
@@ -114,12 +115,15 @@ impl Content {
         let mut content = Self::default();
         for tensor in kept.dump().tensors {
             let place = &tensor.place;
-            let run = place.run.unwrap_or(0) as usize;
             let operator = place.operator.clone().expect("an operator");
-            let place = (model_id, run, operator, place.io.expect("a side"), place.slot.expect("a slot"));
             let read = tensor.read().expect("a tensor");
             let value = (read.dtype(), read.shape().to_vec(), read.bytes().to_vec());
-            assert!(content.0.insert(place, value).is_none());
+            // What is the same in every run is in the files of each.
+            for run in place.run.map_or_else(|| dumped.clone(), |run| vec![run]) {
+                let (io, slot) = (place.io.expect("a side"), place.slot.expect("a slot"));
+                let place = (model_id, run as usize, operator.clone(), io, slot);
+                assert!(content.0.insert(place, value.clone()).is_none());
+            }
         }
         assert!(!content.0.is_empty());
         content
