@@ -4,6 +4,7 @@ mod support;
 
 mod dumps;
 mod extras;
+mod handover;
 mod library;
 mod models;
 mod readme;
