@@ -18,15 +18,12 @@ pub fn shapes(model: &Model, descs: &[Option<Arc<TensorDesc>>]) -> Result<Vec<Ve
     model.inputs.iter().zip(&set).map(shape).collect()
 }
 
-/// The shape that a dataset sets. What else is wrong with it the engine says.
+/// The shape that a dataset sets. An engine that does not look at a dimension would take any size.
 fn set(port: &Port, desc: &TensorDesc) -> Result<Vec<usize>, Failure> {
     let sizes: Option<Vec<usize>> = desc.dims().iter().map(|&size| usize::try_from(size).ok()).collect();
     let sizes = sizes.ok_or_else(|| wrong_shape(&port.name, "the shape of a run has no free dimensions"))?;
-    if port.fixed().is_some_and(|fixed| fixed != sizes) {
-        return Err(wrong_shape(&port.name, &format!("the model takes {:?}, not {sizes:?}", port.fixed())));
-    }
-    if port.dims.as_ref().is_some_and(|dims| dims.len() != sizes.len()) {
-        return Err(wrong_shape(&port.name, &format!("{sizes:?} has another number of dimensions than the model")));
+    if !port.takes(&sizes) {
+        return Err(wrong_shape(&port.name, &format!("the model takes {}, not {sizes:?}", port.shape())));
     }
     Ok(sizes)
 }

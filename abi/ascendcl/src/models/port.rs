@@ -22,6 +22,18 @@ impl Port {
         values.iter().map(port).collect()
     }
 
+    /// Returns whether the shape has these sizes, or leaves them open.
+    pub fn takes(&self, sizes: &[usize]) -> bool {
+        let takes = |(dim, size): (&Dim, &usize)| matches!(dim, Dim::Symbol(_)) || *dim == Dim::Fixed(*size);
+        self.dims.as_ref().is_none_or(|dims| dims.len() == sizes.len() && dims.iter().zip(sizes).all(takes))
+    }
+
+    /// Returns the shape as it is declared, for messages: `[batch, 1, 8, 8]`.
+    pub fn shape(&self) -> String {
+        let Some(dims) = &self.dims else { return "any shape".to_owned() };
+        format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    }
+
     /// Returns the shape; `None` if a dimension is free.
     pub fn fixed(&self) -> Option<Vec<usize>> {
         self.fixed_with(&BTreeMap::new())

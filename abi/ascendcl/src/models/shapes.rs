@@ -23,8 +23,8 @@ pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
         ports.iter().zip(&graph.inputs).filter_map(|(port, &id)| Some((port, id, shapes.get(port.name.as_str())?)));
     let inputs: Vec<_> = inputs.collect();
     for (port, _, shape) in &inputs {
-        if !fits(port, shape) {
-            return Err(wrong(&given, &format!("input '{}' has the shape {:?}", port.name, port.dims)));
+        if !port.takes(shape) {
+            return Err(wrong(&given, &format!("input '{}' has the shape {}", port.name, port.shape())));
         }
     }
     let sizes = bound_sizes(inputs.iter().map(|(port, _, shape)| (*port, shape.as_slice())));
@@ -52,11 +52,6 @@ fn parse(given: &str) -> Option<BTreeMap<&str, Vec<usize>>> {
             Some((name, dims))
         })
         .collect()
-}
-
-/// An open shape may have any sizes, as far as the number of dimensions is right.
-fn fits(port: &Port, shape: &[usize]) -> bool {
-    port.fixed().map_or(port.dims.as_ref().is_none_or(|dims| dims.len() == shape.len()), |fixed| fixed == shape)
 }
 
 fn wrong(given: &str, reason: &str) -> Failure {

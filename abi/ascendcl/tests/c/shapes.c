@@ -70,7 +70,13 @@ static void digits(void)
     aclTensorDesc *open = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
     OK(aclmdlSetDatasetTensorDesc(input, open, 0));
     IS(aclmdlExecute(model, input, output), ACL_ERROR_GE_SHAPE_INVALID);
-    shape[0] = 9;
+    shape[0] = 8, shape[1] = 2, shape[2] = 4;
+    aclTensorDesc *other = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
+    OK(aclmdlSetDatasetTensorDesc(input, other, 0));
+    aclGetRecentErrMsg();
+    CHECK(aclmdlExecute(model, input, output) == (aclError)ACL_ERROR_GE_SHAPE_INVALID);
+    CHECK(strstr(aclGetRecentErrMsg(), "the model takes [batch, 1, 8, 8], not [8, 2, 4, 8]") != NULL);
+    shape[0] = 9, shape[1] = 1, shape[2] = 8;
     aclTensorDesc *large = aclCreateTensorDesc(ACL_FLOAT, 4, shape, ACL_FORMAT_ND);
     OK(aclmdlSetDatasetTensorDesc(input, large, 0));
     IS(aclmdlExecute(model, input, output), ACL_ERROR_GE_PARAM_INVALID);
@@ -89,6 +95,7 @@ static void digits(void)
     IS(aclmdlExecuteAsync(model, input, output, NULL), ACL_ERROR_GE_PARAM_INVALID);
     aclDestroyTensorDesc(flat);
     aclDestroyTensorDesc(open);
+    aclDestroyTensorDesc(other);
     aclDestroyTensorDesc(large);
     aclDestroyTensorDesc(fits);
     destroy(input);

@@ -112,6 +112,11 @@ digits_cnn.onnx: work 592 weights 60072
     assert_eq!(printed, fixed);
 }
 
+#[test]
+fn sizes_that_the_file_has_are_not_taken_away_by_shapes_that_the_user_fixes() {
+    run("wrong_shape.c", &["digits_cnn.onnx"], &[(SHAPES, "image:2,1,8,7")]);
+}
+
 /// A model of one picture, as a converter makes it.
 pub struct OnePicture {
     _directory: TempDir,
