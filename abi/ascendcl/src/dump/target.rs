@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +7,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use opscope::dump::ascend::{ChunkTarget, FileName};
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, LONGEST_NAME};
+use super::files::fitting;
 use super::queue;
 use super::statistics::STATISTICS;
 
@@ -28,7 +30,7 @@ impl ChunkTarget for ModelTarget {
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
         let within = self.path(path);
         let path = self.directory.join(within);
-        let chunk = Chunk::new(&path, bytes, last);
+        let chunk = Chunk::new(&named(&path), bytes, last);
         let chunk = chunk.ok_or_else(|| format!("{} cannot be a chunk: no memory, or too long", path.display()))?;
         queue::put(chunk, path, self.to_disk)
     }
@@ -59,6 +61,15 @@ impl ModelTarget {
         let name = FileName::parse(name).map(|name| FileName { stream, ..name }.full() + ending);
         name.unwrap_or_else(|| given.into_owned()).into()
     }
+}
+
+/// Returns what a chunk calls a file: its path, with digits for a name that has no room in a chunk.
+fn named(path: &Path) -> Cow<'_, Path> {
+    let full = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.as_os_str().len() < LONGEST_NAME {
+        return path.into();
+    }
+    path.with_file_name(fitting(&full, "")).into()
 }
 
 fn normal(part: Component<'_>) -> Option<&OsStr> {

@@ -6,6 +6,7 @@ mod dumps;
 mod extras;
 mod handover;
 mod library;
+mod long_name;
 mod models;
 mod readme;
 mod runtime;
