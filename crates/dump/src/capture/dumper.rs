@@ -3,9 +3,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::TensorView;
 
-use super::observer::{Observer, Watch};
+use super::observer::{Constants, Observer, Watch};
 use super::routes::{Route, Routes, is_weight};
 use super::subscription::Subscription;
 use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
@@ -37,9 +37,6 @@ struct PlanRoutes {
     /// What is the same in every run, as far as it is captured in each.
     constants: OnceLock<Arc<Constants>>,
 }
-
-/// Tensors that are the same in every run.
-pub(crate) type Constants = HashMap<ValueId, Tensor>;
 
 impl Dumper {
     /// Creates a dumper without subscriptions. Without them it wants no calls from the engine.

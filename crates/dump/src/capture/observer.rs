@@ -9,7 +9,6 @@ use opscope_model::{
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use super::dumper::Constants;
 use super::routes::{Route, Routes};
 use super::subscription::Subscription;
 use crate::stream::outcome::RunOutcome;
@@ -29,6 +28,9 @@ pub(crate) struct Observer {
     /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
 }
+
+/// Tensors that are the same in every run.
+pub(crate) type Constants = HashMap<ValueId, Tensor>;
 
 /// A subscription that takes part in the run.
 pub(crate) struct Watch {
