@@ -57,7 +57,8 @@ static int run(char *arguments, int waits)
     for (size_t i = 0; i < aclmdlGetNumInputs(desc); i++) {
         size_t size = aclmdlGetInputSizeByIndex(desc, i);
         void *from = elements(strtok_r(NULL, ",", &rest_of), size);
-        void *memory = device(from, size);
+        /* A tensor without elements has memory, too. */
+        void *memory = device(from, size == 0 ? 1 : size);
         CHECK(model->memories < PORTS);
         model->memory[model->memories++] = memory;
         OK(aclmdlAddDatasetBuffer(model->input, aclCreateDataBuffer(memory, size)));

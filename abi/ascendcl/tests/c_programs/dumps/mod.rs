@@ -4,6 +4,7 @@ mod scene;
 mod streams;
 
 mod files;
+mod fixtures;
 mod inside;
 mod misuse;
 mod selection;
