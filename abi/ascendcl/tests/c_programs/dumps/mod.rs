@@ -7,5 +7,6 @@ mod files;
 mod fixtures;
 mod inside;
 mod misuse;
+mod recordings;
 mod selection;
 mod sequences;
