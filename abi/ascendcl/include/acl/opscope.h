@@ -25,7 +25,7 @@ opscope_acldump_subscribe(int32_t (*callback)(void* user, const acldumpChunk* ch
 // Delivers what is queued, and removes the callback, which is not called afterwards. In a callback it returns at once.
 ACL_FUNC_VISIBILITY aclError opscope_acldump_unsubscribe(uint64_t subscription);
 
-// Sets the most bytes of tensors in a piece, for models that are loaded afterwards: 64 to 128 MiB, which is the default. Other
+// Sets the most bytes of tensors in a piece, for models that are loaded afterwards: 1 to 128 MiB, which is the default. Other
 // sizes become the nearest of these. The first piece of a file also has the header, whole.
 ACL_FUNC_VISIBILITY void opscope_acldump_set_piece_size(size_t bytes);
 

@@ -202,9 +202,7 @@ fn start(queue: &mut Queue) -> Result<(), String> {
     static AT_EXIT: Once = Once::new();
     if queue.thread.is_none() {
         // SAFETY: it is a function without arguments. Without memory for it, what waits at the exit is lost.
-        AT_EXIT.call_once(|| {
-            unsafe { libc::atexit(write_at_exit) };
-        });
+        AT_EXIT.call_once(|| _ = unsafe { libc::atexit(write_at_exit) });
         // A run may wait for what it does: it must not wait for a stream.
         let work = || as_callback(deliver_all);
         let spawned = thread::Builder::new().name("acl-dump".to_owned()).spawn(work);

@@ -115,7 +115,5 @@ fn close_at_exit() {
         let _ = catch_unwind(finish);
     }
     // SAFETY: it is a function without arguments. Without memory for it, the recordings say that they were not closed.
-    ONCE.call_once(|| unsafe {
-        libc::atexit(close);
-    });
+    ONCE.call_once(|| _ = unsafe { libc::atexit(close) });
 }

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     const char *answers = getenv("ANSWERS");
     uint64_t subscription = 0;
     if (answers != NULL) {
-        opscope_acldump_set_piece_size(8);
+        opscope_acldump_set_piece_size(64);
         OK(opscope_acldump_subscribe(subscribed, &answers, &subscription));
         CHECK(subscription != 0);
     }

@@ -274,19 +274,22 @@ fn both_sections_switched_on_are_refused_and_one_switched_off_is_not() {
 }
 
 #[test]
-fn as_the_vendors_library_reads_a_file_unknown_keys_and_both_sections_are_right() {
+fn as_the_vendors_library_reads_a_file_unknown_keys_and_both_sections_are_right_and_directories_exist() {
     let both = r#"{"err_msg_mode": "1", "new": {"a": 1}, "dump": {"dump_path": "d", "dump_list": [{"more": 1}], "later": 2},
                    "profiler": {"switch": "on"}}"#;
-    let config = AclConfig::parse_as_vendor(both, Path::new("/nowhere")).unwrap();
+    let working_dir = tempfile::tempdir().unwrap();
+    let parse = |text| AclConfig::parse_as_vendor(text, working_dir.path());
+    let codes = |text| parse(text).unwrap_err().iter().filter_map(Problem::code).collect::<Vec<_>>();
+    assert_eq!(codes(both), ["EP0003"]);
+    std::fs::create_dir(working_dir.path().join("d")).unwrap();
+    let config = parse(both).unwrap();
     assert!(config.dump.is_some() && config.profiler.is_some() && config.failures_of_process);
     let unknown = |note: &&Note| note.text.contains("does not exist");
     let notes: Vec<&str> = config.notes.iter().filter(unknown).map(|note| note.pointer.as_str()).collect();
     assert_eq!(notes, ["/new", "/dump/later", "/dump/dump_list/0/more"]);
 
     let wrong = r#"{"profiler": {"switch": "on", "new": 1}, "dump": {"dump_path": "d", "dump_mode": "some"}}"#;
-    let problems = AclConfig::parse_as_vendor(wrong, Path::new("/nowhere")).unwrap_err();
-    let codes: Vec<_> = problems.iter().filter_map(Problem::code).collect();
-    assert_eq!(codes, ["EP0002", "EK0005"]);
+    assert_eq!(codes(wrong), ["EP0002", "EK0005"]);
 }
 
 #[test]
