@@ -57,7 +57,7 @@ impl Open {
 }
 
 /// Returns a file's name with an ending, or its digits where that is longer than file systems take.
-pub fn fitting(full: &str, ending: &str) -> String {
+fn fitting(full: &str, ending: &str) -> String {
     let (stem, statistics) = full.strip_suffix(STATISTICS).map_or((full, ""), |stem| (stem, STATISTICS));
     let digits = |name: FileName| format!("{}{statistics}{ending}", name.digits());
     let is_long = full.len() + ending.len() > FileName::LONGEST;

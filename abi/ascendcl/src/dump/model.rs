@@ -10,14 +10,14 @@ use opscope::acl_json::{DumpContent, DumpSection};
 use opscope::benchmark::selection_as_vendor;
 use opscope::dump::ascend::AscendSink;
 use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
-use opscope::model::Instrument;
+use opscope::model::{EngineError, Instrument};
 use opscope::tensor::Tensor;
 
 use super::queue::{piece_size, wait_for_runs};
 use super::settings::{SETTINGS, Settings};
 use super::statistics::StatisticsSink;
 use super::target::ModelTarget;
-use crate::border::{Failure, codes, note};
+use crate::border::note;
 use crate::forks::Shared;
 
 /// A model that is dumped.
@@ -94,17 +94,22 @@ fn end(dumped: Dumped) {
 }
 
 /// Returns what dumps a run in a stream, whose number the names of files have; `None` if the model is not dumped.
+///
+/// # Errors
+/// The model does not run with these inputs.
 pub fn instrument(
     model_id: u32,
     session: &Session,
     inputs: &[Tensor],
     stream_id: i32,
-) -> Result<Option<Box<dyn Instrument>>, Failure> {
+) -> Result<Option<Box<dyn Instrument>>, EngineError> {
     let Some(dumped) = DUMPED.read().get(&model_id).cloned() else { return Ok(None) };
-    let failed = |error: &dyn std::fmt::Display| Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", error.to_string());
-    let plan = session.plan(inputs).map_err(|error| failed(&error))?;
+    let plan = session.plan(inputs)?;
     dumped.stream.store(stream_id, Ordering::Relaxed);
-    dumped.dumper.add_plan(&**session.model(), &*plan).map_err(|error| failed(&error))?;
+    // A run does not fail because its dump does.
+    if let Err(error) = dumped.dumper.add_plan(&**session.model(), &*plan) {
+        note(format!("EE1001: the dump is not complete: {error}"));
+    }
     Ok(Some(Box::new(dumped.dumper)))
 }
 

@@ -14,6 +14,7 @@ use super::counts::Counts;
 use super::delivery::Delivery;
 use super::{slot, subscribers};
 use crate::border::{note, say};
+use crate::forks::{count_forks, forks};
 use crate::streams::as_callback;
 
 /// How long a run waits for room while nothing is delivered. A callback that hangs must not hang the run.
@@ -218,6 +219,8 @@ extern "C" fn write_at_exit() {
 }
 
 fn deliver_all() {
+    count_forks();
+    let before = forks();
     let mut delivery = Delivery::default();
     let mut queue = lock();
     loop {
@@ -230,6 +233,11 @@ fn deliver_all() {
             Waiting::Chunk { chunk, path, to_disk } => (chunk.bytes(), delivery.deliver(chunk, path, *to_disk)),
             Waiting::Broken(path) => (0, (delivery.give_up(path), None)),
         };
+        if forks() != before {
+            // A callback forked, and this is the child: the files and the queue are the parent's. This thread is its only one.
+            std::mem::forget(delivery);
+            return;
+        }
         // Its memory is given back before anyone is told that there is room.
         drop(next);
         queue = lock();

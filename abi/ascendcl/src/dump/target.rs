@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use opscope::dump::ascend::{ChunkTarget, FileName};
 
 use super::chunk::{Chunk, LONGEST_NAME};
-use super::files::fitting;
 use super::queue;
 use super::statistics::STATISTICS;
 
@@ -30,8 +29,8 @@ impl ChunkTarget for ModelTarget {
     fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
         let within = self.path(path);
         let path = self.directory.join(within);
-        let chunk = Chunk::new(&named(&path), bytes, last);
-        let chunk = chunk.ok_or_else(|| format!("{} cannot be a chunk: no memory, or too long", path.display()))?;
+        let chunk = Chunk::new(&called(&path), bytes, last);
+        let chunk = chunk.ok_or_else(|| format!("there is no memory for a chunk of {}", path.display()))?;
         queue::put(chunk, path, self.to_disk)
     }
 
@@ -56,20 +55,27 @@ impl ModelTarget {
     /// Returns a file's name with the number of the stream.
     fn name(&self, given: &OsStr) -> PathBuf {
         let given = given.to_string_lossy();
-        let (name, ending) = given.strip_suffix(STATISTICS).map_or((&*given, ""), |name| (name, STATISTICS));
+        let (name, ending) = ending(&given);
         let stream = u64::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or(0);
         let name = FileName::parse(name).map(|name| FileName { stream, ..name }.full() + ending);
         name.unwrap_or_else(|| given.into_owned()).into()
     }
 }
 
-/// Returns what a chunk calls a file: its path, with digits for a name that has no room in a chunk.
-fn named(path: &Path) -> Cow<'_, Path> {
-    let full = path.file_name().unwrap_or_default().to_string_lossy();
+/// Returns the path by which a callback knows a file: with digits for its name where that is too long for a chunk.
+fn called(path: &Path) -> Cow<'_, Path> {
     if path.as_os_str().len() < LONGEST_NAME {
         return path.into();
     }
-    path.with_file_name(fitting(&full, "")).into()
+    let full = path.file_name().unwrap_or_default().to_string_lossy();
+    let (name, ending) = ending(&full);
+    let digits = FileName::parse(name).map_or_else(String::new, |name| name.digits());
+    path.with_file_name(digits + ending).into()
+}
+
+/// Returns a file's name without its ending, and the ending of tables of statistics.
+fn ending(name: &str) -> (&str, &str) {
+    name.strip_suffix(STATISTICS).map_or((name, ""), |name| (name, STATISTICS))
 }
 
 fn normal(part: Component<'_>) -> Option<&OsStr> {

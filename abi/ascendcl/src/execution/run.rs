@@ -46,7 +46,8 @@ impl Run {
         let Self { model, inputs, outputs, stream } = self;
         let mut running = model.run()?;
         let tensors = inputs.iter().map(Input::read).collect::<Result<Vec<_>, _>>()?;
-        let dumped = dump::instrument(model.id, &model.session, &tensors, stream.id())?;
+        let dumped =
+            dump::instrument(model.id, &model.session, &tensors, stream.id()).map_err(|error| failure(&error))?;
         let instruments = [dumped, recordings::instrument(model.id)];
         let instruments: Vec<&dyn Instrument> = instruments.iter().flatten().map(|one| &**one).collect();
         let computed = model.session.run(&tensors, &instruments).map_err(|error| failure(&error))?;

@@ -3,8 +3,9 @@
 mod name;
 
 use std::collections::BTreeMap;
+use std::panic::catch_unwind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use opscope::Session;
 use opscope::acl_json::AclConfig;
@@ -68,7 +69,10 @@ pub fn configure(config: Option<&AclConfig>) {
 pub fn loaded(model_id: u32, session: &Session) {
     let Some(config) = RECORDINGS.read().config.clone() else { return };
     match create(model_id, &config, session) {
-        Ok(recording) => drop(RECORDINGS.lock().models.insert(model_id, Arc::new(recording))),
+        Ok(recording) => {
+            drop(RECORDINGS.lock().models.insert(model_id, Arc::new(recording)));
+            close_at_exit();
+        }
         Err(reason) => note(format!("EK0003: model {model_id} is not recorded: {reason}")),
     }
 }
@@ -101,4 +105,15 @@ pub fn unloaded(model_id: u32) {
 pub fn finish() {
     let ended = std::mem::take(&mut *RECORDINGS.lock());
     drop(ended);
+}
+
+/// A program that exits without an end has whole recordings, too.
+fn close_at_exit() {
+    static ONCE: Once = Once::new();
+    extern "C" fn close() {
+        // Nothing is left that could report a panic.
+        let _ = catch_unwind(finish);
+    }
+    // SAFETY: it is a function without arguments. Without memory for it, the recordings say that they were not closed.
+    ONCE.call_once(|| _ = unsafe { libc::atexit(close) });
 }

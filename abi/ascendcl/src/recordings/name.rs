@@ -1,11 +1,13 @@
 use std::hash::{BuildHasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use opscope::local_time;
 
 /// Returns the name of a model's recording, in the vendor's form: `PROF_<6 digits>_<17 digits of the time>_<16 letters>`.
 pub fn of(model_id: u32) -> String {
-    let time = local_time().format("%Y%m%d%H%M%S%3f");
-    format!("PROF_{model_id:06}_{time}_{}", letters())
+    let time = local_time().format("%Y%m%d%H%M%S");
+    let milliseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_millis();
+    format!("PROF_{model_id:06}_{time}{milliseconds:03}_{}", letters())
 }
 
 /// 16 letters that no other recording has.

@@ -37,7 +37,9 @@ static void forget(struct model *model)
     for (int i = 0; i < model->memories; i++)
         OK(aclrtFree(model->memory[i]));
     for (size_t i = 0; i < aclmdlGetDatasetNumBuffers(model->output); i++)
-        OK(aclrtFree(aclGetDataBufferAddr(aclmdlGetDatasetBuffer(model->output, i))));
+        /* A run that failed has not allocated its outputs. */
+        if (aclGetDataBufferAddr(aclmdlGetDatasetBuffer(model->output, i)) != NULL)
+            OK(aclrtFree(aclGetDataBufferAddr(aclmdlGetDatasetBuffer(model->output, i))));
     destroy(model->input);
     destroy(model->output);
     model->input = model->output = NULL;
@@ -57,7 +59,8 @@ static int run(char *arguments, int waits)
     for (size_t i = 0; i < aclmdlGetNumInputs(desc); i++) {
         size_t size = aclmdlGetInputSizeByIndex(desc, i);
         void *from = elements(strtok_r(NULL, ",", &rest_of), size);
-        void *memory = device(from, size);
+        /* A tensor without elements has memory, too. */
+        void *memory = device(from, size == 0 ? 1 : size);
         CHECK(model->memories < PORTS);
         model->memory[model->memories++] = memory;
         OK(aclmdlAddDatasetBuffer(model->input, aclCreateDataBuffer(memory, size)));
@@ -200,11 +203,30 @@ static void perform_all(const char *steps)
     free(copy);
 }
 
+static void ends_well(pid_t child)
+{
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Forks in a callback. The child goes back into the library, which ends this thread, and with it the child. */
+static void fork_and_return(void)
+{
+    pid_t child;
+    fflush(stdout);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        alarm(60);
+    else
+        ends_well(child);
+}
+
 /* Takes steps in a child of a fork, which must end well. */
 static void in_child(const char *steps)
 {
     pid_t child;
-    int status = 0;
     fflush(stdout);
     /* The callback may be called at the moment. */
     pthread_mutex_lock(&dumps.lock);
@@ -216,8 +238,7 @@ static void in_child(const char *steps)
         perform_all(steps);
         exit(0);
     }
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ends_well(child);
 }
 
 static void count_references(int *code)
@@ -291,6 +312,8 @@ static int take_step(const char *name, char *value)
         limit_files(value);
     else if (strcmp(name, "block") == 0)
         block();
+    else if (strcmp(name, "forkandreturn") == 0)
+        fork_and_return();
     else if (strcmp(name, "fork") == 0)
         in_child(value);
     else if (strcmp(name, "inside") == 0) {

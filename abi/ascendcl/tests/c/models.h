@@ -6,11 +6,13 @@
 
 #define DIGIT (64 * sizeof(float))
 
-/* Opens the device, as every program does first. Returns the context. */
+/* Opens the device, as every program does first. Returns the context. With DUMP in the environment, models are dumped. */
 static inline aclrtContext begin(void)
 {
     aclrtContext context = NULL;
     OK(aclInit(NULL));
+    if (getenv("DUMP") != NULL)
+        OK(aclmdlInitDump());
     OK(aclrtSetDevice(0));
     OK(aclrtCreateContext(&context, 0));
     return context;

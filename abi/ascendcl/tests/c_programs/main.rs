@@ -6,7 +6,6 @@ mod dumps;
 mod extras;
 mod handover;
 mod library;
-mod long_name;
 mod models;
 mod readme;
 mod runtime;

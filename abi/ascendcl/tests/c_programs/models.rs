@@ -193,3 +193,12 @@ fn every_misuse_of_models_has_its_code() {
     let model = OnePicture::new();
     run("model_misuse.c", &[model.path()], &[]);
 }
+
+#[test]
+fn a_dump_changes_no_answer() {
+    let model = OnePicture::new();
+    let dump = [("DUMP", "on")];
+    run("shapes.c", &[], &dump);
+    run("model_misuse.c", &[model.path()], &dump);
+    run("several.c", &[model.path(), IMAGES, LABELS], &dump);
+}

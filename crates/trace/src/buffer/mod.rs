@@ -60,7 +60,7 @@ use emit::thread_writers;
 /// *A flush is a barrier*: what any thread emitted before the call is delivered when it returns.
 ///
 /// *A fork* leaves the parent as it was. The child's buffer is empty, in memory, and works. It is destroyed if another
-/// thread's callback does not return within 100 ms, or if the fork is made in the callback.
+/// thread's callback does not return within a second, or if the fork is made in the callback.
 #[derive(Debug, Clone)]
 pub struct Buffer {
     shared: Arc<SharedBuffer>,

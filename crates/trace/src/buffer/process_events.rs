@@ -22,7 +22,7 @@ const TIMEOUT_AT_EXIT: Duration = Duration::from_secs(5);
 
 /// How long a fork waits for callbacks of other threads to return. A buffer whose callback did not return is destroyed in
 /// the child: the callback's thread is the parent's.
-const TIMEOUT_AT_FORK: Duration = Duration::from_millis(100);
+const TIMEOUT_AT_FORK: Duration = Duration::from_secs(1);
 
 static REGISTRATION: Registration = Registration::new(|| Box::new(BufferLocks::take()), deliver_at_exit);
 

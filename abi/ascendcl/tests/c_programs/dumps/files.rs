@@ -160,3 +160,64 @@ fn a_disk_that_is_full_is_said_and_the_run_goes_on() {
         }
     });
 }
+
+/// A model of two operators, of which the first has this name.
+fn named(name: &str) -> Vec<u8> {
+    let varint = |mut value: usize| {
+        let mut bytes = Vec::new();
+        while value >= 128 {
+            bytes.push(value as u8 | 128);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let number = |field: u8, value: usize| [vec![field << 3], varint(value)].concat();
+    let bytes = |field: u8, value: &[u8]| [vec![field << 3 | 2], varint(value.len()), value.to_vec()].concat();
+    let float = [number(1, 1), bytes(2, &bytes(1, &number(1, 3)))].concat();
+    let value = |name: &str| [bytes(1, name.as_bytes()), bytes(2, &bytes(1, &float))].concat();
+    let operator = |input: &str, output: &str, name: &str, of: &str| {
+        let parts = [(1, input), (2, output), (3, name), (4, of)];
+        parts.map(|(field, text)| bytes(field, text.as_bytes())).concat()
+    };
+    let operators =
+        [operator("x", "between", name, "Relu"), operator("between", "y", "second", "Neg")].map(|one| bytes(1, &one));
+    let ends = [bytes(2, b"named"), bytes(11, &value("x")), bytes(12, &value("y"))];
+    let graph = [operators.concat(), ends.concat()].concat();
+    [number(1, 8), bytes(7, &graph), bytes(8, &[bytes(1, b""), number(2, 17)].concat())].concat()
+}
+
+#[test]
+fn names_that_are_too_long_for_a_chunk_are_digits() {
+    let name = "n".repeat(5000);
+    let directory = tempfile::TempDir::new().expect("a directory");
+    let path = directory.path().join("named.onnx");
+    std::fs::write(&path, named(&name)).expect("a model");
+    let path = path.to_str().expect("UTF-8");
+    let run = "run=0,MODELS/fixtures/long_names.input.x.npy";
+    let load = format!("load=0,{path}");
+    let expected = Content::outputs(path, 1, &[&["fixtures/long_names.input.x.npy"]]);
+    assert_eq!(expected.0.len(), 2);
+    let whole = |files: &[Stream]| {
+        let mut content = Content::default();
+        for file in files {
+            content.add(1, 0, &file.bytes);
+        }
+        content
+    };
+    scene(&["init=acl.json", "reg", &load, run, "unreg", "finalize"]).play(|played| {
+        assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
+        let names: Vec<&str> = played.streams.iter().filter_map(|stream| stream.name.rsplit('/').next()).collect();
+        assert!(names[0].len() == 32 && names[0].bytes().all(|byte| byte.is_ascii_digit()), "{names:?}");
+        assert!(names[1].starts_with("Neg.second.2."), "{names:?}");
+        whole(&played.streams).is(&expected);
+    });
+    // On the disk, the table has the name in full.
+    scene(&["init=acl.json", &load, run, "finalize"]).play(|played| {
+        assert_eq!((&*played.stdout, &*played.stderr), ("", ""));
+        let (table, files): (Vec<Stream>, Vec<Stream>) =
+            files(played, "dump").into_iter().partition(|file| file.name.ends_with("/mapping.csv"));
+        assert!(std::str::from_utf8(&table[0].bytes).expect("UTF-8").contains(&format!(",Relu.{name}.1.")));
+        whole(&files).is(&expected);
+    });
+}

@@ -200,3 +200,14 @@ fn the_child_of_a_fork_has_dumps_of_its_own() {
         Content::of(&files).is(&tokens(2));
     });
 }
+
+#[test]
+fn a_callback_that_forks_returns_in_the_parent_only() {
+    let steps = format!("piece=1024 init initdump reg {LOAD} inside=forkandreturn {RUN} inside=fork=report {RUN}");
+    narrow(&format!("{steps} unreg report finalize")).play(|played| {
+        assert_eq!(played.stderr, "");
+        let expected = "0 files, 0 incomplete, 0 chunks lost\n32 files, 0 incomplete, 0 chunks lost\n";
+        assert_eq!(played.stdout, expected);
+        played.content().is(&digits(1, 2));
+    });
+}

@@ -4,7 +4,9 @@ mod scene;
 mod streams;
 
 mod files;
+mod fixtures;
 mod inside;
 mod misuse;
+mod recordings;
 mod selection;
 mod sequences;

@@ -13,7 +13,7 @@ use crate::support::{Language, program};
 pub struct Scene {
     steps: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
-    shapes: &'static str,
+    shapes: String,
     language: Option<Language>,
 }
 
@@ -38,7 +38,7 @@ impl Scene {
     /// Steps, separated by spaces and line breaks. `MODELS` in a step stands for the directory of the models.
     pub fn new(steps: &str) -> Self {
         let steps = steps.split_whitespace().map(|step| step.replace("MODELS", models().to_str().expect("UTF-8")));
-        Self { steps: steps.collect(), files: Vec::new(), shapes: SHAPES_OF_ALL, language: None }
+        Self { steps: steps.collect(), files: Vec::new(), shapes: SHAPES_OF_ALL.to_owned(), language: None }
     }
 
     /// Adds a file to the directory where the program runs.
@@ -53,8 +53,8 @@ impl Scene {
     }
 
     /// Sets the shapes of the models' inputs.
-    pub fn shapes(self, shapes: &'static str) -> Self {
-        Self { shapes, ..self }
+    pub fn shapes(self, shapes: &str) -> Self {
+        Self { shapes: shapes.to_owned(), ..self }
     }
 
     /// Runs it as this language only.
@@ -84,7 +84,7 @@ impl Scene {
         for (name, content) in &self.files {
             fs::write(directory.path().join(name), content).expect("a file");
         }
-        let program = program("dumps.c").with(SHAPES, self.shapes).inside(directory.path().to_owned());
+        let program = program("dumps.c").with(SHAPES, self.shapes.clone()).inside(directory.path().to_owned());
         let program = program.argument(COLLECTED);
         let program = self.steps.iter().fold(program, |program, step| program.argument(step));
         let printed = program.run_as(language);

@@ -1,6 +1,9 @@
 //! The orders in which programs call the dump functions, by the manual's pages. Every one delivers every tensor.
 
+use std::fs;
+
 use opscope::dump::{IoSelection, Selection};
+use tempfile::TempDir;
 
 use super::scene::{Played, Scene};
 use super::streams::{Content, DumpPath};
@@ -208,5 +211,30 @@ fn a_model_is_dumped_by_the_settings_of_the_moment_when_it_is_loaded() {
         assert_eq!(played.stdout, "path 4: NULL\n");
         let files = played.files("");
         assert_eq!(files.len(), 1, "{files:?}");
+    });
+}
+
+#[test]
+fn a_run_that_fails_is_told_and_the_next_one_is_dumped() {
+    let directory = TempDir::new().expect("a directory");
+    let mut ids = fs::read(crate::models::models().join("token_classifier.input.input_ids.npy")).expect("ids");
+    let end = ids.len();
+    // No token has this number.
+    ids[end - 8..].copy_from_slice(&1_000_000_i64.to_le_bytes());
+    let path = directory.path().join("ids.npy");
+    fs::write(&path, ids).expect("ids");
+    let [load, run] = TOKENS;
+    let fails = format!("run=1,{}", path.display());
+    let section = r#"{"dump_path": "dump", "dump_list": [{}]}"#;
+    let parts = ["init=acl.json", "reg", load, run, &fails, run, "unreg", "finalize", "report"];
+    steps(&parts).dumps("acl.json", section).play(|played| {
+        assert_eq!(played.stderr, "");
+        let lines: Vec<&str> = played.stdout.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("run: 507011 E13025: "), "{}", lines[0]);
+        assert!(lines[1].starts_with("finalize: 0 EE1001: the dump is not complete: run 1 failed: "), "{}", lines[1]);
+        assert_eq!(lines[2], format!("{} files, 0 incomplete, 0 chunks lost", played.streams.len()));
+        // It failed in the first operator, and nothing was dumped of it.
+        played.content().is(&tokens(1, 2));
     });
 }
