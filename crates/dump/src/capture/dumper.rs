@@ -93,7 +93,7 @@ impl Dumper {
             selected.missing().for_each(|missing| subscription.missing(missing));
         }
         let in_runs = |routes: &Arc<Routes>| {
-            let routes = routes.constant_before.iter().flatten().chain(&routes.constant_first);
+            let routes = routes.constant_before.iter().flatten().chain(&routes.constant_other);
             routes.map(|route| route.value).collect::<Vec<_>>()
         };
         let kept: HashSet<ValueId> = selected.iter().flat_map(|(_, selected)| in_runs(selected)).collect();

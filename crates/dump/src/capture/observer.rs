@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
@@ -25,6 +25,8 @@ pub(crate) struct Observer {
     constants: Option<Arc<Constants>>,
     /// The progress of each kernel.
     progress: Vec<AtomicU8>,
+    /// Whether a kernel has ended whose outputs are captured.
+    has_computed: AtomicBool,
     /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
 }
@@ -56,11 +58,14 @@ impl Observer {
     ) -> Self {
         let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
         let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
-        let observer =
-            Self { run: run.id, graph, kernels, watches, inputs, constants, progress, held: Mutex::default() };
-        // A sink that stops is asked again with the first kernel.
-        observer.deliver_constants(|watch| &watch.routes.constant_first);
-        observer
+        let has_computed = AtomicBool::new(false);
+        Self { run: run.id, graph, kernels, watches, inputs, constants, progress, has_computed, held: Mutex::default() }
+    }
+
+    /// Delivers what belongs to no kernel, once the run has computed something to capture: one that fails at once has nothing.
+    fn deliver_other_constants(&self) -> Option<String> {
+        let is_first = !self.has_computed.swap(true, Ordering::Relaxed);
+        is_first.then(|| self.deliver_constants(|watch| &watch.routes.constant_other)).flatten()
     }
 
     /// Delivers what is the same in every run.
@@ -196,12 +201,20 @@ impl RunObserver for Observer {
         if self.holds(index) {
             self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&dispatch.kernel.id);
         }
+        let is_captured = self.watches.iter().any(|watch| !watch.routes.after[index].is_empty());
+        if is_captured && let Some(reason) = self.deliver_other_constants() {
+            return Action::Stop(reason);
+        }
         self.deliver(|watch| &watch.routes.after[index], outputs, &self.watches)
     }
 
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
         let failure = outcome.err().map(ToString::to_string);
         let mut in_flight = Vec::new();
+        if failure.is_none() {
+            // A model may be nothing but constants.
+            self.deliver_other_constants();
+        }
         if let Some(reason) = &failure {
             self.deliver_held();
             self.lose_the_rest(reason);

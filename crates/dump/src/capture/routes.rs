@@ -20,8 +20,8 @@ pub(crate) struct Routes {
     pub constant: Vec<Route>,
     /// What is the same in every run, and is captured in each before a kernel is executed, by [`KernelId`].
     pub constant_before: Vec<Vec<Route>>,
-    /// What is the same in every run, and is captured in each before its first kernel: of operators that have no other tensors.
-    pub constant_first: Vec<Route>,
+    /// What is the same in every run, and is captured in each: of operators without other tensors.
+    pub constant_other: Vec<Route>,
     /// What cannot be captured, and why.
     pub absent: Vec<(Route, &'static str)>,
     /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
@@ -53,7 +53,7 @@ impl Routes {
             after: vec![Vec::new(); kernels.len()],
             constant: Vec::new(),
             constant_before: vec![Vec::new(); kernels.len()],
-            constant_first: Vec::new(),
+            constant_other: Vec::new(),
             absent: Vec::new(),
             uncaptured: kernels.iter().map(changing_inputs).collect(),
         };
@@ -92,16 +92,16 @@ impl Routes {
         let mut constant: Vec<Route> = self.constant.iter().filter(wants).copied().collect();
         let captured: HashSet<ValueId> =
             before.iter().chain(&after).flatten().chain(&constant).map(|route| route.value).collect();
-        let (mut constant_before, mut constant_first) = (vec![Vec::new(); before.len()], Vec::new());
+        let (mut constant_before, mut constant_other) = (vec![Vec::new(); before.len()], Vec::new());
         if constants_in_runs {
             let kernels = first_kernels(&before, &after);
             for route in std::mem::take(&mut constant) {
                 let kernel = kernels.get(&route.operator);
-                kernel.map_or(&mut constant_first, |&kernel| &mut constant_before[kernel]).push(route);
+                kernel.map_or(&mut constant_other, |&kernel| &mut constant_before[kernel]).push(route);
             }
         }
         count_siblings(before.iter_mut().chain(&mut after).chain(&mut constant_before).flatten());
-        count_siblings(constant_first.iter_mut());
+        count_siblings(constant_other.iter_mut());
         count_siblings(constant.iter_mut());
         let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
             inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
@@ -113,7 +113,7 @@ impl Routes {
             after,
             constant,
             constant_before,
-            constant_first,
+            constant_other,
             uncaptured: self.uncaptured.iter().map(uncaptured).collect(),
             absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
         }
