@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use opscope::dump::ascend::{ChunkTarget, FileName};
+use opscope::dump::{Closed, Ending};
 
 use super::chunk::{Chunk, LONGEST_NAME};
 use super::queue;
 use super::statistics::STATISTICS;
+use crate::border::say;
 
 /// Takes the chunks of a model's files, and puts them into the queue.
 pub struct ModelTarget {
@@ -37,6 +39,14 @@ impl ChunkTarget for ModelTarget {
     fn broken(&mut self, path: &Path) {
         let within = self.path(path);
         queue::put_broken(self.directory.join(within));
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        // What was not dumped is in no count of chunks.
+        if let Some(reason) = &ending.stopped {
+            say(format_args!("the dump of model {} ended early: {reason}", self.model_id));
+        }
+        Closed::default()
     }
 }
 

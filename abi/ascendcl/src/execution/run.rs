@@ -17,6 +17,8 @@ pub struct Run {
     inputs: Vec<Input>,
     outputs: Outputs,
     stream: Arc<Stream>,
+    /// What records it, also where the model is unloaded before it takes place.
+    recording: Option<Box<dyn Instrument>>,
 }
 
 impl Run {
@@ -33,7 +35,8 @@ impl Run {
         let stream = contexts::stream(stream)?;
         let inputs = Input::all_of(&model, &input)?;
         let outputs = Outputs::of(&model, output, empty)?;
-        Ok(Self { model, inputs, outputs, stream })
+        let recording = recordings::instrument(model.id);
+        Ok(Self { model, inputs, outputs, stream, recording })
     }
 
     /// Returns the stream.
@@ -43,12 +46,12 @@ impl Run {
 
     /// Runs the model on this thread, when its run before has ended. `is_wanted` is asked before the outputs are written.
     pub fn execute(self, is_wanted: impl FnOnce() -> bool) -> Result<(), Failure> {
-        let Self { model, inputs, outputs, stream } = self;
+        let Self { model, inputs, outputs, stream, recording } = self;
         let mut running = model.run()?;
         let tensors = inputs.iter().map(Input::read).collect::<Result<Vec<_>, _>>()?;
         let dumped =
             dump::instrument(model.id, &model.session, &tensors, stream.id()).map_err(|error| failure(&error))?;
-        let instruments = [dumped, recordings::instrument(model.id)];
+        let instruments = [dumped, recording];
         let instruments: Vec<&dyn Instrument> = instruments.iter().flatten().map(|one| &**one).collect();
         let computed = model.session.run(&tensors, &instruments).map_err(|error| failure(&error))?;
         running.last.output_shapes = computed.iter().map(|tensor| tensor.shape().to_vec()).collect();

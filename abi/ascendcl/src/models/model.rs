@@ -1,5 +1,5 @@
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opscope::Session;
 
@@ -60,11 +60,6 @@ impl Model {
         }
         let last = self.last_run();
         Ok(Running { last, outer: RUNS.replace(self.id) })
-    }
-
-    /// Returns whether no run is going on. One that this thread does counts, too: it does not end in the child of a fork.
-    pub fn is_idle(&self) -> bool {
-        !matches!(self.running.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Waits for the run that is going on. One that a callback of the run itself asks about is not waited for.

@@ -8,16 +8,10 @@ use crate::border::{Failure, call, codes};
 use crate::forks::Shared;
 use crate::{dump, recordings};
 
-static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> = Shared::new(BTreeMap::new(), || MODELS.held(keep_idle));
+/// In the child of a fork there are none: one that ran in another thread would run for ever. They are not dropped, for the same reason.
+static MODELS: Shared<BTreeMap<ModelId, Arc<Model>>> =
+    Shared::new(BTreeMap::new(), || MODELS.held(|models| std::mem::forget(std::mem::take(models))));
 static NEXT: AtomicU32 = AtomicU32::new(1);
-
-/// In the child of a fork, a model that ran in another thread runs for ever. It is not known any more, and not dropped.
-fn keep_idle(models: &mut BTreeMap<ModelId, Arc<Model>>) {
-    let (idle, running) = std::mem::take(models).into_iter().partition(|(_, model)| model.is_idle());
-    *models = idle;
-    let running: BTreeMap<ModelId, Arc<Model>> = running;
-    std::mem::forget(running);
-}
 
 /// Returns the number of the next model.
 pub(super) fn next_id() -> ModelId {

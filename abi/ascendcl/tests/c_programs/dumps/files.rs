@@ -161,6 +161,21 @@ fn a_disk_that_is_full_is_said_and_the_run_goes_on() {
     });
 }
 
+#[test]
+fn a_dump_that_ends_early_is_said_and_the_run_goes_on() {
+    // The tensors of one operator have more bytes than wait in memory.
+    let section = r#"{"dump_path": "dump", "dump_list": [{}], "dump_mode": "all"}"#;
+    let steps = "init=acl.json reg load=0,MODELS/digits_cnn.onnx run=0,images run=0,images unreg finalize";
+    let scene = Scene::new(steps).dumps("acl.json", section).shapes("image:3000,1,8,8");
+    scene.with("images", vec![0; 3000 * 256]).variable("TMPDIR", "nowhere").play(|played| {
+        let reason = "an operator's tensors wait for each other in nowhere, which cannot be written: ";
+        let said = format!("libascendcl (opscope): the dump of model 1 ended early: {reason}");
+        assert!(played.stderr.starts_with(&said) && played.stderr.lines().count() == 1, "{}", played.stderr);
+        let told = format!("finalize: 0 EE1001: the dump is not complete: {reason}");
+        assert!(played.stdout.starts_with(&told) && played.stdout.lines().count() == 1, "{}", played.stdout);
+    });
+}
+
 /// A model of two operators, of which the first has this name.
 fn named(name: &str) -> Vec<u8> {
     let varint = |mut value: usize| {

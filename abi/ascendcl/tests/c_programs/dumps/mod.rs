@@ -10,3 +10,4 @@ mod misuse;
 mod recordings;
 mod selection;
 mod sequences;
+mod threads;

@@ -14,6 +14,7 @@ pub struct Scene {
     steps: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
     shapes: String,
+    variables: Vec<(&'static str, &'static str)>,
     language: Option<Language>,
 }
 
@@ -38,7 +39,13 @@ impl Scene {
     /// Steps, separated by spaces and line breaks. `MODELS` in a step stands for the directory of the models.
     pub fn new(steps: &str) -> Self {
         let steps = steps.split_whitespace().map(|step| step.replace("MODELS", models().to_str().expect("UTF-8")));
-        Self { steps: steps.collect(), files: Vec::new(), shapes: SHAPES_OF_ALL.to_owned(), language: None }
+        Self {
+            steps: steps.collect(),
+            files: Vec::new(),
+            shapes: SHAPES_OF_ALL.to_owned(),
+            variables: Vec::new(),
+            language: None,
+        }
     }
 
     /// Adds a file to the directory where the program runs.
@@ -55,6 +62,12 @@ impl Scene {
     /// Sets the shapes of the models' inputs.
     pub fn shapes(self, shapes: &str) -> Self {
         Self { shapes: shapes.to_owned(), ..self }
+    }
+
+    /// Sets a variable of its environment.
+    pub fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
     }
 
     /// Runs it as this language only.
@@ -85,6 +98,7 @@ impl Scene {
             fs::write(directory.path().join(name), content).expect("a file");
         }
         let program = program("dumps.c").with(SHAPES, self.shapes.clone()).inside(directory.path().to_owned());
+        let program = self.variables.iter().fold(program, |program, (name, value)| program.with(name, *value));
         let program = program.argument(COLLECTED);
         let program = self.steps.iter().fold(program, |program, step| program.argument(step));
         let printed = program.run_as(language);

@@ -233,7 +233,13 @@ impl<T: ChunkTarget> AscendSink<T> {
             has_overflowed: false,
         });
         group.has_overflowed |= self.overflowed_of.is_some() && overflow::is_in(stream, piece.bytes);
-        group.data.write_all(piece.bytes).map_err(|error| format!("no room for an operator's tensors: {error}"))?;
+        group.data.write_all(piece.bytes).map_err(|error| {
+            let directory = std::env::temp_dir();
+            format!(
+                "an operator's tensors wait for each other in {}, which cannot be written: {error}",
+                directory.display()
+            )
+        })?;
         group.length += piece.bytes.len() as u64;
         if piece.last {
             group.tensors.push(Arrived {
