@@ -97,7 +97,9 @@ fn files_that_cannot_be_read_have_their_codes() {
         let [init, set] = ["init", "setdump"].map(|step| format!("{step}: {code} {text}"));
         says(scene, &[&init, &set]);
     }
-    let scene = Scene::new("init=large.json finalize init=deep.json finalize").with("large.json", spaced(10 << 20, 0));
+    let scene = Scene::new("init=large.json finalize init=deep.json finalize init=marked.json finalize")
+        .with("large.json", spaced(10 << 20, 0))
+        .with("marked.json", "\u{feff}{}");
     says(scene.with("deep.json", nested("{\"a\":", "}", 10)), &[]);
 }
 
