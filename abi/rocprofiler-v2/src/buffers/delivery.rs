@@ -79,7 +79,8 @@ impl Delivery {
 
     #[inline]
     fn add_words(&mut self, form: u16, words: &[u64], calibration: &Calibration) -> Option<()> {
-        if words.len() < MARKER_WORDS {
+        let is_whole = (MARKER_WORDS..=stored::MOST_WORDS).contains(&words.len()) && !words.len().is_multiple_of(2);
+        if !is_whole {
             return None;
         }
         let (head, text) = words[1..].split_at(if form == MARKER { MARKER_WORDS - 1 } else { words.len() - 1 });

@@ -72,36 +72,41 @@ pub const MARKER_WORDS: usize = 5;
 /// The most words of a record before its message, and of a message.
 const HEAD_WORDS: usize = 6;
 const MESSAGE_WORDS: usize = LONGEST_MESSAGE / 8;
+/// The most words of a record, which has an odd number of them: the check word, and pairs.
+pub const MOST_WORDS: usize = 1 + HEAD_WORDS + MESSAGE_WORDS;
 
-/// A factor for the word at each place: odd numbers that have nothing to do with each other.
-const FACTORS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
-    let mut factors = [0; HEAD_WORDS + MESSAGE_WORDS];
+/// A mask for the word at each place: numbers that have nothing to do with each other.
+const MASKS: [u64; HEAD_WORDS + MESSAGE_WORDS] = {
+    let mut masks = [0; HEAD_WORDS + MESSAGE_WORDS];
     let (mut state, mut place) = (SEED, 0);
-    while place < factors.len() {
+    while place < masks.len() {
         // SplitMix64.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        factors[place] = (mixed ^ (mixed >> 31)) | 1;
+        masks[place] = mixed ^ (mixed >> 31);
         place += 1;
     }
-    factors
+    masks
 };
 
-/// Returns the check word of a record's other words and its message. Their number counts, too: words of zeroes add nothing.
+/// Returns the check word of a record's other words and its message, an even number of each. Words that are 0 count, too.
 #[inline(always)]
 pub fn check(words: &[u64], message: &[u64]) -> u64 {
-    let (head, rest) = FACTORS.split_at(HEAD_WORDS);
-    let count = (words.len() + message.len()) as u64;
-    SEED.wrapping_add(count).wrapping_add(sum(words, head)).wrapping_add(sum(message, rest))
+    let (head, rest) = MASKS.split_at(HEAD_WORDS);
+    SEED.wrapping_add(sum(words, head)).wrapping_add(sum(message, rest))
 }
 
-/// Each word is multiplied by the factor of its place, so that words that changed places are noticed, too. Its upper half is mixed
-/// into the lower one before: the highest bit of a product is that of the word, whatever the factor is.
+/// Two words at a time are multiplied, each with the mask of its place, as wyhash does: one multiplication for two words is what the
+/// time of a short record allows. Words that changed places have other masks, and a bit changes half of the product's.
 #[inline(always)]
-fn sum(words: &[u64], factors: &[u64]) -> u64 {
-    let product = |(word, factor): (&u64, &u64)| (word ^ (word >> 32)).wrapping_mul(*factor);
-    words.iter().zip(factors).map(product).fold(0, u64::wrapping_add)
+fn sum(words: &[u64], masks: &[u64]) -> u64 {
+    let product = |(words, masks): (&[u64; 2], &[u64; 2])| {
+        let product = u128::from(words[0] ^ masks[0]) * u128::from(words[1] ^ masks[1]);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let pairs = words.as_chunks().0.iter().zip(masks.as_chunks().0);
+    pairs.map(product).fold(0, u64::wrapping_add)
 }
 
 impl Marker {

@@ -28,7 +28,7 @@ use crate::sync::EventDescriptor;
 pub struct Debugger(Arc<Shared>);
 
 /// How long a full async queue waits for its reader before it coalesces events.
-const READER_GRACE: Duration = Duration::from_millis(100);
+const READER_GRACE: Duration = Duration::from_secs(1);
 
 /// The largest async queue that a client can ask for.
 const MOST_EVENTS: usize = 1 << 18;
