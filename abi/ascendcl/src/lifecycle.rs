@@ -6,32 +6,32 @@ use crate::border::{Failure, call, codes, keep_per_process};
 use crate::configuration::{INITIALIZED, not_initialized, parse, read};
 use crate::{contexts, dump, recordings};
 
-/// Initializes the library, with the settings of a file unless `path` is NULL or "". Every call after the first one counts, and answers
-/// 100002.
+/// Initializes the library, with the settings of a file unless `path` is NULL or "". Every call after the first one counts, answers
+/// 100002, and leaves the settings as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclInit(path: *const c_char) -> c_int {
     call(|| {
         // SAFETY: as the program promises.
         let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }).filter(|path| !path.is_empty());
-        let content = path.map(read).transpose()?;
-        // A file that is not right is refused before it counts.
-        let config = content.as_deref().map(parse).transpose();
-        {
+        let content = path.map(read).transpose();
+        let config = {
             let mut initialized = INITIALIZED.lock();
             if initialized.count > 0 {
-                if content.is_some() && content != initialized.first {
-                    let text = "aclInit was called with another configuration than the first time";
-                    return Err(Failure::new(codes::INVALID_PARAM, "EP0006", text));
-                }
                 initialized.count += 1;
-                let text = "aclInit was called already; this call counts, and its configuration is the first one's";
+                let is_same = content.is_ok_and(|content| content.is_none() || content == initialized.first);
+                let text = if is_same {
+                    "aclInit was called already; this call counts, and its configuration is the first one's"
+                } else {
+                    "aclInit was called already; this call counts, and its configuration, another one, has no effect"
+                };
                 return Err(Failure::new(codes::REPEAT_INITIALIZE, "EP0008", text));
             }
-            if config.is_ok() {
-                (initialized.count, initialized.first) = (1, content);
-            }
-        }
-        let config = config?;
+            // A file that is not right is refused before it counts.
+            let content = content?;
+            let config = content.as_deref().map(parse).transpose()?;
+            (initialized.count, initialized.first) = (1, content);
+            config
+        };
         keep_per_process(config.as_ref().is_some_and(|config| config.failures_of_process));
         dump::configure(config.as_ref());
         recordings::configure(config.as_ref());

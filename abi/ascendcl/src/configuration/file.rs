@@ -26,6 +26,8 @@ pub fn parse(content: &[u8]) -> Result<AclConfig, Failure> {
     let unreadable =
         |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
     let content = std::str::from_utf8(content).map_err(|_| unreadable("it is not UTF-8"))?;
+    // Some editors mark UTF-8.
+    let content = content.strip_prefix('\u{feff}').unwrap_or(content);
     // The paths of files stay as they are written: what a callback is told is relative, too.
     AclConfig::parse_as_vendor(content, Path::new("")).map_err(|problems| {
         let first: &Problem = &problems[0];

@@ -203,6 +203,21 @@ static void perform_all(const char *steps)
     free(copy);
 }
 
+/* Steps that are left to the end of the process. */
+static const char *at_exit;
+
+static void finish(void)
+{
+    int open;
+    if (at_exit != NULL)
+        perform_all(at_exit);
+    for (int i = 0; i < MODELS; i++)
+        forget(&models[i]);
+    open = dumps_end();
+    if (open > 0)
+        printf("%d files never ended\n", open);
+}
+
 static void ends_well(pid_t child)
 {
     int status = 0;
@@ -312,6 +327,10 @@ static int take_step(const char *name, char *value)
         limit_files(value);
     else if (strcmp(name, "block") == 0)
         block();
+    else if (strcmp(name, "atexit") == 0)
+        at_exit = strdup(value);
+    else if (strcmp(name, "exit") == 0)
+        exit(0);
     else if (strcmp(name, "forkandreturn") == 0)
         fork_and_return();
     else if (strcmp(name, "fork") == 0)
@@ -346,15 +365,14 @@ static void perform(const char *step)
 
 int main(int argc, char **argv)
 {
-    int open;
     CHECK(argc >= 2);
     dumps_go_to(argv[1]);
     for (int i = 2; i < argc; i++)
         perform(argv[i]);
-    for (int i = 0; i < MODELS; i++)
-        forget(&models[i]);
-    open = dumps_end();
-    if (open > 0)
-        printf("%d files never ended\n", open);
+    if (at_exit == NULL)
+        finish();
+    else
+        /* As destructors of static objects do, when the thread has no variables of its own any more. */
+        atexit(finish);
     return 0;
 }

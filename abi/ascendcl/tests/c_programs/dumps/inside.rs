@@ -211,3 +211,17 @@ fn a_callback_that_forks_returns_in_the_parent_only() {
         played.content().is(&digits(1, 2));
     });
 }
+
+#[test]
+fn a_program_ends_its_dump_when_the_process_ends() {
+    let ends = "atexit=unreg+report+finalizedump+unload=0+finalize";
+    narrow(&format!("init initdump reg slow=1 piece=4096 {LOAD} {RUN} {ends}")).play(|played| {
+        assert_eq!((&*played.stdout, &*played.stderr), ("16 files, 0 incomplete, 0 chunks lost\n", ""));
+        played.content().is(&digits(1, 1));
+    });
+    // The same with files, which are written before that.
+    narrow(&format!("init=acl.json {LOAD} {RUN} atexit=report+unload=0+finalize")).play(|played| {
+        assert_eq!((&*played.stdout, &*played.stderr), ("16 files, 0 incomplete, 0 chunks lost\n", ""));
+        Content::of(&files(played, "dump")).is(&digits(1, 1));
+    });
+}

@@ -43,9 +43,14 @@ fn init_counts_its_calls_and_keeps_its_first_file() {
         scene("init=acl.json init init=same.json init=acl.json finalize finalize"),
         &[twice, twice, twice, "finalize: 100037 EP0008: "],
     );
-    let other = "init: 100000 EP0006: ";
-    says(scene("init=acl.json init={} finalize init={}"), &[other]);
-    says(scene("init init=acl.json"), &[other]);
+    // Another file, or one that cannot be read, has no effect.
+    let other =
+        "init: 100002 EP0008: aclInit was called already; this call counts, and its configuration, another one, ";
+    says(
+        scene("init=acl.json init={} finalizeref finalizeref init={}"),
+        &[other, "finalizeref: 1 ", "finalizeref: 0 "],
+    );
+    says(scene("init init=acl.json init=none.json path=4 finalize path=4"), &[other, other, "path 4: N", "path 4: N"]);
     let (left, none, ended) = ("finalizeref: 1 left", "finalizeref: 0 left", "finalizeref: 100037 EP0008: ");
     says(scene("init init finalizeref finalizeref finalizeref"), &[twice, left, none, ended]);
     says(scene("init init finalizeref0 finalizeref0 init finalizeref"), &[twice, none]);
@@ -92,7 +97,9 @@ fn files_that_cannot_be_read_have_their_codes() {
         let [init, set] = ["init", "setdump"].map(|step| format!("{step}: {code} {text}"));
         says(scene, &[&init, &set]);
     }
-    let scene = Scene::new("init=large.json finalize init=deep.json finalize").with("large.json", spaced(10 << 20, 0));
+    let scene = Scene::new("init=large.json finalize init=deep.json finalize init=marked.json finalize")
+        .with("large.json", spaced(10 << 20, 0))
+        .with("marked.json", "\u{feff}{}");
     says(scene.with("deep.json", nested("{\"a\":", "}", 10)), &[]);
 }
 

@@ -23,7 +23,7 @@ fn recorded(steps: &str) -> Scene {
 fn runs(played: &Played) -> Vec<u64> {
     let recordings = fs::read_dir(played.directory.path().join("other")).expect("a directory").flatten();
     let runs = |recording: fs::DirEntry| {
-        let account = Recording::open(&recording.path()).expect("a recording").account().expect("it can be read");
+        let account = Recording::open(recording.path()).expect("a recording").account().expect("it can be read");
         assert!(account.complete, "{}", played.stderr);
         account.runs.measured
     };

@@ -129,6 +129,11 @@ fn blacklists_leave_out_operators_and_their_tensors() {
     let conv = without("/conv1/Conv", vec![position(Io::Input, 0)]);
     let name_blacklist = vec![without("/Softmax", Vec::new()), conv];
     dumps(&entry(by_name), Selection { name_blacklist, ..all(&[]) });
+    // Places that no operator has leave out nothing.
+    let odd =
+        r#""opname_blacklist": [{"name": "/Softmax", "pos": ["middle"]}, {"name": "/Flatten", "pos": ["", "input0"]}]"#;
+    let name_blacklist = vec![without("/Flatten", vec![position(Io::Input, 0)])];
+    dumps(&entry(odd), Selection { name_blacklist, ..all(&[]) });
 }
 
 #[test]

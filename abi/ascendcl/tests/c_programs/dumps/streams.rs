@@ -57,7 +57,7 @@ impl DumpPath {
         let of_file: Vec<&str> = file.split('.').collect();
         let [op_type, op_name, task, stream, microseconds] = of_file[..] else { panic!("{file} is no dump file") };
         let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("{path}: {text} is no number"));
-        assert!(time.len() == 14 && number(time) > 2020_00_00_00_00_00, "{path}");
+        assert!(time.len() == 14 && number(time) > 20_200_000_000_000, "{path}");
         Self {
             root: root.to_owned(),
             time: time.to_owned(),
