@@ -48,8 +48,9 @@ fn parse(given: &str) -> Option<BTreeMap<&str, Vec<usize>>> {
     entries
         .map(|entry| {
             let (name, dims) = entry.rsplit_once(':')?;
-            let dims = dims.split(',').map(|dim| dim.trim().parse().ok()).collect::<Option<_>>()?;
-            Some((name, dims))
+            // A scalar has none.
+            let dims = dims.split(',').filter(|_| !dims.trim().is_empty());
+            Some((name, dims.map(|dim| dim.trim().parse().ok()).collect::<Option<_>>()?))
         })
         .collect()
 }

@@ -110,6 +110,15 @@ digits_cnn.onnx: work 592 weights 60072
   out probabilities [2, 10] type 0 format 2 size 80
 ";
     assert_eq!(printed, fixed);
+    let printed = run("describe.c", &["fixtures/scalar.onnx"], &[(SHAPES, "s:;x:3")]);
+    let fixed = "\
+fixtures/scalar.onnx: work 32 weights 1
+  in s [] type 0 format 2 size 4
+  in x [3] type 0 format 2 size 12
+  out sum [] type 0 format 2 size 4
+  out y [3] type 0 format 2 size 12
+";
+    assert_eq!(printed, fixed);
 }
 
 #[test]
