@@ -26,3 +26,10 @@ fn threads_do_with_dumps_what_they_like_and_nothing_hangs() {
         }
     }
 }
+
+#[test]
+fn a_child_begins_anew_whatever_the_parents_threads_do() {
+    let model = models().join("digits_cnn.onnx").display().to_string();
+    let printed = program("dump_forks.c").with(SHAPES, "image:1,1,8,8").argument(model).argument("20").run();
+    assert_eq!(printed, Printed { stdout: "passed\n".to_owned(), stderr: String::new() });
+}
