@@ -2,7 +2,7 @@ use std::ffi::c_char;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use opscope::profile::{Format, Profiler, ProfilerOptions, Recording, RecordingInfo, Switches};
+use opscope::profile::{Format, Profiler, ProfilerOptions, Recording, Switches};
 use opscope::trace::Bytes;
 
 use crate::border::opscope_status_t::{self, OPSCOPE_ERROR_INCOMPLETE};
@@ -49,16 +49,7 @@ pub unsafe extern "C" fn opscope_profiler_create(
         let (loaded, profiler) = (get(session)?, out(profiler, "profiler")?);
         // SAFETY: as the caller promises.
         let (directory, options) = unsafe { (read_path(directory, "directory")?, profiler_options(options)?) };
-        let session = &loaded.session;
-        let info = RecordingInfo {
-            graph: session.graph().clone(),
-            engine: session.engine().name().to_owned(),
-            engine_version: session.engine().version().to_owned(),
-            fidelity: session.model().fidelity(),
-            engine_threads: session.threads().get(),
-            concurrent_runs: 1,
-        };
-        let created = Profiler::create(&directory, &info, &options)?;
+        let created = Profiler::create(&directory, &loaded.session.recording_info(1), &options)?;
         // SAFETY: it is not NULL, and the caller promises that it is writable.
         unsafe { profiler.write(insert(created)) };
         Ok(())

@@ -272,18 +272,23 @@ fn the_other_dump_keys_of_the_manual_select_runs_ranges_and_statistics() {
 fn every_dump_key_of_the_manual_is_applied_or_named_as_without_effect() {
     let keys = json!({"dump_path": "./result/dump", "dump_list": [{"model_name": "digits_cnn"}], "dump_mode": "all",
         "dump_data": "stats", "dump_stats": ["Max"], "dump_level": "kernel", "dump_step": "0",
-        "dump_op_switch": "off", "dump_debug": "on", "dump_kernel_data": "printf,tensor"});
+        "dump_op_switch": "off", "dump_debug": "off", "dump_kernel_data": "printf,tensor"});
     let mut named: BTreeSet<String> = keys.as_object().unwrap().keys().cloned().collect();
     named.insert("dump_scene".to_owned());
     assert_eq!(named, keys_of(&json!({"dump": {"?": 1}})), "every key is in this test");
     let (place, ended) = with_file(&json!({ "dump": keys }).to_string(), &[]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let applied = ["dump_path", "dump_list", "dump_mode", "dump_data", "dump_level", "dump_step"];
+    let applied = ["dump_path", "dump_list", "dump_mode", "dump_data", "dump_level", "dump_step", "dump_debug"];
     all_but_these_have_no_effect(&ended, "/dump", &keys, &applied);
     let table = place.text(&format!("{}/statistics.csv", place.only("result/dump")));
     for column in ["Max Value", "Min Value", "L2norm"] {
         assert!(table.lines().next().unwrap().contains(column), "all are written, also those that are not listed");
     }
+
+    // Nothing in this model overflows.
+    let overflow = json!({"dump_debug": "on", "dump_path": "./result/dump"});
+    let (_, ended) = with_file(&json!({ "dump": overflow }).to_string(), &[]);
+    assert!(ended.code == Some(0) && ended.stdout.contains("0 tensors, 0 B, 0 missing"), "{ended:?}");
 
     let scene = json!({"dump_scene": "lite_exception", "dump_path": "./result/dump"});
     let (place, ended) = with_file(&json!({ "dump": scene }).to_string(), &[]);

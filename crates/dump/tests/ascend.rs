@@ -86,6 +86,43 @@ fn a_name_longer_than_a_file_systems_is_mapped_and_found_again() {
     assert_eq!(FileName::parse(name).unwrap().op_type, "AddOne");
 }
 
+#[test]
+fn constants_may_come_in_every_run_that_computes_something() {
+    let collected: Given = Arc::default();
+    let keep = Arc::clone(&collected);
+    let target = Chunks(move |path: &Path, bytes: &[u8], last: bool| {
+        keep.lock().unwrap().push((path.to_path_buf(), bytes.to_vec(), last));
+        Ok(())
+    });
+    let dumper = Dumper::new();
+    let selection = Selection { io: IoSelection::Outputs, ..Selection::default() };
+    let request = Request { selection, constants_in_runs: true, inputs_in_flight: false, ..Request::default() };
+    dumper.subscribe(Box::new(AscendSink::new(target, 1 << 20)), request).unwrap();
+    let chain = chain_of(&["a", "b", "last"], &[2]);
+    dumper.add_plan(&chain, &chain).unwrap();
+    for run in 0..2 {
+        chain.run_with(&dumper, run).unwrap();
+    }
+    // This one fails at once, and the next after one operator.
+    chain.fail_at(0).run_with(&dumper, 2).unwrap_err();
+    let chain = chain_of(&["a", "b", "last"], &[2]).fail_at(1);
+    dumper.add_plan(&chain, &chain).unwrap();
+    chain.run_with(&dumper, 3).unwrap_err();
+    dumper.finish().unwrap();
+
+    let files = collected.lock().unwrap();
+    let named = |path: &Path| {
+        let run = path.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        let name = FileName::parse(path.file_name().unwrap().to_str().unwrap()).unwrap();
+        (run, name.op_name)
+    };
+    let mut found: Vec<_> = files.iter().map(|(path, ..)| named(path)).collect();
+    found.sort();
+    let expected =
+        [("0", "a"), ("0", "b"), ("0", "last"), ("1", "a"), ("1", "b"), ("1", "last"), ("3", "a"), ("3", "last")];
+    assert_eq!(found, expected.map(|(run, name)| (run.to_owned(), name.to_owned())));
+}
+
 /// What a target was given: path, bytes, last.
 type Given = Arc<Mutex<Vec<(PathBuf, Vec<u8>, bool)>>>;
 
@@ -95,6 +132,8 @@ fn chunks_are_never_empty_come_in_order_and_end_once() {
         (1, 1 << 20, IoSelection::Outputs),
         (50_000, 4096, IoSelection::Outputs),
         (50_000, 4096, IoSelection::All),
+        (50, 37, IoSelection::Outputs),
+        (50, 37, IoSelection::All),
         (0, 64, IoSelection::All),
     ] {
         let given: Given = Arc::default();

@@ -36,6 +36,21 @@ pub trait Instrument: Send + Sync {
     fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a>;
 }
 
+/// An instrument that several own.
+impl<T: Instrument + ?Sized> Instrument for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn requires(&self) -> Capabilities {
+        (**self).requires()
+    }
+
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        (**self).observe(run)
+    }
+}
+
 /// What is called during one run: by the engine around every dispatch, and by the caller of the engine around the copies
 /// of inputs and outputs. It is dropped when the run is over.
 ///

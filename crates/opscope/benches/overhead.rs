@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use opscope::model::{Fidelity, Instrument, NoObserver, RunId, RunInfo, RunObserver};
-use opscope::profile::{Profiler, ProfilerOptions, RecordingInfo};
+use opscope::profile::{Profiler, ProfilerOptions};
 use opscope_clock::Calibration;
 use support::{Case, Goal, Ready, calibration, light, median, nanos, noise, not_measured, pairs, ready, smallest};
 use tract_onnx::prelude::{
@@ -114,16 +114,8 @@ fn without_instruments(path: &Path, calibration: &Calibration) -> f64 {
 
 /// A profiler as `--profiler` sets it up.
 fn profiler(ready: &Ready, directory: &Path) -> Profiler {
-    let engine = ready.session.engine();
-    let info = RecordingInfo {
-        graph: ready.session.graph().clone(),
-        engine: engine.name().to_owned(),
-        engine_version: engine.version().to_owned(),
-        fidelity: Fidelity::Optimised,
-        engine_threads: 1,
-        concurrent_runs: 1,
-    };
-    Profiler::create(directory, &info, &ProfilerOptions::default()).expect("the recording can be made")
+    Profiler::create(directory, &ready.session.recording_info(1), &ProfilerOptions::default())
+        .expect("the recording can be made")
 }
 
 fn profiled(ready: &Ready, profiler: &Profiler, calibration: &Calibration) -> f64 {

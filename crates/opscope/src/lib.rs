@@ -85,6 +85,7 @@ mod session;
 pub mod spelling;
 pub mod verify;
 
+pub use local_time::local_time;
 pub use opscope_clock as clock;
 pub use opscope_debug as debug;
 pub use opscope_dump as dump;

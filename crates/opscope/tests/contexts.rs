@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use opscope::model::{Fidelity, Kernel};
-use opscope::profile::{Fact, Profiler, ProfilerOptions, Recording, RecordingInfo, plan_names};
+use opscope::profile::{Fact, Profiler, ProfilerOptions, Recording, plan_names};
 use opscope::tensor::Tensor;
 use opscope::trace::{
     AllocationRecord, Buffer, BufferOptions, Context, CopyRecord, DispatchRecord, EngineCallRecord, Kind, Operations,
@@ -240,17 +240,9 @@ fn a_context_gets_the_kinds_that_it_wants_and_nothing_before_it_is_started_or_af
 /// Profiles two runs of a session, and returns what the recording says of them, without ticks.
 fn profiled(session: &Session, inputs: &[Tensor]) -> (Recording, Vec<DispatchRecord>, Vec<String>) {
     let root = tempfile::tempdir().unwrap();
-    let info = RecordingInfo {
-        graph: Arc::clone(session.graph()),
-        engine: "tract".to_owned(),
-        engine_version: "0".to_owned(),
-        fidelity: session.model().fidelity(),
-        engine_threads: 1,
-        concurrent_runs: 1,
-    };
     let mut options = ProfilerOptions::default();
     options.switches.apply("sys-hardware-mem=off").unwrap();
-    let profiler = Profiler::create(&root.path().join("recording"), &info, &options).unwrap();
+    let profiler = Profiler::create(&root.path().join("recording"), &session.recording_info(1), &options).unwrap();
     for _ in 0..2 {
         session.run(inputs, &[&profiler]).unwrap();
     }

@@ -1,11 +1,11 @@
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use opscope_model::{Capabilities, Instrument, Kernel, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::TensorView;
 
-use super::observer::{Observer, Watch};
+use super::observer::{Constants, Observer, Watch};
 use super::routes::{Route, Routes, is_weight};
 use super::subscription::Subscription;
 use crate::{DumpError, DumpReport, InputEntry, Request, Sink, SubscriptionReport};
@@ -34,6 +34,8 @@ struct PlanRoutes {
     kernels: Arc<[Kernel]>,
     all: Routes,
     selected: Mutex<Vec<(Handle, Arc<Routes>)>>,
+    /// What is the same in every run, as far as it is captured in each.
+    constants: OnceLock<Arc<Constants>>,
 }
 
 impl Dumper {
@@ -90,7 +92,20 @@ impl Dumper {
         for (subscription, selected) in &selected {
             selected.missing().for_each(|missing| subscription.missing(missing));
         }
-        let deliver = |value: ValueId, tensor: &TensorView<'_>| {
+        let in_runs = |routes: &Arc<Routes>| {
+            let routes = routes.constant_before.iter().flatten().chain(&routes.constant_other);
+            routes.map(|route| route.value).collect::<Vec<_>>()
+        };
+        let kept: HashSet<ValueId> = selected.iter().flat_map(|(_, selected)| in_runs(selected)).collect();
+        let before = lock(&self.plans).iter().rev().find_map(|plan| plan.constants.get().cloned());
+        let mut copies = Constants::new();
+        let mut deliver = |value: ValueId, tensor: &TensorView<'_>| {
+            // What has no form as bytes is missing in each run.
+            if let (true, Ok(copy)) = (kept.contains(&value), tensor.to_tensor()) {
+                // Plans for other shapes have the same weights.
+                let known = before.as_ref().and_then(|before| before.get(&value)).filter(|known| **known == copy);
+                copies.insert(value, known.cloned().unwrap_or(copy));
+            }
             for (subscription, selected) in &selected {
                 for &route in selected.constant.iter().filter(|route| route.value == value) {
                     subscription.deliver(selected.origin(route, None), route.siblings, tensor);
@@ -104,18 +119,21 @@ impl Dumper {
         .map_err(DumpError::Constants)?;
         let graph = model.graph();
         let in_file = |route: &&Route| !constants.contains(&route.value) && is_weight(graph, route.value);
-        let weights: HashSet<ValueId> =
+        let mut weights: HashSet<ValueId> =
             selected.iter().flat_map(|(_, s)| s.constant.iter().filter(in_file).map(|route| route.value)).collect();
-        if weights.is_empty() {
-            return Ok(());
+        weights.extend(kept.iter().filter(|value| !constants.contains(value) && is_weight(graph, **value)));
+        let mut read = Ok(());
+        if !weights.is_empty() {
+            read = graph.initializers(
+                |value| weights.contains(&value),
+                |value, tensor| {
+                    deliver(value, &tensor.view());
+                    Ok(())
+                },
+            );
         }
-        graph.initializers(
-            |value| weights.contains(&value),
-            |value, tensor| {
-                deliver(value, &tensor.view());
-                Ok(())
-            },
-        )
+        routes.constants.get_or_init(|| Arc::new(copies));
+        read
     }
 
     /// Sets the inputs of a run, so that a comparison can tell whether another run had the same. Must be called before
@@ -152,7 +170,12 @@ impl Dumper {
     fn add_routes(&self, graph: &Arc<Graph>, kernels: &Arc<[Kernel]>, constants: &HashSet<ValueId>) -> Arc<PlanRoutes> {
         let mut plans = lock(&self.plans);
         let all = Routes::new(graph, plans.len(), kernels, constants);
-        let routes = Arc::new(PlanRoutes { kernels: Arc::clone(kernels), all, selected: Mutex::default() });
+        let routes = Arc::new(PlanRoutes {
+            kernels: Arc::clone(kernels),
+            all,
+            selected: Mutex::default(),
+            constants: OnceLock::new(),
+        });
         plans.push(Arc::clone(&routes));
         routes
     }
@@ -172,7 +195,7 @@ impl Instrument for Dumper {
         let watches = self.subscriptions().into_iter().filter(|(_, s)| s.selection.runs.contains(run.id));
         let watches = watches.map(|(handle, s)| Watch { routes: routes.selected(handle, &s), subscription: s });
         let inputs = lock(&self.inputs).remove(&run.id);
-        Box::new(Observer::new(run, watches.collect(), inputs))
+        Box::new(Observer::new(run, watches.collect(), inputs, routes.constants.get().cloned()))
     }
 }
 
@@ -182,7 +205,7 @@ impl PlanRoutes {
         if let Some((_, routes)) = selected.iter().find(|(other, _)| *other == handle) {
             return Arc::clone(routes);
         }
-        let routes = Arc::new(self.all.selected(&subscription.selection));
+        let routes = Arc::new(self.all.selected(&subscription.selection, subscription.constants_in_runs));
         selected.push((handle, Arc::clone(&routes)));
         routes
     }

@@ -34,7 +34,7 @@ impl Estimate {
         })
         .map_err(DumpError::Constants)?;
         let known: HashSet<ValueId> = constants.keys().copied().collect();
-        let routes = Routes::new(model.graph(), 0, plan.kernels(), &known).selected(selection);
+        let routes = Routes::new(model.graph(), 0, plan.kernels(), &known).selected(selection, false);
 
         let mut once = Self { missing: routes.absent.len() as u64, ..Self::default() };
         for route in &routes.constant {

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opscope_clock::Ticks;
@@ -21,11 +21,18 @@ pub(crate) struct Observer {
     kernels: Arc<[Kernel]>,
     watches: Vec<Watch>,
     inputs: Option<Arc<[InputEntry]>>,
+    /// What is the same in every run, and captured in each.
+    constants: Option<Arc<Constants>>,
     /// The progress of each kernel.
     progress: Vec<AtomicU8>,
+    /// Whether a kernel has ended whose outputs are captured.
+    has_computed: AtomicBool,
     /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
 }
+
+/// Tensors that are the same in every run.
+pub(crate) type Constants = HashMap<ValueId, Tensor>;
 
 /// A subscription that takes part in the run.
 pub(crate) struct Watch {
@@ -43,10 +50,42 @@ const BEGUN: u8 = 1;
 const ENDED: u8 = 2;
 
 impl Observer {
-    pub fn new(run: &RunInfo<'_>, watches: Vec<Watch>, inputs: Option<Arc<[InputEntry]>>) -> Self {
+    pub fn new(
+        run: &RunInfo<'_>,
+        watches: Vec<Watch>,
+        inputs: Option<Arc<[InputEntry]>>,
+        constants: Option<Arc<Constants>>,
+    ) -> Self {
         let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
         let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
-        Self { run: run.id, graph, kernels, watches, inputs, progress, held: Mutex::default() }
+        let has_computed = AtomicBool::new(false);
+        Self { run: run.id, graph, kernels, watches, inputs, constants, progress, has_computed, held: Mutex::default() }
+    }
+
+    /// Delivers what belongs to no kernel, once the run has computed something to capture: one that fails at once has nothing.
+    fn deliver_other_constants(&self) -> Option<String> {
+        let is_first = !self.has_computed.swap(true, Ordering::Relaxed);
+        is_first.then(|| self.deliver_constants(|watch| &watch.routes.constant_other)).flatten()
+    }
+
+    /// Delivers what is the same in every run.
+    fn deliver_constants<'r>(&'r self, routes: impl Fn(&'r Watch) -> &'r [Route]) -> Option<String> {
+        let mut stop = None;
+        for watch in &self.watches {
+            for &route in routes(watch) {
+                let origin = watch.routes.origin(route, Some(self.run));
+                match self.constants.as_ref().and_then(|constants| constants.get(&route.value)) {
+                    Some(tensor) => {
+                        stop = stop.or(watch.subscription.deliver(origin, route.siblings, &tensor.view()));
+                    }
+                    None => {
+                        let reason = "it was not there when the model was loaded".into();
+                        watch.subscription.missing(Missing { origin, reason });
+                    }
+                }
+            }
+        }
+        stop
     }
 
     fn deliver<'r>(
@@ -143,9 +182,15 @@ impl RunObserver for Observer {
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         let index = dispatch.kernel.id.index();
-        self.progress[index].store(BEGUN, Ordering::Relaxed);
+        let before = self.progress[index].swap(BEGUN, Ordering::Relaxed);
         if self.holds(index) {
             self.hold(dispatch.kernel, inputs);
+        }
+        // Once, also where a loop comes by again.
+        if before < BEGUN
+            && let Some(reason) = self.deliver_constants(|watch| &watch.routes.constant_before[index])
+        {
+            return Action::Stop(reason);
         }
         self.deliver(|watch| &watch.routes.before[index], inputs, &self.watches)
     }
@@ -156,12 +201,20 @@ impl RunObserver for Observer {
         if self.holds(index) {
             self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&dispatch.kernel.id);
         }
+        let is_captured = self.watches.iter().any(|watch| !watch.routes.after[index].is_empty());
+        if is_captured && let Some(reason) = self.deliver_other_constants() {
+            return Action::Stop(reason);
+        }
         self.deliver(|watch| &watch.routes.after[index], outputs, &self.watches)
     }
 
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
         let failure = outcome.err().map(ToString::to_string);
         let mut in_flight = Vec::new();
+        if failure.is_none() {
+            // A model may be nothing but constants.
+            self.deliver_other_constants();
+        }
         if let Some(reason) = &failure {
             self.deliver_held();
             self.lose_the_rest(reason);

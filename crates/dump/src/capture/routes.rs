@@ -16,8 +16,12 @@ pub(crate) struct Routes {
     pub before: Vec<Vec<Route>>,
     /// What to capture after a kernel was executed, by [`KernelId`].
     pub after: Vec<Vec<Route>>,
-    /// What is the same in every run.
+    /// What is the same in every run, and is captured once.
     pub constant: Vec<Route>,
+    /// What is the same in every run, and is captured in each before a kernel is executed, by [`KernelId`].
+    pub constant_before: Vec<Vec<Route>>,
+    /// What is the same in every run, and is captured in each: of operators without other tensors.
+    pub constant_other: Vec<Route>,
     /// What cannot be captured, and why.
     pub absent: Vec<(Route, &'static str)>,
     /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
@@ -48,6 +52,8 @@ impl Routes {
             before: vec![Vec::new(); kernels.len()],
             after: vec![Vec::new(); kernels.len()],
             constant: Vec::new(),
+            constant_before: vec![Vec::new(); kernels.len()],
+            constant_other: Vec::new(),
             absent: Vec::new(),
             uncaptured: kernels.iter().map(changing_inputs).collect(),
         };
@@ -74,8 +80,8 @@ impl Routes {
         routes
     }
 
-    /// Returns only the routes that a selection matches.
-    pub fn selected(&self, selection: &Selection) -> Self {
+    /// Returns only the routes that a selection matches, with what is the same in every run in each if `constants_in_runs`.
+    pub fn selected(&self, selection: &Selection, constants_in_runs: bool) -> Self {
         let ranges = selection.ranges_in(&self.graph);
         let wants =
             |route: &&Route| selection.wants(&ranges, self.graph.operator(route.operator), route.io, route.slot);
@@ -84,10 +90,19 @@ impl Routes {
         };
         let (mut before, mut after) = (filter(&self.before), filter(&self.after));
         let mut constant: Vec<Route> = self.constant.iter().filter(wants).copied().collect();
-        count_siblings(before.iter_mut().chain(&mut after).flatten());
-        count_siblings(constant.iter_mut());
         let captured: HashSet<ValueId> =
             before.iter().chain(&after).flatten().chain(&constant).map(|route| route.value).collect();
+        let (mut constant_before, mut constant_other) = (vec![Vec::new(); before.len()], Vec::new());
+        if constants_in_runs {
+            let kernels = first_kernels(&before, &after);
+            for route in std::mem::take(&mut constant) {
+                let kernel = kernels.get(&route.operator);
+                kernel.map_or(&mut constant_other, |&kernel| &mut constant_before[kernel]).push(route);
+            }
+        }
+        count_siblings(before.iter_mut().chain(&mut after).chain(&mut constant_before).flatten());
+        count_siblings(constant_other.iter_mut());
+        count_siblings(constant.iter_mut());
         let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
             inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
         };
@@ -97,6 +112,8 @@ impl Routes {
             before,
             after,
             constant,
+            constant_before,
+            constant_other,
             uncaptured: self.uncaptured.iter().map(uncaptured).collect(),
             absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
         }
@@ -130,6 +147,17 @@ impl Routes {
 fn changing_inputs(kernel: &Kernel) -> Vec<(usize, ValueId)> {
     let inputs = kernel.inputs.iter().enumerate().filter(|(_, input)| !input.constant);
     inputs.filter_map(|(slot, input)| Some((slot, input.value?))).collect()
+}
+
+/// Returns the first kernel with which a tensor of an operator is captured, for each operator that has one.
+fn first_kernels(before: &[Vec<Route>], after: &[Vec<Route>]) -> HashMap<OperatorId, usize> {
+    let mut first = HashMap::new();
+    for (kernel, routes) in before.iter().zip(after).enumerate() {
+        for route in routes.0.iter().chain(routes.1) {
+            first.entry(route.operator).or_insert(kernel);
+        }
+    }
+    first
 }
 
 fn count_siblings<'r>(routes: impl Iterator<Item = &'r mut Route>) {

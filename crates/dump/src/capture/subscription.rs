@@ -23,6 +23,9 @@ pub struct Request {
     pub inputs_in_flight: bool,
     /// Whether a sink that stops also stops the runs that it takes part in.
     pub stops_run: bool,
+    /// Whether tensors that are the same in every run come in each run, with the others of their operator, and not once for all. This
+    /// keeps copies of them.
+    pub constants_in_runs: bool,
 }
 
 impl Request {
@@ -38,6 +41,7 @@ impl Default for Request {
             piece_size: Self::DEFAULT_PIECE_SIZE,
             inputs_in_flight: true,
             stops_run: false,
+            constants_in_runs: false,
         }
     }
 }
@@ -46,6 +50,7 @@ impl Default for Request {
 pub(crate) struct Subscription {
     pub selection: Selection,
     pub inputs_in_flight: bool,
+    pub constants_in_runs: bool,
     stops_run: bool,
     piece_size: usize,
     route: Route,
@@ -82,6 +87,7 @@ impl Subscription {
         Ok(Self {
             selection: request.selection,
             inputs_in_flight: request.inputs_in_flight,
+            constants_in_runs: request.constants_in_runs,
             stops_run: request.stops_run,
             piece_size: (request.piece_size & !63).max(64),
             route,

@@ -134,8 +134,11 @@ fn blacklist(field: &Field<'_>, report: &mut Report) -> Vec<Excluded> {
     let read = |item: &Field<'_>, report: &mut Report| {
         let object = item.object(&["name", "pos"], report)?;
         let name = required(&object, "name", report)?;
-        let slots = object.get("pos").map_or_else(Vec::new, |field| slots(&field, report));
-        Some(Excluded { name, slots })
+        let Some(pos) = object.get("pos") else { return Some(Excluded { name, slots: Vec::new() }) };
+        let slots = slots(&pos, report);
+        // Where none of its slots exists, the entry leaves out nothing. One without slots leaves out all.
+        let is_empty = pos.items(&mut Report::default()).is_some_and(|items| items.is_empty());
+        (is_empty || !slots.is_empty()).then_some(Excluded { name, slots })
     };
     items.iter().filter_map(|item| read(item, report)).collect()
 }
@@ -148,7 +151,12 @@ fn slots(field: &Field<'_>, report: &mut Report) -> Vec<Position> {
             Ok(slot) => slots.push(slot),
             Err(_) => {
                 let what = format!("\"{}\" is not an input or output", shortened(text));
-                item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on");
+                // The vendor's library does not look.
+                if report.as_vendor {
+                    report.warning(&item.pointer, format!("{what}, and has no effect"));
+                } else {
+                    item.problem(report, Choice, what, "write \"input0\", \"output1\" and so on");
+                }
             }
         }
     }

@@ -17,6 +17,9 @@ pub struct DumpSection {
     pub models: Vec<DumpedModel>,
     /// Inputs, outputs or both: `dump_mode`. The vendor's workspace does not exist here.
     pub mode: IoSelection,
+    /// Only operators that overflowed, with inputs and outputs: `dump_debug`. A CPU has no overflow flag; an operator overflowed if an
+    /// output has elements that are NaN or infinite.
+    pub overflow: bool,
     /// Tensors or statistics: `dump_data`, with `dump_stats`.
     pub content: DumpContent,
     /// Which runs: `dump_step`; all if `None`.
@@ -100,11 +103,6 @@ const KEYS: &[&str] = &[
 const NO_EFFECT: &[NoEffect] = &[
     NoEffect::new("dump_op_switch", Rule::OneOf(&["on", "off"]), "operators are not called one by one"),
     NoEffect::new(
-        "dump_debug",
-        Rule::OneOf(&["on", "off"]),
-        "a CPU has no overflow flag; the dump's index counts NaN and infinite values",
-    ),
-    NoEffect::new(
         "dump_scene",
         Rule::OneOf(&["lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump", "watcher"]),
         "there is no device whose exceptions could be captured",
@@ -120,12 +118,9 @@ const NO_EFFECT: &[NoEffect] = &[
 pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report) -> Option<DumpSection> {
     let object = section.object(KEYS, report)?;
     no_effect::check(&object, NO_EFFECT, report);
-    let says = |key: &str, word: &str| {
-        object.get(key).and_then(|field| field.text(&mut Report::default())).is_some_and(|text| text == word)
-    };
-    let single_operators = says("dump_op_switch", "on");
-    let overflow = says("dump_debug", "on");
-    let watcher = says("dump_scene", "watcher");
+    let single_operators = object.says("dump_op_switch", "on");
+    let overflow = object.says("dump_debug", "on");
+    let watcher = object.says("dump_scene", "watcher");
     let scene = object.get("dump_scene");
 
     let modes = [("input", IoSelection::Inputs), ("output", IoSelection::Outputs), ("all", IoSelection::All)];
@@ -137,6 +132,9 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         Some(field) => runs(&field, report).map(Some),
         None => Some(None),
     };
+    if let Some(field) = object.get("dump_debug") {
+        field.on_off(report);
+    }
     if overflow && single_operators {
         conflict(&object, "dump_debug", "it is on and \"dump_op_switch\" is on too", report);
     }
@@ -162,13 +160,17 @@ pub(super) fn read(section: &Field<'_>, working_dir: &Path, report: &mut Report)
         report.warning(&object.pointer_of("dump_scene"), "with a \"dump_scene\" nothing will be dumped here");
         return None;
     }
-    let models = models?;
+    let mut models = models?;
+    if overflow && models.is_empty() {
+        models.push(DumpedModel { pointer: object.pointer_of("dump_debug"), ..DumpedModel::default() });
+    }
     if models.is_empty() {
         let pointer = object.pointer_of("dump_list");
         report.warning(&pointer, "the list is empty, so nothing will be dumped; [{}] dumps every model");
         return None;
     }
-    Some(DumpSection { path: path?, models, mode: mode?, content: content?, runs: runs?, level: level? })
+    let mode = if overflow { IoSelection::All } else { mode? };
+    Some(DumpSection { path: path?, models, mode, overflow, content: content?, runs: runs?, level: level? })
 }
 
 fn conflict(object: &Object<'_>, key: &str, what: &str, report: &mut Report) {
@@ -201,7 +203,12 @@ fn path(object: &Object<'_>, needed: bool, working_dir: &Path, report: &mut Repo
         field.problem(report, Value, what, "name a directory of this machine");
         return None;
     }
-    local_directory(&field, text, working_dir, report)
+    let path = local_directory(&field, text, working_dir, report)?;
+    if report.as_vendor && !path.is_dir() {
+        field.problem(report, Value, "there is no such directory", "make it, or name another one");
+        return None;
+    }
+    Some(path)
 }
 
 /// Reads a path that is a directory, or does not exist and can be made.
@@ -216,7 +223,8 @@ pub(super) fn local_directory(
         return None;
     }
     let path = working_dir.join(text);
-    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
+    // A relative path ends with the empty one, which stands for the working directory.
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("."));
     if !existing.is_dir() {
         let what = format!("{} is a file", existing.display());
         field.problem(report, Value, what, "name a directory; one that does not exist is made");

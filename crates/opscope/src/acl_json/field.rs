@@ -9,6 +9,8 @@ use crate::spelling::did_you_mean;
 /// The problems and notes so far.
 #[derive(Default)]
 pub(super) struct Report {
+    /// Whether the file is read as by the vendor's library.
+    pub(super) as_vendor: bool,
     pub(super) problems: Vec<Problem>,
     pub(super) notes: Vec<Note>,
 }
@@ -22,6 +24,16 @@ impl Report {
         right: impl Into<String>,
     ) {
         self.problems.push(Problem::new(kind, Location::Pointer(pointer.to_owned()), what.into(), right.into()));
+    }
+
+    /// Reports a key that an object cannot have.
+    fn unknown_key(&mut self, pointer: &str, right: String) {
+        // The vendor's profiler refuses it, too.
+        if self.as_vendor && !pointer.starts_with("/profiler/") {
+            self.note(NoteKind::NoEffect, pointer, "this key does not exist");
+        } else {
+            self.problem(ProblemKind::UnknownKey, pointer, "this key does not exist", right);
+        }
     }
 
     pub(super) fn warning(&mut self, pointer: &str, text: impl Into<String>) {
@@ -69,7 +81,7 @@ impl<'j> Field<'j> {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => format!("the keys here are {}", listed(known, "and")),
                 };
-                report.problem(ProblemKind::UnknownKey, &pointer, "this key does not exist", right);
+                report.unknown_key(&pointer, right);
             } else if !seen.insert(key) {
                 report.problem(ProblemKind::DuplicateKey, &pointer, "this key is given twice", "keep one of them");
             }
@@ -177,6 +189,11 @@ impl<'j> Object<'j> {
     pub(super) fn get(&self, key: &str) -> Option<Field<'j>> {
         let (_, json) = self.members.iter().find(|(name, _)| name == key)?;
         Some(Field { pointer: self.pointer_of(key), json })
+    }
+
+    /// Returns whether the key is there with this text.
+    pub(super) fn says(&self, key: &str, word: &str) -> bool {
+        self.get(key).and_then(|field| field.text(&mut Report::default())).is_some_and(|text| text == word)
     }
 
     pub(super) fn pointer_of(&self, key: &str) -> String {

@@ -49,11 +49,11 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, Problem> {
 
 pub(super) fn parse(text: &str) -> Result<Json, Problem> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let json = Level(0).deserialize(&mut deserializer).and_then(|json| deserializer.end().map(|()| json));
+    let json = Level::default().deserialize(&mut deserializer).and_then(|json| deserializer.end().map(|()| json));
     json.map_err(|error| {
         let location = Location::Text { line: error.line(), column: error.column() };
         let right = if error.is_data() {
-            format!("nest objects and arrays at most {DEEPEST_NESTING} levels deep")
+            format!("nest objects at most {DEEPEST_NESTING} levels deep, and arrays as deep")
         } else {
             "write JSON: keys and strings in double quotes, no comments, no comma after the last entry".to_owned()
         };
@@ -63,12 +63,17 @@ pub(super) fn parse(text: &str) -> Result<Json, Problem> {
     })
 }
 
-/// Reads one value at this depth of nested objects and arrays.
-struct Level(usize);
+/// Reads one value inside of so many nested objects, and so many arrays: the vendor counts them apart.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    objects: usize,
+    arrays: usize,
+}
 
 impl Level {
-    fn deeper<E: Error>(&self) -> Result<usize, E> {
-        if self.0 < DEEPEST_NESTING { Ok(self.0 + 1) } else { Err(E::custom("it is nested too deep")) }
+    fn checked<E: Error>(self) -> Result<Self, E> {
+        let deepest = self.objects.max(self.arrays);
+        if deepest <= DEEPEST_NESTING { Ok(self) } else { Err(E::custom("it is nested too deep")) }
     }
 }
 
@@ -112,19 +117,19 @@ impl<'de> Visitor<'de> for Level {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
-        let level = self.deeper()?;
+        let level = Self { arrays: self.arrays + 1, ..self }.checked()?;
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Level(level))? {
+        while let Some(item) = access.next_element_seed(level)? {
             items.push(item);
         }
         Ok(Json::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
-        let level = self.deeper()?;
+        let level = Self { objects: self.objects + 1, ..self }.checked()?;
         let mut members = Vec::new();
         while let Some(key) = access.next_key::<String>()? {
-            members.push((key, access.next_value_seed(Level(level))?));
+            members.push((key, access.next_value_seed(level)?));
         }
         Ok(Json::Object(members))
     }

@@ -1,7 +1,7 @@
 //! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
 //!
 //! It is read strictly, and all problems are reported at once, each with its location and what would be right. Keys are of
-//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as
+//! three classes: an unknown key is a problem (a note for a program that the vendor's library would have read the file for); a key of the vendor that has no meaning on this engine is checked and listed as
 //! a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
 
 mod dump_list;
@@ -31,16 +31,19 @@ use no_effect::{NoEffect, Rule};
 /// The largest file that is read, in bytes, as in the vendor's reader.
 pub const LARGEST_FILE: u64 = 10 << 20;
 
-/// How deep objects and arrays may be nested.
+/// How deep objects may be nested, and how deep arrays.
 pub const DEEPEST_NESTING: usize = 10;
 
-/// The content of an `acl.json`. At most one of the two sections is there: a dump lengthens the times that a profile shows.
-#[derive(Debug, Clone, PartialEq)]
+/// The content of an `acl.json`. Unless it was read as by the vendor's library, at most one of the two sections is there: a dump
+/// lengthens the times that a profile shows.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct AclConfig {
     /// What to dump; `None` if the file has no `dump` section or one that captures nothing.
     pub dump: Option<DumpSection>,
     /// What to profile; `None` if the file has no `profiler` section or one that is not switched on.
     pub profiler: Option<ProfilerSection>,
+    /// Whether a program is told the failures of all its threads by any of them: `err_msg_mode` is `1`.
+    pub failures_of_process: bool,
     /// Keys without an effect here, and warnings.
     pub notes: Vec<Note>,
 }
@@ -61,10 +64,16 @@ impl AclConfig {
     /// # Errors
     /// Every problem of the text, as [`read`](Self::read).
     pub fn parse(text: &str, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
-        let json = json::parse(text).map_err(|problem| vec![problem])?;
-        let mut report = Report::default();
-        let config = top_level(&Field::root(&json), working_dir, &mut report);
-        if report.problems.is_empty() { Ok(AclConfig { notes: report.notes, ..config }) } else { Err(report.problems) }
+        parse(text, working_dir, Report::default())
+    }
+
+    /// Reads the text of a file as the vendor's library does: outside of the `profiler` section, keys that do not exist have no effect,
+    /// and a dump and a profile can be asked for at once.
+    ///
+    /// # Errors
+    /// Every other problem of the text, as [`read`](Self::read).
+    pub fn parse_as_vendor(text: &str, working_dir: &Path) -> Result<AclConfig, Vec<Problem>> {
+        parse(text, working_dir, Report { as_vendor: true, ..Report::default() })
     }
 
     /// Checks the names in the file against a model.
@@ -76,21 +85,28 @@ impl AclConfig {
     /// `opname_range` and their order, and the names in the blacklists.
     pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
         match &self.dump {
-            Some(dump) => model_names::check(dump, model),
+            Some(dump) => dump.check(model),
             None => Ok(Vec::new()),
         }
     }
 }
 
+fn parse(text: &str, working_dir: &Path, mut report: Report) -> Result<AclConfig, Vec<Problem>> {
+    let json = json::parse(text).map_err(|problem| vec![problem])?;
+    let config = top_level(&Field::root(&json), working_dir, &mut report);
+    if report.problems.is_empty() { Ok(AclConfig { notes: report.notes, ..config }) } else { Err(report.problems) }
+}
+
+const FAILURES: &str = "err_msg_mode";
+
 const TOP_LEVEL: &[NoEffect] = &[
-    NoEffect::new("err_msg_mode", Rule::OneOf(&["0", "1"]), "every error is reported where it happens"),
+    NoEffect::new(FAILURES, Rule::OneOf(&["0", "1"]), "every error is reported where it happens"),
     NoEffect::new("max_opqueue_num", Rule::Count, "operators are not queued"),
 ];
 
 fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclConfig {
-    let nothing = AclConfig { dump: None, profiler: None, notes: Vec::new() };
-    let known = ["dump", "profiler", "err_msg_mode", "max_opqueue_num", "defaultDevice", "StackSize"];
-    let Some(object) = root.object(&known, report) else { return nothing };
+    let known = ["dump", "profiler", FAILURES, "max_opqueue_num", "defaultDevice", "StackSize"];
+    let Some(object) = root.object(&known, report) else { return AclConfig::default() };
     no_effect::check(&object, TOP_LEVEL, report);
     if let Some(device) = object.get("defaultDevice") {
         let rules = [NoEffect::new("default_device", Rule::Count, "there is one device here, the CPU")];
@@ -104,7 +120,7 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
     }
     let dump = object.get("dump").and_then(|field| dump_section::read(&field, working_dir, report));
     let profiler = object.get("profiler").and_then(|field| profiler_section::read(&field, working_dir, report));
-    if dump.is_some() && profiler.is_some() {
+    if dump.is_some() && profiler.is_some() && !report.as_vendor {
         report.problem(
             ProblemKind::Conflict,
             "/profiler/switch",
@@ -115,7 +131,8 @@ fn top_level(root: &Field<'_>, working_dir: &Path, report: &mut Report) -> AclCo
     if object.get("dump").is_none() && object.get("profiler").is_none() {
         report.warning("", "there is neither a \"dump\" nor a \"profiler\" section, so nothing will be recorded");
     }
-    AclConfig { dump, profiler, ..nothing }
+    let failures_of_process = object.says(FAILURES, "1");
+    AclConfig { dump, profiler, failures_of_process, notes: Vec::new() }
 }
 
 fn read_text(path: &Path) -> Result<String, Problem> {

@@ -38,31 +38,36 @@ impl DumpedModel {
     }
 }
 
-/// Compares every name in the section with the model's.
-pub(super) fn check(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
-    let mut report = Report::default();
-    let index = model.indices();
-    let types: HashSet<&str> = model.operators.iter().map(|(_, op_type)| *op_type).collect();
-    let any_matches = dump.models.iter().any(|entry| entry.matches(model));
-    for entry in &dump.models {
-        if entry.matches(model) {
-            check_entry(entry, model, &index, &types, &mut report);
-        } else {
-            let pointer = format!("{}/model_name", entry.pointer);
-            let name = shortened(entry.model_name.as_deref().unwrap_or_default());
-            let names = match model.graph {
-                "" => format!("\"{}\"", model.file_stem),
-                graph => format!("\"{}\" (its file) or \"{graph}\" (its graph)", model.file_stem),
-            };
-            if any_matches {
-                report.warning(&pointer, format!("\"{name}\" is not this model, which is called {names}"));
+impl DumpSection {
+    /// Compares every name in the section with the model's. Returns what is odd but harmless.
+    ///
+    /// # Errors
+    /// Every name that the model does not have, as of the whole file.
+    pub fn check(&self, model: &ModelNames<'_>) -> Result<Vec<Note>, Vec<Problem>> {
+        let mut report = Report::default();
+        let index = model.indices();
+        let types: HashSet<&str> = model.operators.iter().map(|(_, op_type)| *op_type).collect();
+        let any_matches = self.models.iter().any(|entry| entry.matches(model));
+        for entry in &self.models {
+            if entry.matches(model) {
+                check_entry(entry, model, &index, &types, &mut report);
             } else {
-                let what = format!("\"{name}\" is not this model, so nothing would be dumped");
-                report.problem(ProblemKind::Model, &pointer, what, format!("write {names}"));
+                let pointer = format!("{}/model_name", entry.pointer);
+                let name = shortened(entry.model_name.as_deref().unwrap_or_default());
+                let names = match model.graph {
+                    "" => format!("\"{}\"", model.file_stem),
+                    graph => format!("\"{}\" (its file) or \"{graph}\" (its graph)", model.file_stem),
+                };
+                if any_matches {
+                    report.warning(&pointer, format!("\"{name}\" is not this model, which is called {names}"));
+                } else {
+                    let what = format!("\"{name}\" is not this model, so nothing would be dumped");
+                    report.problem(ProblemKind::Model, &pointer, what, format!("write {names}"));
+                }
             }
         }
+        if report.problems.is_empty() { Ok(report.notes) } else { Err(report.problems) }
     }
-    if report.problems.is_empty() { Ok(report.notes) } else { Err(report.problems) }
 }
 
 fn check_entry(

@@ -48,6 +48,13 @@ fn the_seeds_two_files_are_read_and_their_paths_start_at_the_working_directory()
 }
 
 #[test]
+fn a_directory_that_does_not_exist_may_be_relative() {
+    let text = r#"{"dump": {"dump_list": [{}], "dump_path": "nowhere/here"}}"#;
+    let section = AclConfig::parse(text, Path::new("")).expect("a file").dump.expect("a dump");
+    assert_eq!(section.path, PathBuf::from("nowhere/here"));
+}
+
+#[test]
 fn every_applied_key_becomes_a_value() {
     let text = r#"{"profiler": {"switch": "on", "output": "out", "storage_limit": "300MB", "task_time": "off",
         "runtime_api": "off", "sys_hardware_mem_freq": 100, "sys_cpu_freq": 5,
@@ -267,6 +274,33 @@ fn both_sections_switched_on_are_refused_and_one_switched_off_is_not() {
 }
 
 #[test]
+fn as_the_vendors_library_reads_a_file_unknown_keys_and_both_sections_are_right_and_directories_exist() {
+    let both = r#"{"err_msg_mode": "1", "new": {"a": 1}, "dump": {"dump_path": "d", "dump_list": [{"more": 1}], "later": 2},
+                   "profiler": {"switch": "on"}}"#;
+    let working_dir = tempfile::tempdir().unwrap();
+    let parse = |text| AclConfig::parse_as_vendor(text, working_dir.path());
+    let codes = |text| parse(text).unwrap_err().iter().filter_map(Problem::code).collect::<Vec<_>>();
+    assert_eq!(codes(both), ["EP0003"]);
+    std::fs::create_dir(working_dir.path().join("d")).unwrap();
+    let config = parse(both).unwrap();
+    assert!(config.dump.is_some() && config.profiler.is_some() && config.failures_of_process);
+    let unknown = |note: &&Note| note.text.contains("does not exist");
+    let notes: Vec<&str> = config.notes.iter().filter(unknown).map(|note| note.pointer.as_str()).collect();
+    assert_eq!(notes, ["/new", "/dump/later", "/dump/dump_list/0/more"]);
+
+    let wrong = r#"{"profiler": {"switch": "on", "new": 1}, "dump": {"dump_path": "d", "dump_mode": "some"}}"#;
+    assert_eq!(codes(wrong), ["EP0002", "EK0005"]);
+}
+
+#[test]
+fn an_overflow_dump_is_of_inputs_and_outputs_and_without_a_list_of_every_model() {
+    let dump = parse(r#"{"dump": {"dump_path": "d", "dump_debug": "on"}}"#).unwrap().dump.expect("a dump");
+    assert_eq!((dump.overflow, dump.mode, dump.models.len()), (true, IoSelection::All, 1));
+    assert_eq!(dump.models[0].model_name, None);
+    assert_eq!(problems(r#"{"dump": {"dump_path": "d", "dump_debug": "yes"}}"#), ["/dump/dump_debug EP0002"]);
+}
+
+#[test]
 fn what_is_not_json_is_refused_with_line_and_column() {
     for (text, place) in [
         ("", "line 1, column 0"),
@@ -282,6 +316,14 @@ fn what_is_not_json_is_refused_with_line_and_column() {
     for levels in [DEEPEST_NESTING + 1, 100_000] {
         let problems = parse(&nested(levels)).unwrap_err();
         assert!(problems[0].to_string().contains("nested too deep"), "{}", problems[0]);
+    }
+    // As with the vendor, objects and arrays count apart.
+    let both = |objects: usize, arrays: usize| {
+        format!(r#"{}{}{}{}"#, r#"{"a": "#.repeat(objects), "[".repeat(arrays), "]".repeat(arrays), "}".repeat(objects))
+    };
+    assert_eq!(problems(&both(DEEPEST_NESTING, DEEPEST_NESTING)), ["/a EP0001"], "only the key is wrong");
+    for (objects, arrays) in [(DEEPEST_NESTING + 1, 0), (1, DEEPEST_NESTING + 1)] {
+        assert!(parse(&both(objects, arrays)).unwrap_err()[0].to_string().contains("nested too deep"));
     }
 }
 
@@ -330,7 +372,7 @@ fn names_that_the_model_lacks_are_found() {
 #[test]
 fn a_model_is_known_by_its_files_name_up_to_the_first_dot_and_by_its_graphs_name() {
     assert_eq!(ModelNames::file_stem(Path::new("/m/digits_cnn.v2.onnx")), "digits_cnn");
-    let check = |entries: &str| AclConfig { dump: Some(dump_of(entries)), profiler: None, notes: vec![] }.check(&MODEL);
+    let check = |entries: &str| AclConfig { dump: Some(dump_of(entries)), ..AclConfig::default() }.check(&MODEL);
     assert_eq!(check(r#"[{"model_name": "digits_cnn"}]"#), Ok(vec![]));
     assert_eq!(check(r#"[{"model_name": "main_graph"}]"#), Ok(vec![]));
     assert_eq!(check("[{}]"), Ok(vec![]));

@@ -28,10 +28,8 @@ pub fn apply(
     run_name: &Path,
     defaults: &ProfilerOptions,
 ) -> Result<(CaptureSpec, Vec<Note>), AclError> {
-    let operators: Vec<(&str, &str)> =
-        graph.operators.iter().map(|operator| (operator.name.as_str(), operator.op_type.as_str())).collect();
-    let file_stem = ModelNames::file_stem(&graph.source.path);
-    let names = ModelNames { file_stem, graph: &graph.name, operators: &operators };
+    let operators = operators(graph);
+    let names = names(graph, &operators);
     let notes = config.check(&names).map_err(AclError)?;
     let capture = match (&config.dump, &config.profiler) {
         (Some(dump), _) => CaptureSpec::Dump {
@@ -53,13 +51,42 @@ pub fn apply(
     Ok((capture, notes))
 }
 
+/// Returns what an `acl.json` captures of a model in a program that the vendor's library would have read the file for: names that the
+/// model does not have choose nothing, and leave out nothing. Returns what is not as the file may mean it, too.
+pub fn selection_as_vendor(dump: &DumpSection, graph: &Graph) -> (Option<Selection>, Vec<Problem>) {
+    let operators = operators(graph);
+    let names = names(graph, &operators);
+    let mut problems = dump.check(&names).err().unwrap_or_default();
+    let selection = selection(dump, &names);
+    // Wrong names are why nothing is left.
+    let selection = selection.map_err(|AclError(nothing)| {
+        if problems.is_empty() {
+            problems = nothing;
+        }
+    });
+    (selection.ok(), problems)
+}
+
+/// Returns the name and the type of every operator.
+fn operators(graph: &Graph) -> Vec<(&str, &str)> {
+    graph.operators.iter().map(|operator| (operator.name.as_str(), operator.op_type.as_str())).collect()
+}
+
+fn names<'a>(graph: &'a Graph, operators: &'a [(&'a str, &'a str)]) -> ModelNames<'a> {
+    ModelNames { file_stem: ModelNames::file_stem(&graph.source.path), graph: &graph.name, operators }
+}
+
 /// Names every operator that is captured, and the slots of it that are not: one selection for all entries of the list.
 fn selection(dump: &DumpSection, model: &ModelNames<'_>) -> Result<Selection, AclError> {
     // More slots than any operator of ONNX has; those that an operator lacks have no effect.
     const MOST_SLOTS: usize = 64;
     let selected = dump.selected_slots(model);
-    let mut selection =
-        Selection { io: dump.mode, runs: dump.runs.clone().unwrap_or_default(), ..Selection::default() };
+    let mut selection = Selection {
+        io: dump.mode,
+        runs: dump.runs.clone().unwrap_or_default(),
+        only_non_finite: dump.overflow,
+        ..Selection::default()
+    };
     let sides = [Io::Input, Io::Output].into_iter().filter(|io| dump.mode.contains(*io));
     let slots: Vec<Position> = sides.flat_map(|io| (0..MOST_SLOTS).map(move |slot| Position { io, slot })).collect();
     let mut operators = Vec::new();

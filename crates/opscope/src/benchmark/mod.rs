@@ -12,7 +12,7 @@ mod output;
 mod report;
 mod run;
 
-pub use acl::{AclError, apply as apply_acl_json};
+pub use acl::{AclError, apply as apply_acl_json, selection_as_vendor};
 pub use error::JobError;
 pub use instruments::InstrumentError;
 pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};

@@ -15,6 +15,7 @@ use opscope_model::{
     RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
+use opscope_profile::RecordingInfo;
 use opscope_profile::{Call, Tracer};
 use opscope_tensor::Tensor;
 
@@ -207,5 +208,17 @@ impl Session {
     /// When loading began and ended: reading the file and loading the model, without plans.
     pub fn loading(&self) -> (Ticks, Ticks) {
         self.loading
+    }
+
+    /// What a recording says of the model and the engine, if so many runs take place at once.
+    pub fn recording_info(&self, concurrent_runs: usize) -> RecordingInfo {
+        RecordingInfo {
+            graph: self.graph().clone(),
+            engine: self.engine.name().to_owned(),
+            engine_version: self.engine.version().to_owned(),
+            fidelity: self.model.fidelity(),
+            engine_threads: self.threads.get(),
+            concurrent_runs,
+        }
     }
 }

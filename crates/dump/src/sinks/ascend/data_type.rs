@@ -33,3 +33,13 @@ pub fn data_type(dtype: DType) -> i32 {
 pub fn dtype(data_type: i32) -> Option<DType> {
     TABLE.iter().find(|row| row.1 == data_type).map(|row| row.0)
 }
+
+/// Returns a type's name in AscendCL's tables, such as `DT_FLOAT`.
+pub fn data_type_name(dtype: DType) -> String {
+    match dtype {
+        DType::F32 => "DT_FLOAT".into(),
+        DType::F64 => "DT_DOUBLE".into(),
+        DType::Bf16 => "DT_BF16".into(),
+        other => format!("DT_{}", other.name().to_ascii_uppercase()),
+    }
+}

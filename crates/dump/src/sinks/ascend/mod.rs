@@ -4,11 +4,12 @@
 mod data_type;
 mod files;
 mod name;
+mod overflow;
 mod proto;
 mod read;
 mod sink;
 
-pub use data_type::{data_type, dtype};
+pub use data_type::{data_type, data_type_name, dtype};
 pub use files::DirectoryTarget;
 pub use name::{FileName, directory};
 pub use read::{AscendFile, AscendTensor, MAPPING};

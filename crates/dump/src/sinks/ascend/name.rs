@@ -4,9 +4,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::Origin;
 
-/// The most bytes that file systems take for a name.
-const LONGEST: usize = 255;
-
 /// The name of a dump file: `<op type>.<op name>.<task>.<stream>.<microseconds>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
@@ -23,6 +20,9 @@ pub struct FileName {
 }
 
 impl FileName {
+    /// The most bytes that file systems take for a name.
+    pub const LONGEST: usize = 255;
+
     /// Returns the name for a tensor's operator, at this time in microseconds since 1970.
     pub fn new(origin: &Origin, time: u64) -> Self {
         let operator = origin.operator();
@@ -58,11 +58,16 @@ impl FileName {
         format!("{op_type}.{op_name}.{task}.{stream}.{time}")
     }
 
-    /// Returns the name of the file; where the full name is too long it is 32 digits made of that, and belongs into
+    /// Returns the name of the file; where the full name is too long it is [`digits`](Self::digits), and belongs into
     /// `mapping.csv`.
     pub fn on_disk(&self) -> String {
         let full = self.full();
-        if full.len() <= LONGEST { full } else { format!("{:032}", xxh3_128(full.as_bytes()) % 10u128.pow(32)) }
+        if full.len() <= Self::LONGEST { full } else { self.digits() }
+    }
+
+    /// Returns 32 digits made of the full name.
+    pub fn digits(&self) -> String {
+        format!("{:032}", xxh3_128(self.full().as_bytes()) % 10u128.pow(32))
     }
 }
 
@@ -71,7 +76,7 @@ impl FileName {
 pub fn directory(origin: &Origin) -> PathBuf {
     let name = match plain(&origin.graph.name) {
         name if name.is_empty() => "model".into(),
-        name => name.chars().take(LONGEST).collect::<String>(),
+        name => name.chars().take(FileName::LONGEST).collect::<String>(),
     };
     let run = origin.run.map_or(0, |run| run.0);
     PathBuf::from("0").join(name).join((origin.plan + 1).to_string()).join(run.to_string())

@@ -1,5 +1,10 @@
 //! The messages in the header of a dump file. Field numbers are those that AscendCL's tools read and write.
 
+use prost::Message;
+
+/// The format of a tensor without a meaning for its dimensions.
+pub(super) const FORMAT_ND: i32 = 2;
+
 /// `toolkit.dumpdata.DumpData`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct DumpData {
@@ -20,6 +25,15 @@ pub(super) struct DumpData {
     pub attr: Vec<OpAttr>,
     #[prost(message, repeated, tag = "8")]
     pub space: Vec<Workspace>,
+}
+
+impl DumpData {
+    /// Returns how a file begins: the length of the message, and the message.
+    pub fn with_length(&self) -> Vec<u8> {
+        let mut bytes = (self.encoded_len() as u64).to_le_bytes().to_vec();
+        bytes.extend(self.encode_to_vec());
+        bytes
+    }
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -6,12 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use opscope_model::RunId;
 use opscope_onnx::OperatorId;
 use opscope_tensor::DType;
-use prost::Message;
 use tempfile::SpooledTempFile;
 
-use super::proto::{DumpData, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
+use super::proto::{DumpData, FORMAT_ND, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
 use super::read::VALUE_ATTRIBUTE;
-use super::{FileName, data_type, directory};
+use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 
@@ -26,6 +25,8 @@ pub struct AscendSink<T> {
     alone: Option<Alone>,
     chunk: usize,
     clock: Clock,
+    /// Only operators that overflowed are sent, of the model with this number.
+    overflowed_of: Option<u32>,
 }
 
 /// Returns the microseconds since the epoch, which a file has in its name and its header.
@@ -71,6 +72,7 @@ struct Group {
     tensors: Vec<Arrived>,
     data: SpooledTempFile,
     length: u64,
+    has_overflowed: bool,
 }
 
 struct Arrived {
@@ -86,17 +88,20 @@ const IN_MEMORY: usize = 4 << 20;
 /// A header and a tensor together are copied into one chunk up to this size.
 const SMALL: usize = 1 << 20;
 
-/// The format of a tensor without a meaning for its dimensions.
-const FORMAT_ND: i32 = 2;
-
 impl<T: ChunkTarget> AscendSink<T> {
     /// The largest chunk that AscendCL's devices send.
     pub const LARGEST_CHUNK: usize = 128 << 20;
 
-    /// Sends chunks of at most so many bytes (of tensors; the first one also has the header).
+    /// Sends chunks of at most so many bytes of tensors, 1 or more. The first chunk of a file also has the header.
     pub fn new(target: T, chunk: usize) -> Self {
-        let chunk = chunk.clamp(64, Self::LARGEST_CHUNK);
-        Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now }
+        let chunk = chunk.clamp(1, Self::LARGEST_CHUNK);
+        Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now, overflowed_of: None }
+    }
+
+    /// Sends only the files of operators that overflowed: an output has elements that are NaN or infinite. Behind each comes the file
+    /// that says so, with this number of the model. The request has to be for inputs and outputs.
+    pub fn only_overflowed(self, model: u32) -> Self {
+        Self { overflowed_of: Some(model), ..self }
     }
 
     /// Takes the times of files from another clock.
@@ -141,22 +146,24 @@ impl<T: ChunkTarget> AscendSink<T> {
         if let Some(first) = tensors.first() {
             data.attr.push(OpAttr { name: "op_type".into(), value: first.origin.operator().op_type.clone() });
         }
-        let mut bytes = (data.encoded_len() as u64).to_le_bytes().to_vec();
-        bytes.extend(data.encode_to_vec());
-        bytes
+        data.with_length()
     }
 
     /// Sends a file whose tensors are all there: inputs before outputs, each by slot.
     fn send(&mut self, mut group: Group) -> Result<(), String> {
         group.tensors.sort_by_key(|tensor| (tensor.origin.io, tensor.origin.slot));
         let Some(first) = group.tensors.first() else { return Ok(()) };
+        if self.overflowed_of.is_some() && !group.has_overflowed {
+            return Ok(());
+        }
+        let origin = first.origin.clone();
         let time = (self.clock)();
-        let path = path(&first.origin, time);
+        let path = path(&origin, time);
         let mut chunk = Self::header(&group.tensors, time);
         let mut room = self.chunk;
         let last_tensor = group.tensors.iter().rposition(|tensor| tensor.bytes > 0);
         if last_tensor.is_none() {
-            return self.target.chunk(&path, &chunk, true);
+            self.target.chunk(&path, &chunk, true)?;
         }
         let io = |error: io::Error| format!("what waits for its operator's other tensors cannot be read: {error}");
         for (index, tensor) in group.tensors.iter().enumerate() {
@@ -174,6 +181,12 @@ impl<T: ChunkTarget> AscendSink<T> {
                     room = self.chunk;
                 }
             }
+        }
+        let Some(model) = self.overflowed_of else { return Ok(()) };
+        let (path, content) = overflow::file(&origin, model, time);
+        let mut parts = content.chunks(self.chunk).peekable();
+        while let Some(part) = parts.next() {
+            self.target.chunk(&path, part, parts.peek().is_none())?;
         }
         Ok(())
     }
@@ -217,8 +230,16 @@ impl<T: ChunkTarget> AscendSink<T> {
             tensors: Vec::new(),
             data: SpooledTempFile::new(IN_MEMORY),
             length: 0,
+            has_overflowed: false,
         });
-        group.data.write_all(piece.bytes).map_err(|error| format!("no room for an operator's tensors: {error}"))?;
+        group.has_overflowed |= self.overflowed_of.is_some() && overflow::is_in(stream, piece.bytes);
+        group.data.write_all(piece.bytes).map_err(|error| {
+            let directory = std::env::temp_dir();
+            format!(
+                "an operator's tensors wait for each other in {}, which cannot be written: {error}",
+                directory.display()
+            )
+        })?;
         group.length += piece.bytes.len() as u64;
         if piece.last {
             group.tensors.push(Arrived {
@@ -251,7 +272,8 @@ impl<T: ChunkTarget> AscendSink<T> {
 
 impl<T: ChunkTarget> Sink for AscendSink<T> {
     fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
-        let taken = if stream.siblings == 1 { self.pass(stream, piece) } else { self.keep(stream, piece) };
+        let is_alone = stream.siblings == 1 && self.overflowed_of.is_none();
+        let taken = if is_alone { self.pass(stream, piece) } else { self.keep(stream, piece) };
         taken.map_or_else(Answer::Stop, |()| Answer::Continue)
     }
 

@@ -3,9 +3,10 @@ use std::io;
 use std::path::Path;
 
 use csv::Writer;
-use opscope_tensor::{DType, Statistics};
+use opscope_tensor::Statistics;
 use serde::Serialize;
 
+use crate::sinks::ascend::data_type_name;
 use crate::sinks::whole_file;
 use crate::table::csv::foreign;
 use crate::{Io, Stream};
@@ -82,7 +83,7 @@ impl Table {
             io: if origin.io == Io::Input { "Input" } else { "Output" },
             slot: origin.slot,
             bytes: stream.bytes,
-            dtype: data_type(stream.dtype),
+            dtype: data_type_name(stream.dtype),
             format: "ND",
             shape: if shape.is_empty() { "-".into() } else { shape.join("x") },
             max: number(max),
@@ -99,15 +100,5 @@ impl Table {
         })?;
         // So that the rows of a program that is killed are there.
         self.0.flush()
-    }
-}
-
-/// `DT_FLOAT`, as the vendor's tools write types.
-fn data_type(dtype: DType) -> String {
-    match dtype {
-        DType::F32 => "DT_FLOAT".into(),
-        DType::F64 => "DT_DOUBLE".into(),
-        DType::Bf16 => "DT_BF16".into(),
-        other => format!("DT_{}", other.name().to_ascii_uppercase()),
     }
 }

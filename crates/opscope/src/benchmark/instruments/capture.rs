@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_dump::{DumpError, DumpInfo, Dumper, InputEntry};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording, RecordingInfo};
+use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -23,25 +23,17 @@ pub(super) enum Capture {
 
 impl Capture {
     pub fn create(job: &Job, session: &Session, directory: &Path) -> Result<Self, InstrumentError> {
-        let engine = session.engine();
-        let fidelity = session.model().fidelity();
         match &job.capture {
             CaptureSpec::Nothing => Ok(Self::Nothing),
             CaptureSpec::Profile { options, .. } => {
-                let info = RecordingInfo {
-                    graph: session.graph().clone(),
-                    engine: engine.name().to_owned(),
-                    engine_version: engine.version().to_owned(),
-                    fidelity,
-                    engine_threads: session.threads().get(),
-                    concurrent_runs: job.repetition.concurrent.get(),
-                };
+                let info = session.recording_info(job.repetition.concurrent.get());
                 let profiler = Profiler::create(directory, &info, options)?;
                 let (start, end) = session.loading();
                 profiler.called(Call::Load, start, end);
                 Ok(Self::Profile(Box::new(profiler)))
             }
             CaptureSpec::Dump { request, format, histograms, .. } => {
+                let (engine, fidelity) = (session.engine(), session.model().fidelity());
                 let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
                 let sink = format.create(directory, &info, *histograms)?;
                 let dumper = Dumper::new();

@@ -1,0 +1,129 @@
+//! At what rate do the pieces of a dump reach a callback of AscendCL, against the native callback of a dump? `caller.c` is compiled and
+//! linked with libascendcl.so, as a user has them.
+
+#[path = "../../../roctx/benches/support/linked.rs"]
+mod linked;
+#[path = "../../../../crates/opscope/benches/support/mod.rs"]
+mod support;
+
+use std::ffi::{CString, c_char, c_int};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use linked::Linked;
+use opscope::benchmark::median_interval;
+use opscope::dump::{Answer, Dumper, IoSelection, Piece, Request, Selection, Stream};
+use opscope::model::{Fidelity, Instrument};
+use support::{Case, Goal, calibration, light, median, nanos, noise, not_measured, ready};
+
+const MODEL: &str = "densenet121";
+const ROUNDS: usize = 31;
+
+fn main() {
+    let Some(path) = light(MODEL) else {
+        return not_measured("ascendcl", "pieces of a dump", ">= 0.5 x the native rate");
+    };
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let caller = Linked::build(
+        scratch.path(),
+        &[(root, "opscope-ascendcl")],
+        &[root.join("include")],
+        &root.join("benches/pieces/caller.c"),
+        &["-lascendcl"],
+    );
+    let begin: extern "C" fn(*const c_char) -> c_int = caller.function(c"caller_begin");
+    let run: extern "C" fn() -> c_int = caller.function(c"caller_run");
+    let [pieces, bytes] =
+        [c"caller_pieces", c"caller_bytes"].map(|name| caller.function::<extern "C" fn() -> u64>(name));
+    let text = CString::new(path.to_str().expect("UTF-8")).expect("no NUL");
+    assert_eq!(begin(text.as_ptr()), 0, "the model is loaded");
+
+    let ready = ready(&path, Fidelity::Exact);
+    let arrived = Arc::new(AtomicU64::new(0));
+    let at_load = dumped(&ready, 0);
+    let expected = dumped(&ready, 1) - at_load;
+    let dumper = Dumper::new();
+    let count = {
+        let arrived = Arc::clone(&arrived);
+        move |_: &Stream, piece: Piece<'_>| {
+            black_box(piece.bytes);
+            arrived.fetch_add(piece.bytes.len() as u64, Ordering::Release);
+            Answer::Continue
+        }
+    };
+    dumper.subscribe(Box::new(count), request()).expect("the sink subscribes");
+    dumper.add_plan(&**ready.session.model(), &*ready.plan).expect("the plan is known");
+    let instruments: [&dyn Instrument; 1] = [&dumper];
+
+    let calibration = calibration();
+    let exact = || nanos(&calibration, || drop(black_box(ready.session.run(&ready.inputs, &[]).expect("it runs"))));
+    let native = || {
+        let before = arrived.load(Ordering::Acquire);
+        nanos(&calibration, || {
+            drop(black_box(ready.session.run(&ready.inputs, &instruments).expect("it runs")));
+            while arrived.load(Ordering::Acquire) < before + expected {
+                std::thread::yield_now();
+            }
+        })
+    };
+    let ours = || nanos(&calibration, || assert_eq!(run(), 0));
+    // What was computed at load is dumped with the first run.
+    exact();
+    ours();
+    while arrived.load(Ordering::Acquire) < at_load {
+        std::thread::yield_now();
+    }
+    native();
+    let [mut ratios, mut controls, mut natives, mut own] = [const { Vec::new() }; 4];
+    let before = (pieces(), bytes());
+    for _ in 0..ROUNDS {
+        let alone = exact();
+        let [native, own_time, again] = [native(), ours(), native()].map(|with_dump| with_dump - alone);
+        ratios.push(native / own_time);
+        controls.push(again / native);
+        natives.push(expected as f64 / native);
+        own.push(expected as f64 / own_time);
+    }
+    let each = |now: u64, before: u64| (now - before) / ROUNDS as u64;
+    assert!(each(bytes(), before.1) >= expected, "everything arrives, with a header for each operator");
+    let (value, interval) = (median(&ratios), median_interval(&ratios));
+    let noise = median_interval(&controls).map_or(0.0, |interval| noise(interval, 1.0));
+    Case {
+        bench: "ascendcl",
+        case: format!(
+            "{MODEL}, {} pieces and {:.0} MB a run to a callback of AscendCL, {:.2} GB/s",
+            each(pieces(), before.0),
+            expected as f64 / 1e6,
+            median(&own)
+        ),
+        value,
+        interval,
+        unit: "x",
+        peer: format!("the native callback, GB/s (noise {noise:.3})"),
+        peer_value: median(&natives),
+        floor: None,
+        goal: ">= 0.5".to_owned(),
+        met: Goal::AtLeast(0.5).met(value, interval, noise),
+    }
+    .print();
+}
+
+/// What AscendCL dumps without a configuration: the outputs of all operators.
+fn request() -> Request {
+    Request { selection: Selection { io: IoSelection::Outputs, ..Selection::default() }, ..Request::default() }
+}
+
+/// Returns the bytes that so many runs dump, with those that were computed at load.
+fn dumped(ready: &support::Ready, runs: usize) -> u64 {
+    let dumper = Dumper::new();
+    dumper.subscribe(Box::new(|_: &Stream, _: Piece<'_>| Answer::Continue), request()).expect("the sink subscribes");
+    dumper.add_plan(&**ready.session.model(), &*ready.plan).expect("the plan is known");
+    for _ in 0..runs {
+        drop(ready.session.run(&ready.inputs, &[&dumper]).expect("it runs"));
+    }
+    let report = dumper.finish().expect("the dump is closed");
+    report.subscriptions.iter().map(|subscription| subscription.delivered.bytes).sum()
+}

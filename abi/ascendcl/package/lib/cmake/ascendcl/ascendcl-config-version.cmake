@@ -1,0 +1,16 @@
+# A program that asks for 1.N runs with every 1.M that is not older.
+set(PACKAGE_VERSION "@version@")
+string(REGEX MATCH "^[0-9]+" _ascendcl_series "${PACKAGE_VERSION}")
+if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION
+    OR NOT _ascendcl_series VERSION_EQUAL PACKAGE_FIND_VERSION_MAJOR)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(NOT CMAKE_SIZEOF_VOID_P STREQUAL "8")
+    set(PACKAGE_VERSION_UNSUITABLE TRUE)
+endif()
+unset(_ascendcl_series)

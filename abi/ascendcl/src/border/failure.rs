@@ -1,0 +1,41 @@
+use super::codes;
+
+/// Why a call fails: the code that it returns, and the text that `aclGetRecentErrMsg` returns.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub code: i32,
+    /// Begins with the code of the message, such as "EH0002".
+    pub text: String,
+}
+
+impl Failure {
+    /// A failure with the code of its message, such as "EH0001", and what is wrong and would be right.
+    pub fn new(code: i32, message_code: &str, text: impl AsRef<str>) -> Self {
+        Self { code, text: format!("{message_code}: {}", text.as_ref()) }
+    }
+
+    /// A pointer that is NULL.
+    pub fn null(parameter: &str) -> Self {
+        Self::new(codes::INVALID_PARAM, "EH0002", format!("argument {parameter} is NULL"))
+    }
+
+    /// A value that is out of its range.
+    pub fn wrong_value(parameter: &str, value: impl std::fmt::Display, reason: &str) -> Self {
+        Self::wrong_value_of(codes::INVALID_PARAM, parameter, value, reason)
+    }
+
+    /// A value that is out of its range, with a code of its own.
+    pub fn wrong_value_of(code: i32, parameter: &str, value: impl std::fmt::Display, reason: &str) -> Self {
+        Self::new(code, "EH0001", format!("value {value} of argument {parameter} is wrong: {reason}"))
+    }
+
+    /// A path that cannot be used.
+    pub fn bad_path(code: i32, path: impl std::fmt::Display, reason: impl std::fmt::Display) -> Self {
+        Self::new(code, "EH0003", format!("path {path} cannot be used: {reason}"))
+    }
+
+    /// A function or feature that is not supported here.
+    pub fn unsupported(what: &str) -> Self {
+        Self::new(codes::FEATURE_UNSUPPORTED, "EH0006", format!("{what} is not supported by opscope"))
+    }
+}

@@ -1,0 +1,72 @@
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ffi::{CString, c_char};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Failure;
+
+/// As many failures are kept as a person reads.
+const MOST: usize = 64;
+
+thread_local! {
+    /// The failures of this thread, the newest first.
+    static OF_THREAD: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
+    /// What the program was given last.
+    static GIVEN: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// The failures of all threads, where the configuration wants it so.
+static OF_PROCESS: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+static IS_PER_PROCESS: AtomicBool = AtomicBool::new(false);
+
+fn of_process() -> MutexGuard<'static, VecDeque<String>> {
+    OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets whether a thread is given the failures of all threads.
+pub fn keep_per_process(per_process: bool) {
+    IS_PER_PROCESS.store(per_process, Ordering::Release);
+}
+
+/// Keeps the text of a failure, and returns its code.
+pub(super) fn keep(failure: Failure) -> i32 {
+    note(failure.text);
+    failure.code
+}
+
+/// Keeps a text for `aclGetRecentErrMsg`: of a failure, or of something that succeeded and is not as the program may think.
+pub fn note(text: String) {
+    let add = |texts: &mut VecDeque<String>| {
+        texts.push_front(text);
+        texts.truncate(MOST);
+    };
+    if IS_PER_PROCESS.load(Ordering::Acquire) {
+        add(&mut of_process());
+    } else {
+        // A thread that is being torn down keeps nothing.
+        let _ = OF_THREAD.try_with(|texts| add(&mut texts.borrow_mut()));
+    }
+}
+
+/// Returns the texts of the failures since the last call, the newest first; NULL if there is none. The text is valid until the next call
+/// on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetRecentErrMsg() -> *const c_char {
+    let texts = if IS_PER_PROCESS.load(Ordering::Acquire) {
+        std::mem::take(&mut *of_process())
+    } else {
+        OF_THREAD.try_with(|texts| std::mem::take(&mut *texts.borrow_mut())).unwrap_or_default()
+    };
+    if texts.is_empty() {
+        return std::ptr::null();
+    }
+    let lines: Vec<String> = texts.into();
+    let text = CString::new(lines.join("\n").replace('\0', "\u{fffd}")).unwrap_or_default();
+    GIVEN
+        .try_with(|given| {
+            *given.borrow_mut() = text;
+            given.borrow().as_ptr()
+        })
+        .unwrap_or(std::ptr::null())
+}

@@ -1,0 +1,86 @@
+//! What programs do with callbacks.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use super::reports::{Callback, Function};
+use super::subscriptions::{of_stream, of_thread, subscribe, unsubscribe};
+use crate::border::{Data, Failure, codes, required};
+use crate::contexts::{aclrtStream, limit, stream};
+use crate::last_error::runtime_call;
+use crate::streams::Latch;
+
+const NO_BLOCK: c_int = 0;
+const BLOCK: c_int = 1;
+
+/// Lets a thread of the program run the callbacks of a stream. It is named as pthread_self names it.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtSubscribeReport(thread: u64, of: aclrtStream) -> c_int {
+    runtime_call(|| subscribe(thread, &stream(of)?))
+}
+
+/// Ends what aclrtSubscribeReport began. Callbacks that wait are not called; if there are any, the stream's next synchronization fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtUnSubscribeReport(thread: u64, of: aclrtStream) -> c_int {
+    runtime_call(|| unsubscribe(thread, &stream(of)?))
+}
+
+/// Queues a function that the subscribed thread calls. With ACL_CALLBACK_BLOCK the stream waits for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtLaunchCallback(
+    function: Option<Function>,
+    data: *mut c_void,
+    block: c_int,
+    on: aclrtStream,
+) -> c_int {
+    runtime_call(|| {
+        let (function, data) = (required(function, "fn")?, Data(data));
+        if block != NO_BLOCK && block != BLOCK {
+            let reason = "it is not one of aclrtCallbackBlockType";
+            return Err(Failure::wrong_value("blockType", block, reason));
+        }
+        let stream = stream(on)?;
+        of_stream(&stream).ok_or_else(no_thread)?;
+        let of = Arc::clone(&stream);
+        stream.run(move || {
+            let (thread, reports) = of_stream(&of).ok_or_else(no_thread)?;
+            let latch = Arc::new(Latch::default());
+            reports.push(Callback { function, data, stream: Arc::clone(&of), latch: Arc::clone(&latch) });
+            if block == NO_BLOCK || of.wait_for_program(thread, &latch) {
+                return Ok(());
+            }
+            let text = format!("a callback of stream {} was not called: no thread asked for it", of.id());
+            Err(Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text))
+        })
+    })
+}
+
+fn no_thread() -> Failure {
+    let text = "no thread runs the callbacks of this stream: call aclrtSubscribeReport first";
+    Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text)
+}
+
+/// Waits until streams come to callbacks of this thread, and calls them.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtProcessReport(milliseconds: i32) -> c_int {
+    runtime_call(|| {
+        let limit = limit(milliseconds, 1)?;
+        // SAFETY: it has no conditions.
+        let thread = unsafe { libc::pthread_self() };
+        of_thread(thread)?.process(limit)
+    })
+}
+
+/// Queues a function that the stream's own thread calls.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtLaunchHostFunc(on: aclrtStream, function: Option<Function>, data: *mut c_void) -> c_int {
+    runtime_call(|| {
+        let (function, data) = (required(function, "fn")?, Data(data));
+        stream(on)?.run(move || {
+            let data = data;
+            // SAFETY: the program promises that it takes this data, as long as its stream lives.
+            unsafe { function(data.0) };
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,126 @@
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::border::{Data, Failure, codes};
+use crate::forks::{count_forks, forks};
+use crate::streams::{Latch, Stream, as_callback};
+
+pub type Function = unsafe extern "C" fn(data: *mut c_void);
+
+/// A callback that its stream came to.
+pub struct Callback {
+    pub function: Function,
+    pub data: Data,
+    pub stream: Arc<Stream>,
+    pub latch: Arc<Latch>,
+}
+
+impl Callback {
+    /// Calls it, if its stream still wants that. Returns whether this is the child of a fork that happened in it.
+    fn run(self) -> bool {
+        count_forks();
+        let before = forks();
+        if self.latch.take() {
+            // SAFETY: the program promises that it takes this data, as long as its stream lives.
+            as_callback(|| unsafe { (self.function)(self.data.0) });
+        }
+        let has_forked = forks() != before;
+        if has_forked {
+            // The stream is the parent's.
+            mem::forget(self);
+        } else {
+            self.latch.open();
+        }
+        has_forked
+    }
+
+    /// Says that it will not be called.
+    fn give_up(self) {
+        let id = self.stream.id();
+        let text = format!("a callback of stream {id} was not called: its thread was unsubscribed before");
+        self.stream.fail(Failure::new(codes::RT_STREAM_NO_CB_REG, "EE1003", text));
+        self.latch.give_up();
+    }
+}
+
+/// The callbacks that wait for one thread.
+#[derive(Default)]
+pub struct Reports {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Callback>,
+    /// No stream is subscribed any more.
+    is_closed: bool,
+}
+
+impl Reports {
+    /// Adds a callback, which is given up if the thread is no longer subscribed.
+    pub fn push(&self, callback: Callback) {
+        let mut state = self.lock();
+        if state.is_closed {
+            drop(state);
+            callback.give_up();
+            return;
+        }
+        state.waiting.push_back(callback);
+        self.changed.notify_all();
+    }
+
+    /// Waits for callbacks, and calls all that wait.
+    pub fn process(&self, limit: Option<Duration>) -> Result<(), Failure> {
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let mut state = self.lock();
+        while state.waiting.is_empty() {
+            if state.is_closed {
+                return Err(not_subscribed());
+            }
+            let Some(deadline) = deadline else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let text = "no stream came to a callback before the time to wait was over";
+                return Err(Failure::new(codes::RT_REPORT_TIMEOUT, "EE1003", text));
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let callbacks = mem::take(&mut state.waiting);
+        drop(state);
+        for callback in callbacks {
+            if callback.run() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up the callbacks of a stream, or of all streams and those to come.
+    pub fn give_up(&self, of: &Arc<Stream>, is_last: bool) {
+        let mut state = self.lock();
+        state.is_closed |= is_last;
+        let (dropped, kept) = mem::take(&mut state.waiting)
+            .into_iter()
+            .partition(|callback| is_last || Arc::ptr_eq(&callback.stream, of));
+        state.waiting = kept;
+        self.changed.notify_all();
+        drop(state);
+        let dropped: VecDeque<Callback> = dropped;
+        dropped.into_iter().for_each(Callback::give_up);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub fn not_subscribed() -> Failure {
+    Failure::new(codes::RT_THREAD_SUBSCRIBE, "EE1003", "the thread is not subscribed: call aclrtSubscribeReport first")
+}

@@ -1,0 +1,43 @@
+use std::ffi::CStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use opscope::acl_json::{AclConfig, LARGEST_FILE, Location, Problem, ProblemKind};
+
+use crate::border::{Failure, codes};
+
+/// Reads a file, as large as such a file may be.
+pub fn read(path: &CStr) -> Result<Vec<u8>, Failure> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
+    let refused = |reason: &dyn std::fmt::Display| Failure::bad_path(codes::INVALID_FILE, path.display(), reason);
+    let facts = fs::metadata(path).map_err(|error| refused(&error))?;
+    if !facts.is_file() {
+        return Err(refused(&"it is no regular file"));
+    }
+    if facts.len() > LARGEST_FILE {
+        return Err(refused(&"it is larger than 10 MiB"));
+    }
+    fs::read(path).map_err(|error| refused(&error))
+}
+
+/// Reads the content of a file.
+pub fn parse(content: &[u8]) -> Result<AclConfig, Failure> {
+    let unreadable =
+        |reason: &str| Failure::new(codes::PARSE_FILE, "EP0004", format!("the file cannot be parsed: {reason}"));
+    let content = std::str::from_utf8(content).map_err(|_| unreadable("it is not UTF-8"))?;
+    // Some editors mark UTF-8.
+    let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+    // The paths of files stay as they are written: what a callback is told is relative, too.
+    AclConfig::parse_as_vendor(content, Path::new("")).map_err(|problems| {
+        let first: &Problem = &problems[0];
+        let is_profiler = matches!(&first.location, Location::Pointer(pointer) if pointer.starts_with("/profiler"));
+        let code = match first.kind {
+            ProblemKind::File => codes::INVALID_FILE,
+            ProblemKind::Syntax => return unreadable(&first.to_string()),
+            _ if is_profiler => codes::INVALID_PARAM,
+            _ => codes::INVALID_DUMP_CONFIG,
+        };
+        Failure::new(code, first.code().unwrap_or("EP0001"), first.to_string())
+    })
+}

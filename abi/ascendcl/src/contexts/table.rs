@@ -1,0 +1,264 @@
+//! All contexts with their streams, and the default context of the device.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::border::{Failure, codes};
+use crate::current;
+use crate::forks::Shared;
+use crate::handles::{Handles, Kind};
+use crate::streams::{Patience, Stream, refuse_in_callback};
+
+#[allow(non_camel_case_types)]
+pub type aclrtContext = *mut c_void;
+#[allow(non_camel_case_types)]
+pub type aclrtStream = *mut c_void;
+
+static CONTEXTS: Shared<Contexts> = Shared::new(Contexts::new(), || CONTEXTS.held(Contexts::forget));
+
+struct Contexts {
+    known: Handles<Context>,
+    streams: Handles<Stream>,
+    /// How many streams were made.
+    last_stream: i32,
+    /// The device's default context.
+    primary: Option<Primary>,
+    /// The options of a context, or of the process.
+    options: BTreeMap<(Option<usize>, i32), i64>,
+}
+
+struct Context {
+    /// The handle of its default stream.
+    default_stream: usize,
+}
+
+struct Primary {
+    context: usize,
+    /// How often the device was set, and not reset.
+    users: usize,
+}
+
+impl Contexts {
+    const fn new() -> Self {
+        Self {
+            known: Handles::new(Kind::Context),
+            streams: Handles::new(Kind::Stream),
+            last_stream: 0,
+            primary: None,
+            options: BTreeMap::new(),
+        }
+    }
+
+    /// In the child of a fork there are no contexts: their threads are the parent's.
+    fn forget(&mut self) {
+        self.known.forget();
+        self.streams.forget();
+        self.primary = None;
+        self.options.clear();
+    }
+
+    fn create(&mut self) -> usize {
+        let context = self.known.next();
+        let default_stream = self.create_stream(context);
+        self.known.insert(Arc::new(Context { default_stream }))
+    }
+
+    fn create_stream(&mut self, context: usize) -> usize {
+        self.last_stream += 1;
+        self.streams.insert(Arc::new(Stream::new(self.last_stream, context)))
+    }
+
+    /// Removes a context, and returns its streams.
+    fn remove(&mut self, context: usize) -> Vec<Arc<Stream>> {
+        self.known.remove(context);
+        self.options.retain(|(of, _), _| *of != Some(context));
+        self.streams.take(|stream| stream.context() == context)
+    }
+
+    /// Returns the calling thread's current context.
+    fn current(&self) -> Result<(usize, &Context), Failure> {
+        let number = current::get();
+        let context = self.known.get(number).ok_or_else(|| {
+            let text = "this thread has no current context: call aclrtSetDevice or aclrtSetCurrentContext first";
+            Failure::new(codes::RT_CONTEXT_NULL, "EE1001", text)
+        })?;
+        Ok((number, context))
+    }
+
+    fn is_default(&self, stream: usize, context: usize) -> bool {
+        self.known.get(context).is_some_and(|context| context.default_stream == stream)
+    }
+
+    fn stream(&self, stream: usize) -> Result<&Arc<Stream>, Failure> {
+        let stream = self.streams.get(stream).ok_or_else(|| unknown("stream", stream))?;
+        if self.current()?.0 != stream.context() {
+            let text = format!("stream {} belongs to another context than the current one", stream.id());
+            return Err(Failure::new(codes::RT_STREAM_CONTEXT, "EE1003", text));
+        }
+        Ok(stream)
+    }
+}
+
+/// A handle that is not, or no longer, one of this library.
+fn unknown(parameter: &str, number: usize) -> Failure {
+    let value = format!("{number:#x}");
+    Failure::wrong_value_of(codes::RT_PARAM_INVALID, parameter, value, "it was destroyed, or never created")
+}
+
+/// Checks that the thread has a current context.
+pub fn check_current() -> Result<(), Failure> {
+    CONTEXTS.read().current().map(drop)
+}
+
+/// Returns the thread's current context.
+pub fn current_context() -> Result<usize, Failure> {
+    CONTEXTS.read().current().map(|(number, _)| number)
+}
+
+/// Makes a context current in this thread.
+pub fn make_current(context: usize) -> Result<(), Failure> {
+    CONTEXTS.read().known.get(context).ok_or_else(|| unknown("context", context))?;
+    current::set(context);
+    Ok(())
+}
+
+/// Creates a context, and makes it current in this thread.
+pub fn create() -> usize {
+    let context = CONTEXTS.lock().create();
+    current::set(context);
+    context
+}
+
+/// Ends a context that `create` returned, with its streams.
+pub fn destroy(context: usize) -> Result<(), Failure> {
+    refuse_in_callback()?;
+    let mut contexts = CONTEXTS.lock();
+    if contexts.primary.as_ref().is_some_and(|primary| primary.context == context) {
+        let reason = "the default context ends with aclrtResetDevice";
+        return Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "context", format!("{context:#x}"), reason));
+    }
+    contexts.known.get(context).ok_or_else(|| unknown("context", context))?;
+    let streams = contexts.remove(context);
+    drop(contexts);
+    end(&streams)
+}
+
+/// Makes the device's default context current in this thread. It is created if there is none.
+pub fn retain_primary() {
+    let mut contexts = CONTEXTS.lock();
+    let context = match &mut contexts.primary {
+        Some(primary) => {
+            primary.users += 1;
+            primary.context
+        }
+        None => {
+            let context = contexts.create();
+            contexts.primary = Some(Primary { context, users: 1 });
+            context
+        }
+    };
+    drop(contexts);
+    current::set(context);
+}
+
+/// Gives the default context back. The last user, or one that uses force, waits for all streams and ends it. Returns whether it ended.
+pub fn release_primary(with_force: bool) -> Result<bool, Failure> {
+    let mut contexts = CONTEXTS.lock();
+    let Some(primary) = &mut contexts.primary else {
+        let text = "the device was not set, or was reset as often as it was set";
+        return Err(Failure::new(codes::RT_CONTEXT_NULL, "EE1001", text));
+    };
+    if primary.users > 1 && !with_force {
+        primary.users -= 1;
+        return Ok(false);
+    }
+    refuse_in_callback()?;
+    let context = primary.context;
+    contexts.primary = None;
+    let streams = contexts.remove(context);
+    drop(contexts);
+    let ended = end(&streams);
+    wait_for_all()?;
+    ended.map(|()| true)
+}
+
+pub fn is_primary_open() -> bool {
+    CONTEXTS.read().primary.is_some()
+}
+
+/// Ends streams, which may wait for each other.
+fn end(streams: &[Arc<Stream>]) -> Result<(), Failure> {
+    let _limited = Patience::limited();
+    streams.iter().map(|stream| stream.end()).fold(Ok(()), Result::and)
+}
+
+/// Returns a stream of the current context; NULL is its default stream.
+pub fn stream(stream: aclrtStream) -> Result<Arc<Stream>, Failure> {
+    let contexts = CONTEXTS.read();
+    let number = if stream.is_null() { contexts.current()?.1.default_stream } else { stream.addr() };
+    contexts.stream(number).cloned()
+}
+
+/// Creates a stream in the current context.
+pub fn create_stream() -> Result<usize, Failure> {
+    let mut contexts = CONTEXTS.lock();
+    let (context, _) = contexts.current()?;
+    Ok(contexts.create_stream(context))
+}
+
+/// Takes a stream that `create_stream` returned from its context, to end it.
+pub fn take_stream(number: usize) -> Result<Arc<Stream>, Failure> {
+    let mut contexts = CONTEXTS.lock();
+    let stream = Arc::clone(contexts.stream(number)?);
+    if contexts.is_default(number, stream.context()) {
+        let reason = "a default stream ends with its context";
+        return Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "stream", format!("{number:#x}"), reason));
+    }
+    contexts.streams.remove(number);
+    Ok(stream)
+}
+
+/// Returns the handle of the current context's default stream.
+pub fn default_stream() -> Result<usize, Failure> {
+    CONTEXTS.read().current().map(|(_, context)| context.default_stream)
+}
+
+/// Returns how many streams there are.
+pub fn stream_count() -> usize {
+    CONTEXTS.read().streams.iter().count()
+}
+
+fn all_streams() -> Vec<Arc<Stream>> {
+    CONTEXTS.read().streams.iter().cloned().collect()
+}
+
+/// Waits for the work of all streams. Returns why work failed first.
+pub fn synchronize_all(limit: Option<Duration>) -> Result<(), Failure> {
+    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    all_streams().iter().map(|stream| stream.synchronize(left())).fold(Ok(()), Result::and)
+}
+
+/// Waits for the work of all streams, whether it fails or not. A callback that no thread takes within a second is given up.
+pub fn wait_for_all() -> Result<(), Failure> {
+    refuse_in_callback()?;
+    let _limited = Patience::limited();
+    all_streams().iter().map(|stream| stream.wait(None)).fold(Ok(()), Result::and)
+}
+
+/// Sets an option of the current context, or of the process.
+pub fn set_option(of_process: bool, option: i32, value: i64) -> Result<(), Failure> {
+    let mut contexts = CONTEXTS.lock();
+    let of = if of_process { None } else { Some(contexts.current()?.0) };
+    contexts.options.insert((of, option), value);
+    Ok(())
+}
+
+/// Returns an option of the current context, or of the process, if it was set.
+pub fn option(of_process: bool, option: i32) -> Result<Option<i64>, Failure> {
+    let contexts = CONTEXTS.read();
+    let of = if of_process { None } else { Some(contexts.current()?.0) };
+    Ok(contexts.options.get(&(of, option)).copied())
+}

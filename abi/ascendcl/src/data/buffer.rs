@@ -1,0 +1,79 @@
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::border::{call, value};
+use crate::objects::Table;
+
+/// What a program knows a [`DataBuffer`] as.
+#[repr(C)]
+pub struct aclDataBuffer {
+    _private: [u8; 0],
+}
+
+/// An address and a size. It owns nothing.
+pub struct DataBuffer(Mutex<Place>);
+
+/// Memory that the program names.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub address: *mut c_void,
+    pub size: usize,
+}
+
+// SAFETY: nothing is read by having the address. A program knows that its buffers are read and written by other threads.
+unsafe impl Send for Place {}
+
+/// Every data buffer that exists.
+pub static BUFFERS: Table<aclDataBuffer, DataBuffer> = Table::new("data buffer", || BUFFERS.held());
+
+impl DataBuffer {
+    /// Returns the address and the size.
+    pub fn place(&self) -> Place {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the address and the size.
+    pub fn set(&self, place: Place) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    }
+}
+
+/// Makes a data buffer. It may be empty: NULL and 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclCreateDataBuffer(data: *mut c_void, size: usize) -> *mut aclDataBuffer {
+    value(ptr::null_mut(), || Ok(BUFFERS.insert(DataBuffer(Mutex::new(Place { address: data, size })))))
+}
+
+/// Destroys a data buffer, not the memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclDestroyDataBuffer(buffer: *const aclDataBuffer) -> c_int {
+    call(|| BUFFERS.remove(buffer).map(drop))
+}
+
+/// Sets the address and the size of a data buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclUpdateDataBuffer(buffer: *mut aclDataBuffer, data: *mut c_void, size: usize) -> c_int {
+    call(|| {
+        BUFFERS.get(buffer)?.set(Place { address: data, size });
+        Ok(())
+    })
+}
+
+/// Returns the address; NULL for what is no data buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferAddr(buffer: *const aclDataBuffer) -> *mut c_void {
+    value(ptr::null_mut(), || Ok(BUFFERS.get(buffer)?.place().address))
+}
+
+/// Returns the size; 0 for what is no data buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferSizeV2(buffer: *const aclDataBuffer) -> usize {
+    value(0, || Ok(BUFFERS.get(buffer)?.place().size))
+}
+
+/// Returns the lower 32 bits of the size; 0 for what is no data buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetDataBufferSize(buffer: *const aclDataBuffer) -> u32 {
+    value(0, || Ok(BUFFERS.get(buffer)?.place().size as u32))
+}

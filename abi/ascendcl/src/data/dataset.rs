@@ -1,0 +1,144 @@
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::buffer::{BUFFERS, DataBuffer, aclDataBuffer};
+use crate::border::{Failure, call, value};
+use crate::objects::Table;
+use crate::tensors::{DESCS, TensorDesc, aclTensorDesc};
+
+/// What a program knows a [`Dataset`] as.
+#[repr(C)]
+pub struct aclmdlDataset {
+    _private: [u8; 0],
+}
+
+/// The data buffers of a model's inputs or outputs, in the model's order, with their shapes where the program or a run set them.
+#[derive(Default)]
+pub struct Dataset(Mutex<Vec<Entry>>);
+
+struct Entry {
+    buffer: *mut aclDataBuffer,
+    /// NULL, or a description that this dataset owns.
+    desc: *mut aclTensorDesc,
+}
+
+// SAFETY: both are numbers that are looked up, and never read through.
+unsafe impl Send for Entry {}
+
+/// Every dataset that exists.
+pub static DATASETS: Table<aclmdlDataset, Dataset> = Table::new("dataset", || DATASETS.held());
+
+impl Dataset {
+    /// Returns the buffers.
+    pub fn buffers(&self) -> Result<Vec<Arc<DataBuffer>>, Failure> {
+        self.entries().iter().map(|entry| BUFFERS.get(entry.buffer)).collect()
+    }
+
+    /// Returns the shapes of the buffers, as far as they are set.
+    pub fn descs(&self) -> Result<Vec<Option<Arc<TensorDesc>>>, Failure> {
+        self.entries().iter().map(|entry| DESCS.get_unless_null(entry.desc)).collect()
+    }
+
+    /// Returns the number of buffers.
+    pub fn len(&self) -> usize {
+        self.entries().len()
+    }
+
+    /// Sets or removes the description of a buffer.
+    pub fn describe(&self, index: usize, desc: Option<TensorDesc>) -> Result<(), Failure> {
+        let mut entries = self.entries();
+        let count = entries.len();
+        let reason = || format!("the dataset has {count} buffers");
+        let entry = entries.get_mut(index).ok_or_else(|| Failure::wrong_value("index", index, &reason()))?;
+        match desc {
+            // A program may keep the pointer, so it stays the same.
+            Some(desc) if !entry.desc.is_null() => DESCS.replace(entry.desc, desc)?,
+            Some(desc) => entry.desc = DESCS.insert(desc),
+            None => entry.forget_desc(),
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn forget_desc(&mut self) {
+        let desc = std::mem::replace(&mut self.desc, ptr::null_mut());
+        if !desc.is_null() {
+            drop(DESCS.remove(desc));
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.forget_desc();
+    }
+}
+
+/// Makes a dataset without buffers.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlCreateDataset() -> *mut aclmdlDataset {
+    value(ptr::null_mut(), || Ok(DATASETS.insert(Dataset::default())))
+}
+
+/// Destroys a dataset, not its buffers.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlDestroyDataset(dataset: *const aclmdlDataset) -> c_int {
+    call(|| DATASETS.remove(dataset).map(drop))
+}
+
+/// Appends a buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlAddDatasetBuffer(dataset: *mut aclmdlDataset, buffer: *mut aclDataBuffer) -> c_int {
+    call(|| {
+        let dataset = DATASETS.get(dataset)?;
+        BUFFERS.get(buffer)?;
+        dataset.entries().push(Entry { buffer, desc: ptr::null_mut() });
+        Ok(())
+    })
+}
+
+/// Returns the number of buffers; 0 for what is no dataset.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlGetDatasetNumBuffers(dataset: *const aclmdlDataset) -> usize {
+    value(0, || Ok(DATASETS.get(dataset)?.len()))
+}
+
+/// Returns a buffer, also one that was destroyed; NULL for a wrong argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlGetDatasetBuffer(dataset: *const aclmdlDataset, index: usize) -> *mut aclDataBuffer {
+    value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.buffer))
+}
+
+/// Sets the shape of an input for the next runs. The description is copied; NULL removes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlSetDatasetTensorDesc(
+    dataset: *mut aclmdlDataset,
+    desc: *mut aclTensorDesc,
+    index: usize,
+) -> c_int {
+    call(|| {
+        let dataset = DATASETS.get(dataset)?;
+        let copy = DESCS.get_unless_null(desc)?.map(|desc| desc.copy_for_dataset());
+        dataset.describe(index, copy)
+    })
+}
+
+/// Returns the shape that the program or the last run set, which belongs to the dataset; NULL if there is none, and for a wrong
+/// argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlGetDatasetTensorDesc(dataset: *const aclmdlDataset, index: usize) -> *mut aclTensorDesc {
+    value(ptr::null_mut(), || of_entry(dataset, index, |entry| entry.desc))
+}
+
+fn of_entry<T>(dataset: *const aclmdlDataset, index: usize, part: impl Fn(&Entry) -> T) -> Result<T, Failure> {
+    let dataset = DATASETS.get(dataset)?;
+    let entries = dataset.entries();
+    let reason = || format!("the dataset has {} buffers", entries.len());
+    entries.get(index).map(part).ok_or_else(|| Failure::wrong_value("index", index, &reason()))
+}

@@ -1,0 +1,78 @@
+//! What only converted models have: attributes of fused operators, and AIPP.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
+use super::desc::{aclmdlDesc, described};
+use crate::border::{Failure, call, codes, out, text, value};
+use crate::models::find;
+
+/// The only attribute that can be asked for: the operators that one was fused of.
+const ORIGINAL_NAMES: &CStr = c"_datadump_original_op_names";
+
+/// `ACL_DATA_WITHOUT_AIPP`.
+const WITHOUT_AIPP: c_int = 0;
+/// `ACL_INVALID_NODE_INDEX`.
+const NO_NODE: usize = 0xffff_ffff;
+
+/// Returns the operators that one was fused of: "", since a file has no fused operators. NULL for a wrong argument.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclmdlGetOpAttr(
+    desc: *mut aclmdlDesc,
+    op_name: *const c_char,
+    attribute: *const c_char,
+) -> *const c_char {
+    value(ptr::null(), || {
+        let described = described(desc)?;
+        // SAFETY: as the caller promises.
+        let (_, attribute) = unsafe { (text(op_name, "opName")?, text(attribute, "attr")?) };
+        if attribute != ORIGINAL_NAMES {
+            let name = attribute.to_string_lossy();
+            return Err(Failure::wrong_value("attr", name, "only _datadump_original_op_names is known"));
+        }
+        if described.model.is_none() {
+            let text = "a description of a file has no operators; load the model, and use aclmdlGetDesc";
+            return Err(Failure::new(codes::INVALID_PARAM, "EH0012", text));
+        }
+        Ok(c"".as_ptr())
+    })
+}
+
+/// Writes that an input has no AIPP.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclmdlGetAippType(
+    model_id: u32,
+    index: usize,
+    aipp_type: *mut c_int,
+    attached_index: *mut usize,
+) -> c_int {
+    call(|| {
+        let (aipp_type, attached_index) = (out(aipp_type, "type")?, out(attached_index, "dynamicAttachedDataIndex")?);
+        check_input(model_id, index)?;
+        // SAFETY: they are not NULL, and the caller promises that they are writable.
+        unsafe {
+            aipp_type.write(WITHOUT_AIPP);
+            attached_index.write(NO_NODE);
+        }
+        Ok(())
+    })
+}
+
+/// Answers that an input has no AIPP.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclmdlGetFirstAippInfo(model_id: u32, index: usize, info: *mut c_void) -> c_int {
+    call(|| {
+        out(info, "aippInfo")?;
+        check_input(model_id, index)?;
+        Err(Failure::new(codes::GE_AIPP_NOT_EXIST, "EH0012", format!("input {index} has no AIPP")))
+    })
+}
+
+fn check_input(model_id: u32, index: usize) -> Result<(), Failure> {
+    let inputs = find(model_id)?.inputs.len();
+    if index < inputs {
+        Ok(())
+    } else {
+        Err(Failure::wrong_value("index", index, &format!("the model has {inputs} inputs")))
+    }
+}

@@ -1,0 +1,82 @@
+use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use opscope::onnx::{Dim, Graph};
+use opscope::tensor::DType;
+
+use crate::border::Failure;
+use crate::models::{ModelId, Port};
+
+/// `ACL_MAX_TENSOR_NAME_LEN`: the bytes of a name in a struct, with its end.
+pub const NAME_BYTES: usize = 128;
+
+/// What a model was when it was described. Its texts do not move.
+pub struct Described {
+    /// The model; `None` for a file that was not loaded.
+    pub model: Option<ModelId>,
+    pub inputs: Vec<Tensor>,
+    pub outputs: Vec<Tensor>,
+}
+
+/// An input or output.
+pub struct Tensor {
+    pub name: CString,
+    /// The name in structs: another one where the own is too long.
+    pub short_name: CString,
+    /// The sizes of the dimensions: -1 for a free one, and a single -2 if the file does not give a shape.
+    pub dims: Vec<i64>,
+    pub rank: Option<usize>,
+    pub dtype: Option<DType>,
+    /// 0 if a dimension is free, or the type has no form as bytes.
+    pub bytes: usize,
+}
+
+impl Described {
+    /// Describes a graph.
+    pub fn new(model: Option<ModelId>, graph: &Graph) -> Self {
+        let side = |name: &str, values| {
+            let ports = Port::of(graph, values).into_iter().enumerate();
+            ports.map(|(index, port)| Tensor::new(&port, model.unwrap_or(0), name, index)).collect()
+        };
+        Self { model, inputs: side("input", &graph.inputs), outputs: side("output", &graph.outputs) }
+    }
+
+    /// Returns an input.
+    pub fn input(&self, index: usize) -> Result<&Tensor, Failure> {
+        at(&self.inputs, index, "inputs")
+    }
+
+    /// Returns an output.
+    pub fn output(&self, index: usize) -> Result<&Tensor, Failure> {
+        at(&self.outputs, index, "outputs")
+    }
+}
+
+impl Tensor {
+    fn new(port: &Port, model: ModelId, side: &str, index: usize) -> Self {
+        let name = CString::new(port.name.replace('\0', "\u{fffd}")).unwrap_or_default();
+        let short_name = if name.as_bytes_with_nul().len() <= NAME_BYTES {
+            name.clone()
+        } else {
+            let random = RandomState::new().build_hasher().finish() as u32;
+            CString::new(format!("acl_modelId_{model}_{side}_{index}_{random:08x}")).unwrap_or_default()
+        };
+        let size = |dim: &Dim| match dim {
+            Dim::Fixed(size) => i64::try_from(*size).unwrap_or(i64::MAX),
+            Dim::Symbol(_) => -1,
+        };
+        let dims = port.dims.as_ref().map_or(vec![-2], |dims| dims.iter().map(size).collect());
+        let rank = port.dims.as_ref().map(Vec::len);
+        Self { name, short_name, dims, rank, dtype: port.dtype, bytes: port.bytes().unwrap_or(0) }
+    }
+
+    /// Returns whether it is known by this name, in full or in structs.
+    pub fn is_called(&self, name: &CStr) -> bool {
+        *self.name == *name || *self.short_name == *name
+    }
+}
+
+fn at<'a>(tensors: &'a [Tensor], index: usize, side: &str) -> Result<&'a Tensor, Failure> {
+    let found = tensors.get(index);
+    found.ok_or_else(|| Failure::wrong_value("index", index, &format!("the model has {} {side}", tensors.len())))
+}

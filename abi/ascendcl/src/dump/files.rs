@@ -1,0 +1,66 @@
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use opscope::dump::ascend::{FileName, MAPPING};
+
+use super::statistics::STATISTICS;
+
+/// Writes dump files, chunk by chunk. A file has its name when it is whole.
+#[derive(Default)]
+pub struct Files {
+    /// The files that are being written, by what they are for.
+    open: HashMap<PathBuf, Open>,
+}
+
+struct Open {
+    place: PathBuf,
+    partial: PathBuf,
+    file: File,
+}
+
+impl Files {
+    /// Appends data to a file, which is made with its directories by the first. `is_last` ends it.
+    pub fn write(&mut self, path: &Path, data: &[u8], is_last: bool) -> io::Result<()> {
+        let mut open = self.open.remove(path).map_or_else(|| Open::new(path), Ok)?;
+        open.file.write_all(data)?;
+        if is_last {
+            drop(open.file);
+            return fs::rename(open.partial, open.place);
+        }
+        self.open.insert(path.to_owned(), open);
+        Ok(())
+    }
+
+    /// Leaves a file as it is, with a name that says that it is a part.
+    pub fn give_up(&mut self, path: &Path) {
+        self.open.remove(path);
+    }
+}
+
+impl Open {
+    fn new(path: &Path) -> io::Result<Self> {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(directory)?;
+        let full = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = fitting(&full, "");
+        if name != full {
+            let mut table = OpenOptions::new().create(true).append(true).open(directory.join(MAPPING))?;
+            writeln!(table, "{name},{full}")?;
+        }
+        let place = directory.join(&name);
+        let partial = directory.join(fitting(&full, ".partial"));
+        let file = OpenOptions::new().create_new(true).write(true).open(&partial)?;
+        Ok(Self { place, partial, file })
+    }
+}
+
+/// Returns a file's name with an ending, or its digits where that is longer than file systems take.
+fn fitting(full: &str, ending: &str) -> String {
+    let (stem, statistics) = full.strip_suffix(STATISTICS).map_or((full, ""), |stem| (stem, STATISTICS));
+    let digits = |name: FileName| format!("{}{statistics}{ending}", name.digits());
+    let is_long = full.len() + ending.len() > FileName::LONGEST;
+    let mapped = FileName::parse(stem).filter(|_| is_long).map(digits);
+    mapped.unwrap_or_else(|| format!("{full}{ending}"))
+}

@@ -1,0 +1,142 @@
+//! The dumps of models that are loaded.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem::{forget, take};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use opscope::Session;
+use opscope::acl_json::{DumpContent, DumpSection};
+use opscope::benchmark::selection_as_vendor;
+use opscope::dump::ascend::AscendSink;
+use opscope::dump::{Delivery, Dumper, IoSelection, Request, Selection, Sink, SubscriptionReport};
+use opscope::model::{EngineError, Instrument};
+use opscope::tensor::Tensor;
+
+use super::queue::{piece_size, wait_for_runs};
+use super::settings::{SETTINGS, Settings};
+use super::statistics::StatisticsSink;
+use super::target::ModelTarget;
+use crate::border::note;
+use crate::forks::Shared;
+
+/// A model that is dumped.
+#[derive(Clone)]
+struct Dumped {
+    dumper: Arc<Dumper>,
+    /// The stream of the run that is going on. Runs of one model do not overlap.
+    stream: Arc<AtomicI32>,
+}
+
+/// The models that are dumped, by their ids. They are the parent's: in the child of a fork, the locks of a dumper may be held for ever.
+static DUMPED: Shared<BTreeMap<u32, Dumped>> =
+    Shared::new(BTreeMap::new(), || DUMPED.held(|dumped| forget(take(dumped))));
+
+/// Returns whether a model that is loaded now has to show every operator.
+pub fn wants_exact() -> bool {
+    SETTINGS.read().settings().is_some()
+}
+
+/// Decides whether a model that was just loaded is dumped, with the settings of this moment.
+pub fn loaded(model_id: u32, session: &Session) {
+    let Some(settings) = SETTINGS.read().settings() else { return };
+    let Some(request) = request(&settings, session) else { return };
+    let stream = Arc::new(AtomicI32::new(0));
+    let target = ModelTarget {
+        directory: settings.directory.clone(),
+        model_id,
+        to_disk: settings.section.is_some(),
+        runs: HashMap::new(),
+        stream: Arc::clone(&stream),
+    };
+    let dumper = Arc::new(Dumper::new());
+    match dumper.subscribe(sink(settings.section.as_ref(), target), request) {
+        Ok(_) => drop(DUMPED.lock().insert(model_id, Dumped { dumper, stream })),
+        Err(error) => note(format!("EE1001: model {model_id} is not dumped: {error}")),
+    }
+}
+
+/// Returns what makes files of tensors: of them all, of operators that overflowed, or of the tensors' statistics.
+fn sink(section: Option<&DumpSection>, target: ModelTarget) -> Box<dyn Sink> {
+    let model = target.model_id;
+    let tensors = |target| AscendSink::new(target, piece_size());
+    match section {
+        Some(section) if section.overflow => Box::new(tensors(target).only_overflowed(model)),
+        Some(DumpSection { content: DumpContent::Statistics(chosen), .. }) => {
+            Box::new(StatisticsSink::new(target, chosen))
+        }
+        _ => Box::new(tensors(target)),
+    }
+}
+
+/// Ends the dump of a model that was unloaded. What is queued stays there.
+pub fn unloaded(model_id: u32) {
+    let ended = DUMPED.lock().remove(&model_id);
+    ended.into_iter().for_each(end);
+}
+
+/// Ends the dumps of all models. They are not dumped any more, though they stay loaded.
+pub fn end_all() {
+    let ended = take(&mut *DUMPED.lock());
+    ended.into_values().for_each(end);
+}
+
+fn end(dumped: Dumped) {
+    let Ok(report) = wait_for_runs(|| dumped.dumper.finish()) else { return };
+    for SubscriptionReport { losses, errors, .. } in report.subscriptions {
+        let missing = losses.named().first().map(|first| {
+            format!("{} tensors are missing, the first is {}: {}", losses.count(), first.origin, first.reason)
+        });
+        if let Some(reason) = errors.first().or(missing.as_ref()) {
+            note(format!("EE1001: the dump is not complete: {reason}"));
+        }
+    }
+}
+
+/// Returns what dumps a run in a stream, whose number the names of files have; `None` if the model is not dumped.
+///
+/// # Errors
+/// The model does not run with these inputs.
+pub fn instrument(
+    model_id: u32,
+    session: &Session,
+    inputs: &[Tensor],
+    stream_id: i32,
+) -> Result<Option<Box<dyn Instrument>>, EngineError> {
+    let Some(dumped) = DUMPED.read().get(&model_id).cloned() else { return Ok(None) };
+    let plan = session.plan(inputs)?;
+    dumped.stream.store(stream_id, Ordering::Relaxed);
+    // A run does not fail because its dump does.
+    if let Err(error) = dumped.dumper.add_plan(&**session.model(), &*plan) {
+        note(format!("EE1001: the dump is not complete: {error}"));
+    }
+    Ok(Some(Box::new(dumped.dumper)))
+}
+
+/// Returns what is captured of a model, or `None` if the settings do not mean it.
+fn request(settings: &Settings, session: &Session) -> Option<Request> {
+    let selection = match &settings.section {
+        None => Selection { io: IoSelection::Outputs, ..Selection::default() },
+        Some(section) => {
+            let (selection, problems) = selection_as_vendor(section, session.graph());
+            let what = if selection.is_some() {
+                "the file names what the model does not have"
+            } else {
+                "the model is not dumped"
+            };
+            for problem in problems {
+                note(format!("EP0003: {what}: {problem}"));
+            }
+            // What overflowed is decided for whole operators, not for each tensor.
+            Selection { only_non_finite: false, ..selection? }
+        }
+    };
+    // On the thread of the run: the queue before the callback is this library's own.
+    Some(Request {
+        selection,
+        delivery: Some(Delivery::Direct),
+        // A file has all inputs of its operator, weights among them.
+        constants_in_runs: true,
+        ..Request::default()
+    })
+}

@@ -1,0 +1,190 @@
+//! The statistics of tensors as AscendCL's tables: a file of text for each operator and run, with a line for each tensor.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use opscope::acl_json::Statistic;
+use opscope::dump::ascend::{ChunkTarget, FileName, data_type_name, directory};
+use opscope::dump::{Answer, Closed, Ending, Io, Piece, Sink, Stream};
+use opscope::model::RunId;
+use opscope::onnx::OperatorId;
+use opscope::tensor::{Accumulator, Statistics};
+
+/// How the names of these files end.
+pub const STATISTICS: &str = ".csv";
+
+/// Makes tables out of streams, and gives each to a target as one chunk.
+pub struct StatisticsSink<T> {
+    target: T,
+    columns: Columns,
+    /// What was counted of the tensor that comes at the moment; `None` if its type has no statistics.
+    counted: Option<Accumulator>,
+    /// The lines of operators that wait for their other tensors.
+    waiting: HashMap<Key, Table>,
+}
+
+type Key = (usize, Option<RunId>, OperatorId);
+
+#[derive(Default)]
+struct Table {
+    file: std::path::PathBuf,
+    /// By the tensor's place: inputs before outputs.
+    lines: Vec<((Io, usize), String)>,
+}
+
+/// The columns behind the shape.
+struct Columns(Vec<Column>);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Column {
+    Count,
+    Chosen(Statistic),
+}
+
+impl Columns {
+    /// The vendor's two orders: one for the statistics that a file without `dump_stats` asks for, one for all other choices.
+    fn of(chosen: &[Statistic]) -> Self {
+        use Statistic::{Avg, L2Norm, Max, Min, Nan, NegativeInf, PositiveInf};
+        let all = [Max, Min, Avg, Nan, NegativeInf, PositiveInf, L2Norm];
+        let mut columns: Vec<Column> = all.into_iter().filter(|one| chosen.contains(one)).map(Column::Chosen).collect();
+        let is_default = columns.len() == Statistic::DEFAULT.len() && !chosen.contains(&L2Norm);
+        columns.insert(if is_default { 3 } else { 0 }, Column::Count);
+        Self(columns)
+    }
+
+    fn header(&self) -> String {
+        let names = self.0.iter().map(|column| column.name()).collect::<Vec<_>>().join(",");
+        format!("Input/Output,Index,Data Size,Data Type,Format,Shape,{names}\n")
+    }
+
+    fn line(&self, stream: &Stream, statistics: Option<&Statistics>) -> String {
+        let io = if stream.origin.io == Io::Input { "Input" } else { "Output" };
+        let shape: Vec<String> = stream.shape.iter().map(usize::to_string).collect();
+        let shape = if shape.is_empty() { "-".to_owned() } else { shape.join("x") };
+        let mut line =
+            format!("{io},{},{},{},ND,{shape}", stream.origin.slot, stream.bytes, data_type_name(stream.dtype));
+        for column in &self.0 {
+            line.push(',');
+            line.push_str(&statistics.and_then(|statistics| column.value(statistics)).unwrap_or_else(|| "NA".into()));
+        }
+        line.push('\n');
+        line
+    }
+}
+
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Count => "Count",
+            Self::Chosen(Statistic::Max) => "Max Value",
+            Self::Chosen(Statistic::Min) => "Min Value",
+            Self::Chosen(Statistic::Avg) => "Avg Value",
+            Self::Chosen(Statistic::Nan) => "Nan Count",
+            Self::Chosen(Statistic::NegativeInf) => "Negative Inf Count",
+            Self::Chosen(Statistic::PositiveInf) => "Positive Inf Count",
+            Self::Chosen(Statistic::L2Norm) => "l2norm",
+        }
+    }
+
+    /// Infinite elements count, as on the device; elements that are NaN do not.
+    fn value(self, of: &Statistics) -> Option<String> {
+        let (minus, plus) = (of.negative_infinite > 0, of.positive_infinite > 0);
+        let number = match self {
+            Self::Count => return Some(of.count.to_string()),
+            Self::Chosen(Statistic::Nan) => return Some(of.nan.to_string()),
+            Self::Chosen(Statistic::NegativeInf) => return Some(of.negative_infinite.to_string()),
+            Self::Chosen(Statistic::PositiveInf) => return Some(of.positive_infinite.to_string()),
+            _ if of.count > 0 && of.nan == of.count => return Some("nan".into()),
+            Self::Chosen(Statistic::Max) if plus => f64::INFINITY,
+            Self::Chosen(Statistic::Min) if minus => f64::NEG_INFINITY,
+            Self::Chosen(Statistic::Max) => of.max.or(minus.then_some(f64::NEG_INFINITY))?,
+            Self::Chosen(Statistic::Min) => of.min.or(plus.then_some(f64::INFINITY))?,
+            Self::Chosen(Statistic::Avg) => match (minus, plus) {
+                (true, true) => return Some("nan".into()),
+                (true, false) => f64::NEG_INFINITY,
+                (false, true) => f64::INFINITY,
+                (false, false) => of.mean?,
+            },
+            Self::Chosen(Statistic::L2Norm) if minus || plus => f64::INFINITY,
+            Self::Chosen(Statistic::L2Norm) => of.l2?,
+        };
+        Some(number.to_string())
+    }
+}
+
+impl<T: ChunkTarget> StatisticsSink<T> {
+    /// Writes these statistics.
+    pub fn new(target: T, chosen: &[Statistic]) -> Self {
+        Self { target, columns: Columns::of(chosen), counted: None, waiting: HashMap::new() }
+    }
+
+    fn count(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
+        if let Some(counted) = &mut self.counted {
+            counted.update(piece.bytes);
+        }
+        if !piece.last {
+            return Ok(());
+        }
+        let statistics = self.counted.take().map(Accumulator::finish);
+        let line = self.columns.line(stream, statistics.as_ref());
+        let origin = &stream.origin;
+        let key = (origin.plan, origin.run, origin.operator);
+        let table = self.waiting.entry(key).or_insert_with(|| Table {
+            file: directory(origin).join(FileName::new(origin, now()).full() + STATISTICS),
+            lines: Vec::new(),
+        });
+        table.lines.push(((origin.io, origin.slot), line));
+        if table.lines.len() < stream.siblings {
+            return Ok(());
+        }
+        self.waiting.remove(&key).map_or(Ok(()), |table| self.send(table))
+    }
+
+    fn send(&mut self, mut table: Table) -> Result<(), String> {
+        table.lines.sort_by_key(|line| line.0);
+        let mut text = self.columns.header();
+        text.extend(table.lines.into_iter().map(|line| line.1));
+        self.target.chunk(&table.file, text.as_bytes(), true)
+    }
+
+    /// Sends what there is of operators that miss a tensor.
+    fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
+        let mut keys: Vec<Key> =
+            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).copied().collect();
+        keys.sort_unstable();
+        keys.iter().try_for_each(|key| self.waiting.remove(key).map_or(Ok(()), |table| self.send(table)))
+    }
+}
+
+impl<T: ChunkTarget> Sink for StatisticsSink<T> {
+    fn begin(&mut self, stream: &Stream) -> Answer {
+        let elements = stream.shape.iter().product();
+        self.counted = Accumulator::new(stream.dtype, elements).ok();
+        Answer::Continue
+    }
+
+    fn piece(&mut self, stream: &Stream, piece: Piece<'_>) -> Answer {
+        self.count(stream, piece).map_or_else(Answer::Stop, |()| Answer::Continue)
+    }
+
+    fn broken(&mut self, _stream: &Stream, _reason: &str) {
+        self.counted = None;
+    }
+
+    fn run_ended(&mut self, run: RunId) -> Answer {
+        self.send_all(Some(run)).map_or_else(Answer::Stop, |()| Answer::Continue)
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        let sent = if ending.stopped.is_none() { self.send_all(None) } else { Ok(()) };
+        let mut closed = self.target.close(ending);
+        closed.errors.extend(sent.err());
+        closed
+    }
+}
+
+/// Returns the microseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}

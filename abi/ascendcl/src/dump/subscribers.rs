@@ -1,0 +1,94 @@
+//! Callbacks beside the one of `acldumpRegCallback`: any number of them, each with a pointer of its own, and with a say.
+
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::chunk::{Chunk, acldumpChunk};
+use crate::border::{Data, call_program, say};
+use crate::forks::Shared;
+
+/// A callback. What it returns says what it wants of what follows.
+pub type Callback = unsafe extern "C-unwind" fn(*mut c_void, *const acldumpChunk, i32) -> i32;
+
+/// Everything.
+const CONTINUE: i32 = 0;
+/// No more of this file.
+const SKIP: i32 = 1;
+
+struct Subscriber {
+    id: u64,
+    callback: Callback,
+    user: Data,
+    /// The files of which it wants no more.
+    skipped: Vec<PathBuf>,
+}
+
+static SUBSCRIBERS: Shared<Vec<Subscriber>> = Shared::new(Vec::new(), || SUBSCRIBERS.held(|_| {}));
+
+/// Adds a callback. Returns its number.
+pub(super) fn add(callback: Callback, user: Data) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let mut subscribers = SUBSCRIBERS.lock();
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    subscribers.push(Subscriber { id, callback, user, skipped: Vec::new() });
+    id
+}
+
+/// Removes a callback. Returns whether it was there.
+pub(super) fn remove(id: u64) -> bool {
+    let mut subscribers = SUBSCRIBERS.lock();
+    let before = subscribers.len();
+    subscribers.retain(|subscriber| subscriber.id != id);
+    subscribers.len() < before
+}
+
+/// Returns the newest subscriber, if there is one.
+pub(super) fn newest() -> Option<u64> {
+    SUBSCRIBERS.read().last().map(|subscriber| subscriber.id)
+}
+
+/// Gives a chunk to every subscriber that wants it and is not newer than this one. Returns whether there is such a subscriber.
+pub(super) fn call_back(newest: u64, chunk: &Chunk, path: &Path) -> bool {
+    let all: Vec<_> = {
+        let subscribers = SUBSCRIBERS.read();
+        let old = || subscribers.iter().filter(|subscriber| subscriber.id <= newest);
+        let wanted = |subscriber: &&Subscriber| !subscriber.skipped.iter().any(|skipped| skipped == path);
+        if old().next().is_none() {
+            return false;
+        }
+        old().filter(wanted).map(|one| (one.id, one.callback, one.user)).collect()
+    };
+    for (id, callback, user) in all {
+        let answer = call_program("a dump subscriber", || {
+            // SAFETY: the program gave this function until it takes it back, and the chunk lives until the call has returned.
+            unsafe { callback(user.0, chunk.as_ptr(), chunk.length()) }
+        });
+        match answer {
+            Some(CONTINUE) => {}
+            Some(SKIP) if chunk.is_last() => {}
+            Some(SKIP) => skip(id, path),
+            Some(answer) => {
+                remove(id);
+                say(format_args!("dump subscriber {id} returned {answer}, and gets no more"));
+            }
+            None => {
+                remove(id);
+            }
+        }
+    }
+    true
+}
+
+fn skip(id: u64, path: &Path) {
+    if let Some(subscriber) = SUBSCRIBERS.lock().iter_mut().find(|subscriber| subscriber.id == id) {
+        subscriber.skipped.push(path.to_owned());
+    }
+}
+
+/// Forgets that a file was skipped: it has ended.
+pub(super) fn forget(path: &Path) {
+    if SUBSCRIBERS.read().iter().any(|subscriber| !subscriber.skipped.is_empty()) {
+        SUBSCRIBERS.lock().iter_mut().for_each(|subscriber| subscriber.skipped.retain(|skipped| skipped != path));
+    }
+}

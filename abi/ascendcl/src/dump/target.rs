@@ -1,0 +1,96 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use opscope::dump::ascend::{ChunkTarget, FileName};
+use opscope::dump::{Closed, Ending};
+
+use super::chunk::{Chunk, LONGEST_NAME};
+use super::queue;
+use super::statistics::STATISTICS;
+use crate::border::say;
+
+/// Takes the chunks of a model's files, and puts them into the queue.
+pub struct ModelTarget {
+    /// The directory of the dump.
+    pub directory: PathBuf,
+    /// The model's id, which stands in the paths.
+    pub model_id: u32,
+    /// Whether files are written if there is no callback.
+    pub to_disk: bool,
+    /// The index of each run that was dumped, in their order.
+    pub runs: HashMap<u64, usize>,
+    /// The stream of the run that is going on.
+    pub stream: Arc<AtomicI32>,
+}
+
+impl ChunkTarget for ModelTarget {
+    fn chunk(&mut self, path: &Path, bytes: &[u8], last: bool) -> Result<(), String> {
+        let within = self.path(path);
+        let path = self.directory.join(within);
+        let chunk = Chunk::new(&called(&path), bytes, last);
+        let chunk = chunk.ok_or_else(|| format!("there is no memory for a chunk of {}", path.display()))?;
+        queue::put(chunk, path, self.to_disk)
+    }
+
+    fn broken(&mut self, path: &Path) {
+        let within = self.path(path);
+        queue::put_broken(self.directory.join(within));
+    }
+
+    fn close(&mut self, ending: &Ending) -> Closed {
+        // What was not dumped is in no count of chunks.
+        if let Some(reason) = &ending.stopped {
+            say(format_args!("the dump of model {} ended early: {reason}", self.model_id));
+        }
+        Closed::default()
+    }
+}
+
+impl ModelTarget {
+    /// Returns the path of a file in the dump, `<device>/<model name>/<model id>/<data index>/<file>`, of the one that the sink gives, which
+    /// has the number of the plan and of the run.
+    fn path(&mut self, given: &Path) -> PathBuf {
+        let parts: Vec<_> = given.components().filter_map(normal).collect();
+        let [device, name, _plan, run, file] = parts[..] else { return given.to_owned() };
+        let next = self.runs.len();
+        let run = run.to_str().and_then(|run| run.parse().ok()).unwrap_or(0);
+        let index = *self.runs.entry(run).or_insert(next);
+        Path::new(device).join(name).join(self.model_id.to_string()).join(index.to_string()).join(self.name(file))
+    }
+
+    /// Returns a file's name with the number of the stream.
+    fn name(&self, given: &OsStr) -> PathBuf {
+        let given = given.to_string_lossy();
+        let (name, ending) = ending(&given);
+        let stream = u64::try_from(self.stream.load(Ordering::Relaxed)).unwrap_or(0);
+        let name = FileName::parse(name).map(|name| FileName { stream, ..name }.full() + ending);
+        name.unwrap_or_else(|| given.into_owned()).into()
+    }
+}
+
+/// Returns the path by which a callback knows a file: with digits for its name where that is too long for a chunk.
+fn called(path: &Path) -> Cow<'_, Path> {
+    if path.as_os_str().len() < LONGEST_NAME {
+        return path.into();
+    }
+    let full = path.file_name().unwrap_or_default().to_string_lossy();
+    let (name, ending) = ending(&full);
+    let digits = FileName::parse(name).map_or_else(String::new, |name| name.digits());
+    path.with_file_name(digits + ending).into()
+}
+
+/// Returns a file's name without its ending, and the ending of tables of statistics.
+fn ending(name: &str) -> (&str, &str) {
+    name.strip_suffix(STATISTICS).map_or((name, ""), |name| (name, STATISTICS))
+}
+
+fn normal(part: Component<'_>) -> Option<&OsStr> {
+    match part {
+        Component::Normal(part) => Some(part),
+        _ => None,
+    }
+}

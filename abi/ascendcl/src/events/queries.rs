@@ -1,0 +1,94 @@
+//! What programs ask about events.
+
+use std::ffi::c_int;
+
+use opscope::clock::Timestamp;
+
+use super::event::Event;
+use super::table::{aclrtEvent, event};
+use crate::border::{Failure, codes, out};
+use crate::last_error::runtime_call;
+
+const COMPLETE: c_int = 0;
+const NOT_READY: c_int = 1;
+
+const RECORDED_NOT_READY: c_int = 0;
+const RECORDED_COMPLETE: c_int = 1;
+
+/// Writes whether the stream came to the event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtQueryEvent(of: aclrtEvent, status: *mut c_int) -> c_int {
+    let answer = |event: &Event| if is_complete(event) { COMPLETE } else { NOT_READY };
+    // SAFETY: the program promises that it is writable.
+    runtime_call(|| unsafe { write(of, status, answer) })
+}
+
+/// As aclrtQueryEvent, with other numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtQueryEventStatus(of: aclrtEvent, status: *mut c_int) -> c_int {
+    let answer = |event: &Event| if is_complete(event) { RECORDED_COMPLETE } else { RECORDED_NOT_READY };
+    // SAFETY: the program promises that it is writable.
+    runtime_call(|| unsafe { write(of, status, answer) })
+}
+
+/// Writes whether all streams that wait for the event have gone on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtQueryEventWaitStatus(of: aclrtEvent, status: *mut c_int) -> c_int {
+    let answer = |event: &Event| if event.is_waited_for() { NOT_READY } else { COMPLETE };
+    // SAFETY: the program promises that it is writable.
+    runtime_call(|| unsafe { write(of, status, answer) })
+}
+
+/// An event that was never recorded is complete.
+fn is_complete(event: &Event) -> bool {
+    event.record().is_none_or(|record| record.is_complete())
+}
+
+/// # Safety
+/// The status is NULL or writable.
+unsafe fn write(of: aclrtEvent, status: *mut c_int, answer: impl FnOnce(&Event) -> c_int) -> Result<(), Failure> {
+    let (event, status) = (event(of)?, out(status, "status")?);
+    // SAFETY: it is not NULL, and the caller promises that it is writable.
+    unsafe { status.write(answer(&event)) };
+    Ok(())
+}
+
+/// Writes the milliseconds from one event to another.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtEventElapsedTime(elapsed: *mut f32, start: aclrtEvent, end: aclrtEvent) -> c_int {
+    runtime_call(|| {
+        let elapsed = out(elapsed, "ms")?;
+        let [start, end] = [time(start)?, time(end)?].map(Timestamp::as_nanos);
+        let Some(nanos) = end.checked_sub(start) else {
+            let text = "the end was reached before the start";
+            return Err(Failure::new(codes::RT_EVENT_TIMESTAMP_REVERSAL, "EE1003", text));
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "milliseconds as a float are asked for"
+        )]
+        let milliseconds = (nanos as f64 / 1e6) as f32;
+        // SAFETY: it is not NULL, and the program promises that it is writable.
+        unsafe { elapsed.write(milliseconds) };
+        Ok(())
+    })
+}
+
+/// Writes when the stream came to the event, in microseconds of CLOCK_BOOTTIME.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtEventGetTimestamp(of: aclrtEvent, microseconds: *mut u64) -> c_int {
+    runtime_call(|| {
+        let microseconds = out(microseconds, "timestamp")?;
+        // SAFETY: it is not NULL, and the program promises that it is writable.
+        unsafe { microseconds.write(time(of)?.as_nanos() / 1000) };
+        Ok(())
+    })
+}
+
+fn time(of: aclrtEvent) -> Result<Timestamp, Failure> {
+    event(of)?.record().and_then(|record| record.time()).ok_or_else(|| {
+        let text = "the event was not recorded, or its stream has not come to it";
+        Failure::new(codes::RT_EVENT_TIMESTAMP_INVALID, "EE1003", text)
+    })
+}

@@ -1,0 +1,95 @@
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use opscope::clock::Timestamp;
+
+use crate::border::{Failure, codes};
+use crate::streams::refuse_in_callback;
+
+/// One mark in a stream.
+#[derive(Default)]
+pub struct Record {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, Default)]
+enum State {
+    #[default]
+    Queued,
+    /// The stream came to the mark.
+    Reached(Timestamp),
+    /// The stream was ended before.
+    Dropped,
+}
+
+impl Record {
+    pub fn is_complete(&self) -> bool {
+        !matches!(*self.lock(), State::Queued)
+    }
+
+    /// Returns when the stream came to the mark.
+    pub fn time(&self) -> Option<Timestamp> {
+        if let State::Reached(time) = *self.lock() { Some(time) } else { None }
+    }
+
+    /// Waits until the stream comes to the mark, as work of another stream.
+    pub fn wait(&self) {
+        let mut state = self.lock();
+        while matches!(*state, State::Queued) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until the stream comes to the mark, as a call of the program.
+    pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let mut state = self.lock();
+        while matches!(*state, State::Queued) {
+            refuse_in_callback()?;
+            let Some(deadline) = deadline else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let text = "the stream did not come to the event before the time to wait was over";
+                return Err(Failure::new(codes::RT_EVENT_SYNC_TIMEOUT, "EE1003", text));
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn complete(&self, state: State) {
+        *self.lock() = state;
+        self.changed.notify_all();
+    }
+}
+
+/// The work that completes a mark. Dropped instead, it completes the mark, too, so that no stream waits for ever.
+pub struct Reach(Option<Arc<Record>>);
+
+impl Reach {
+    pub fn new(record: Arc<Record>) -> Self {
+        Self(Some(record))
+    }
+
+    pub fn reached(mut self) {
+        if let Some(record) = self.0.take() {
+            record.complete(State::Reached(Timestamp::now()));
+        }
+    }
+}
+
+impl Drop for Reach {
+    fn drop(&mut self) {
+        if let Some(record) = self.0.take() {
+            record.complete(State::Dropped);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use crate::border::{Failure, codes};
+use crate::models::{Model, Port, bound_sizes};
+use crate::tensors::TensorDesc;
+
+/// Returns the shape of every input: the file's, or the one that the dataset sets.
+pub fn shapes(model: &Model, descs: &[Option<Arc<TensorDesc>>]) -> Result<Vec<Vec<usize>>, Failure> {
+    let set = |(port, desc): (&Port, &Option<Arc<TensorDesc>>)| desc.as_deref().map(|desc| set(port, desc)).transpose();
+    let set: Vec<Option<Vec<usize>>> = model.inputs.iter().zip(descs).map(set).collect::<Result<_, _>>()?;
+    // A dimension that has a name is of one size everywhere.
+    let given = model.inputs.iter().zip(&set).filter_map(|(port, set)| Some((port, set.as_deref()?)));
+    let bound = bound_sizes(given);
+    let shape = |(port, set): (&Port, &Option<Vec<usize>>)| {
+        let shape = set.clone().or_else(|| port.fixed_with(&bound));
+        shape.ok_or_else(|| wrong_shape(&port.name, "it has free dimensions, which aclmdlSetDatasetTensorDesc sets"))
+    };
+    model.inputs.iter().zip(&set).map(shape).collect()
+}
+
+/// The shape that a dataset sets. An engine that does not look at a dimension would take any size.
+fn set(port: &Port, desc: &TensorDesc) -> Result<Vec<usize>, Failure> {
+    let sizes: Option<Vec<usize>> = desc.dims().iter().map(|&size| usize::try_from(size).ok()).collect();
+    let sizes = sizes.ok_or_else(|| wrong_shape(&port.name, "the shape of a run has no free dimensions"))?;
+    if !port.takes(&sizes) {
+        return Err(wrong_shape(&port.name, &format!("the model takes {}, not {sizes:?}", port.shape())));
+    }
+    Ok(sizes)
+}
+
+pub fn wrong_shape(name: &str, reason: &str) -> Failure {
+    Failure::new(codes::GE_SHAPE_INVALID, "E13025", format!("the shape of input '{name}' is wrong: {reason}"))
+}

@@ -1,0 +1,77 @@
+//! Callbacks for exceptions of the device. It has none, so none is called.
+
+use std::ffi::{c_int, c_void};
+
+use crate::border::{Failure, codes};
+use crate::forks::Shared;
+use crate::last_error::runtime_call;
+
+type Callback = unsafe extern "C" fn(info: *mut c_void);
+
+/// What registered callbacks are known by: their addresses.
+static REGISTERED: Shared<Vec<usize>> = Shared::new(Vec::new(), || REGISTERED.held(|_| {}));
+
+/// What is not known.
+const NONE: u32 = u32::MAX;
+
+/// Accepts a callback; NULL takes the last one back.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtSetExceptionInfoCallback(_callback: Option<Callback>) -> c_int {
+    0
+}
+
+/// Registers a callback.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtExceptionInfoCallbackRegister(callback: Option<Callback>) -> c_int {
+    runtime_call(|| {
+        let callback = address(callback)?;
+        let mut registered = REGISTERED.lock();
+        if !registered.contains(&callback) {
+            registered.push(callback);
+        }
+        Ok(())
+    })
+}
+
+/// Takes back a callback that was registered.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclrtExceptionInfoCallbackUnregister(callback: Option<Callback>) -> c_int {
+    runtime_call(|| {
+        let callback = address(callback)?;
+        let mut registered = REGISTERED.lock();
+        let Some(at) = registered.iter().position(|known| *known == callback) else {
+            return Err(wrong("it is not registered"));
+        };
+        registered.remove(at);
+        Ok(())
+    })
+}
+
+fn address(callback: Option<Callback>) -> Result<usize, Failure> {
+    callback.map(|callback| callback as usize).ok_or_else(|| wrong("it is NULL"))
+}
+
+fn wrong(reason: &str) -> Failure {
+    Failure::new(codes::RT_PARAM_INVALID, "EE1003", format!("the callback cannot be used: {reason}"))
+}
+
+/// Functions that read what no program has: an exception.
+macro_rules! of_exception {
+    ($($function:ident)+) => {
+        $(
+            /// Returns 0xFFFFFFFF.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function(_info: *const c_void) -> u32 {
+                NONE
+            }
+        )+
+    };
+}
+
+of_exception! {
+    aclrtGetTaskIdFromExceptionInfo
+    aclrtGetStreamIdFromExceptionInfo
+    aclrtGetThreadIdFromExceptionInfo
+    aclrtGetDeviceIdFromExceptionInfo
+    aclrtGetErrorCodeFromExceptionInfo
+}

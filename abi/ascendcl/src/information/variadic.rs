@@ -1,0 +1,91 @@
+//! `aclAppLog`, which takes as many values as its format names. Rust cannot define such a function, so this makes by hand what a
+//! C compiler makes of `va_start`: it saves the registers that values may be in, and describes where they are.
+
+use std::arch::naked_asm;
+use std::ffi::{c_char, c_int};
+
+use super::log::write_line;
+
+/// Formats a line as printf does, and writes it to the log. It never fails.
+// The values follow the format: the sixth general register, all vector registers if there are any (AL says so), then the stack.
+// Of the frame, 0..24 is the va_list and 32..208 the registers.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclAppLog(
+    level: c_int,
+    function: *const c_char,
+    file: *const c_char,
+    line: u32,
+    format: *const c_char,
+) {
+    naked_asm!(
+        "sub rsp, 216",
+        "mov [rsp + 32 + 40], r9",
+        "test al, al",
+        "je 2f",
+        "movaps [rsp + 32 + 48], xmm0",
+        "movaps [rsp + 32 + 64], xmm1",
+        "movaps [rsp + 32 + 80], xmm2",
+        "movaps [rsp + 32 + 96], xmm3",
+        "movaps [rsp + 32 + 112], xmm4",
+        "movaps [rsp + 32 + 128], xmm5",
+        "movaps [rsp + 32 + 144], xmm6",
+        "movaps [rsp + 32 + 160], xmm7",
+        "2:",
+        // Five general registers, and no vector register, hold named arguments.
+        "mov dword ptr [rsp], 40",
+        "mov dword ptr [rsp + 4], 48",
+        "lea rax, [rsp + 224]",
+        "mov [rsp + 8], rax",
+        "lea rax, [rsp + 32]",
+        "mov [rsp + 16], rax",
+        "mov r9, rsp",
+        "call {write_line}",
+        "add rsp, 216",
+        "ret",
+        write_line = sym write_line,
+    )
+}
+
+/// Formats a line as printf does, and writes it to the log. It never fails.
+// The values follow the format: three general registers, all vector registers, then the stack.
+// Of the frame, 0..32 is the va_list, 32..160 the vector registers, 160..184 the general ones, 192..208 what is restored.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclAppLog(
+    level: c_int,
+    function: *const c_char,
+    file: *const c_char,
+    line: u32,
+    format: *const c_char,
+) {
+    naked_asm!(
+        "sub sp, sp, #208",
+        "stp x29, x30, [sp, #192]",
+        "add x29, sp, #192",
+        "stp q0, q1, [sp, #32]",
+        "stp q2, q3, [sp, #64]",
+        "stp q4, q5, [sp, #96]",
+        "stp q6, q7, [sp, #128]",
+        "stp x5, x6, [sp, #160]",
+        "str x7, [sp, #176]",
+        "add x9, sp, #208",
+        "str x9, [sp]",
+        "add x9, sp, #184",
+        "str x9, [sp, #8]",
+        "add x9, sp, #160",
+        "str x9, [sp, #16]",
+        "mov w9, #-24",
+        "str w9, [sp, #24]",
+        "mov w9, #-128",
+        "str w9, [sp, #28]",
+        "mov x5, sp",
+        "bl {write_line}",
+        "ldp x29, x30, [sp, #192]",
+        "add sp, sp, #208",
+        "ret",
+        write_line = sym write_line,
+    )
+}

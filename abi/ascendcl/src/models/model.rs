@@ -1,0 +1,90 @@
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opscope::Session;
+
+use super::port::Port;
+use crate::border::{Failure, codes};
+use crate::dump::wait_for_runs;
+
+/// The number that a program knows a model by: from 1, and never used again.
+pub type ModelId = u32;
+
+/// A model that is loaded.
+pub struct Model {
+    pub id: ModelId,
+    pub session: Session,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    /// What the last run found, for one run at a time.
+    running: Mutex<LastRun>,
+}
+
+/// What a run leaves behind.
+#[derive(Default)]
+pub struct LastRun {
+    /// The shapes of the outputs; empty before the first run.
+    pub output_shapes: Vec<Vec<usize>>,
+}
+
+/// A run, for as long as this is not dropped.
+pub struct Running<'a> {
+    pub last: MutexGuard<'a, LastRun>,
+    /// The model that this thread ran before, which runs on after it; 0 for none.
+    outer: ModelId,
+}
+
+thread_local! {
+    /// The model that this thread runs; 0 for none.
+    static RUNS: Cell<ModelId> = const { Cell::new(0) };
+}
+
+impl Model {
+    /// A model without runs.
+    pub fn new(id: ModelId, session: Session) -> Self {
+        let graph = session.graph();
+        let (inputs, outputs) = (Port::of(graph, &graph.inputs), Port::of(graph, &graph.outputs));
+        Self { id, session, inputs, outputs, running: Mutex::default() }
+    }
+
+    /// Returns whether the shape of an input is known before the program sets it.
+    pub fn is_static(&self) -> bool {
+        self.inputs.iter().all(|input| input.fixed().is_some())
+    }
+
+    /// Begins a run, when the model's run before has ended.
+    pub fn run(&self) -> Result<Running<'_>, Failure> {
+        if self.runs_here() {
+            let text = format!("model {} runs on this thread already, and waits for this call to return", self.id);
+            return Err(Failure::new(codes::RT_MODEL_EXECUTE, "EE1001", text));
+        }
+        let last = self.last_run();
+        Ok(Running { last, outer: RUNS.replace(self.id) })
+    }
+
+    /// Waits for the run that is going on. One that a callback of the run itself asks about is not waited for.
+    pub fn wait(&self) {
+        if !self.runs_here() {
+            drop(self.last_run());
+        }
+    }
+
+    /// Returns the shapes of the outputs of the last run; none while the first one is going on, or before it.
+    pub fn last_output_shapes(&self) -> Vec<Vec<usize>> {
+        if self.runs_here() { Vec::new() } else { self.last_run().output_shapes.clone() }
+    }
+
+    fn runs_here(&self) -> bool {
+        RUNS.get() == self.id
+    }
+
+    fn last_run(&self) -> MutexGuard<'_, LastRun> {
+        wait_for_runs(|| self.running.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        RUNS.set(self.outer);
+    }
+}

@@ -1,0 +1,75 @@
+use std::collections::BTreeMap;
+
+use opscope::onnx::{Dim, Graph, ValueId};
+use opscope::tensor::DType;
+
+/// An input or output of a model, as the file declares it.
+#[derive(Debug, Clone)]
+pub struct Port {
+    pub name: String,
+    pub dtype: Option<DType>,
+    /// `None` if the file does not say.
+    pub dims: Option<Vec<Dim>>,
+}
+
+impl Port {
+    /// Returns these values of a graph as ports.
+    pub fn of(graph: &Graph, values: &[ValueId]) -> Vec<Self> {
+        let port = |&id: &ValueId| {
+            let value = graph.value(id);
+            Self { name: value.name.clone(), dtype: value.dtype, dims: value.shape.clone() }
+        };
+        values.iter().map(port).collect()
+    }
+
+    /// Returns whether the shape has these sizes, or leaves them open.
+    pub fn takes(&self, sizes: &[usize]) -> bool {
+        let takes = |(dim, size): (&Dim, &usize)| matches!(dim, Dim::Symbol(_)) || *dim == Dim::Fixed(*size);
+        self.dims.as_ref().is_none_or(|dims| dims.len() == sizes.len() && dims.iter().zip(sizes).all(takes))
+    }
+
+    /// Returns the shape as it is declared, for messages: `[batch, 1, 8, 8]`.
+    pub fn shape(&self) -> String {
+        let Some(dims) = &self.dims else { return "any shape".to_owned() };
+        format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns the shape; `None` if a dimension is free.
+    pub fn fixed(&self) -> Option<Vec<usize>> {
+        self.fixed_with(&BTreeMap::new())
+    }
+
+    /// Returns the shape with these sizes of free dimensions that have a name; `None` if another one is free.
+    pub fn fixed_with(&self, sizes: &BTreeMap<&str, usize>) -> Option<Vec<usize>> {
+        let size = |dim: &Dim| match dim {
+            Dim::Fixed(size) => Some(*size),
+            Dim::Symbol(name) => sizes.get(name.as_str()).copied(),
+        };
+        self.dims.as_ref()?.iter().map(size).collect()
+    }
+
+    /// Returns the bytes of the tensor; `None` if a dimension is free, or the type has no form as bytes.
+    pub fn bytes(&self) -> Option<usize> {
+        bytes_of(self.dtype?, &self.fixed()?)
+    }
+}
+
+/// Returns the bytes of a tensor; `None` if it has no form as bytes.
+pub fn bytes_of(dtype: DType, shape: &[usize]) -> Option<usize> {
+    let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size))?;
+    dtype.bytes_of(elements)
+}
+
+/// Returns the sizes of the free dimensions that have a name, as shapes of some ports give them.
+pub fn bound_sizes<'a>(ports: impl Iterator<Item = (&'a Port, &'a [usize])>) -> BTreeMap<&'a str, usize> {
+    let mut sizes = BTreeMap::new();
+    for (port, shape) in ports {
+        for (dim, &size) in port.dims.iter().flatten().zip(shape) {
+            match dim {
+                Dim::Symbol(name) if !name.is_empty() => drop(sizes.entry(name.as_str()).or_insert(size)),
+                _ => {}
+            }
+        }
+    }
+    sizes
+}

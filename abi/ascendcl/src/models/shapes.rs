@@ -1,0 +1,60 @@
+//! Shapes that the user fixes: what the converter of the vendor's models takes as `--input_shape`.
+//!
+//! Programs that were made for converted models ask for the size of an input before they allocate it. A file that leaves a dimension
+//! open has no such size, so the user gives it: `OPSCOPE_ACL_INPUT_SHAPE='image:1,3,224,224;mask:1,128'`.
+
+use std::collections::BTreeMap;
+
+use opscope::onnx::{Dim, Graph};
+
+use super::port::{Port, bound_sizes};
+use crate::border::{Failure, codes};
+
+const VARIABLE: &str = "OPSCOPE_ACL_INPUT_SHAPE";
+
+/// Fixes the shapes of a graph's inputs that the user gives, and all dimensions of the same names. Inputs of other models may be
+/// among them.
+pub(super) fn fix(graph: &mut Graph) -> Result<(), Failure> {
+    let Some(given) = std::env::var_os(VARIABLE) else { return Ok(()) };
+    let given = given.to_string_lossy();
+    let shapes = parse(&given).ok_or_else(|| wrong(&given, "it is written as 'image:1,3,224,224;mask:1,128'"))?;
+    let ports: Vec<Port> = Port::of(graph, &graph.inputs);
+    let inputs =
+        ports.iter().zip(&graph.inputs).filter_map(|(port, &id)| Some((port, id, shapes.get(port.name.as_str())?)));
+    let inputs: Vec<_> = inputs.collect();
+    for (port, _, shape) in &inputs {
+        if !port.takes(shape) {
+            return Err(wrong(&given, &format!("input '{}' has the shape {}", port.name, port.shape())));
+        }
+    }
+    let sizes = bound_sizes(inputs.iter().map(|(port, _, shape)| (*port, shape.as_slice())));
+    for value in &mut graph.values {
+        for dim in value.shape.iter_mut().flatten() {
+            if let Dim::Symbol(name) = dim
+                && let Some(&size) = sizes.get(name.as_str())
+            {
+                *dim = Dim::Fixed(size);
+            }
+        }
+    }
+    for (_, id, shape) in inputs {
+        graph.values[id.index()].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());
+    }
+    Ok(())
+}
+
+fn parse(given: &str) -> Option<BTreeMap<&str, Vec<usize>>> {
+    let entries = given.split(';').map(str::trim).filter(|entry| !entry.is_empty());
+    entries
+        .map(|entry| {
+            let (name, dims) = entry.rsplit_once(':')?;
+            // A scalar has none.
+            let dims = dims.split(',').filter(|_| !dims.trim().is_empty());
+            Some((name, dims.map(|dim| dim.trim().parse().ok()).collect::<Option<_>>()?))
+        })
+        .collect()
+}
+
+fn wrong(given: &str, reason: &str) -> Failure {
+    Failure::wrong_value_of(codes::GE_SHAPE_INVALID, VARIABLE, format_args!("'{given}'"), reason)
+}

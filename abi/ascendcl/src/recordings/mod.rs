@@ -1,0 +1,119 @@
+//! Recordings of what models run, where the file of `aclInit` has a profiler section: a directory for each model.
+
+mod name;
+
+use std::collections::BTreeMap;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::sync::{Arc, Once};
+
+use opscope::Session;
+use opscope::acl_json::AclConfig;
+use opscope::benchmark::{CaptureSpec, apply_acl_json};
+use opscope::model::{Capabilities, Instrument, RunInfo, RunObserver};
+use opscope::profile::{Call, Profiler, ProfilerOptions};
+
+use crate::border::{note, say};
+use crate::forks::Shared;
+
+/// A recording of a model. The last one that uses it closes it: a run that was queued may take place after its model was unloaded.
+struct Recording(Option<Profiler>);
+
+impl Recording {
+    fn profiler(&self) -> &Profiler {
+        self.0.as_ref().expect("it is there until this is dropped")
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.0.take().map(Profiler::finish) {
+            say(format_args!("a recording could not be closed: {error}"));
+        }
+    }
+}
+
+impl Instrument for Recording {
+    fn name(&self) -> &str {
+        self.profiler().name()
+    }
+
+    fn requires(&self) -> Capabilities {
+        self.profiler().requires()
+    }
+
+    fn observe<'a>(&'a self, run: &RunInfo<'a>) -> Box<dyn RunObserver + 'a> {
+        self.profiler().observe(run)
+    }
+}
+
+#[derive(Default)]
+struct State {
+    /// The file, without what it dumps.
+    config: Option<AclConfig>,
+    models: BTreeMap<u32, Arc<Recording>>,
+}
+
+/// In the child of a fork, the recordings that were begun are the parent's: it writes them.
+static RECORDINGS: Shared<State> = Shared::new(State { config: None, models: BTreeMap::new() }, || {
+    RECORDINGS.held(|state| std::mem::forget(std::mem::take(&mut state.models)))
+});
+
+/// Sets whether models that are loaded from now on are recorded.
+pub fn configure(config: Option<&AclConfig>) {
+    let config = config.filter(|config| config.profiler.is_some());
+    RECORDINGS.lock().config = config.map(|config| AclConfig { dump: None, ..config.clone() });
+}
+
+/// Begins to record a model that was just loaded.
+pub fn loaded(model_id: u32, session: &Session) {
+    let Some(config) = RECORDINGS.read().config.clone() else { return };
+    match create(model_id, &config, session) {
+        Ok(recording) => {
+            drop(RECORDINGS.lock().models.insert(model_id, Arc::new(recording)));
+            close_at_exit();
+        }
+        Err(reason) => note(format!("EK0003: model {model_id} is not recorded: {reason}")),
+    }
+}
+
+fn create(model_id: u32, config: &AclConfig, session: &Session) -> Result<Recording, String> {
+    let name = name::of(model_id);
+    let (capture, _) = apply_acl_json(config, session.graph(), Path::new(&name), &ProfilerOptions::default())
+        .map_err(|error| error.to_string())?;
+    let CaptureSpec::Profile { directory, options, .. } = capture else { return Err("it is switched off".into()) };
+    let created = Profiler::create(&directory, &session.recording_info(1), &options);
+    let profiler = created.map_err(|error| error.to_string())?;
+    let (start, end) = session.loading();
+    profiler.called(Call::Load, start, end);
+    Ok(Recording(Some(profiler)))
+}
+
+/// Returns what records a run; `None` if the model is not recorded.
+pub fn instrument(model_id: u32) -> Option<Box<dyn Instrument>> {
+    let recording = RECORDINGS.read().models.get(&model_id).cloned()?;
+    Some(Box::new(recording))
+}
+
+/// Closes the recording of a model that was unloaded.
+pub fn unloaded(model_id: u32) {
+    let ended = RECORDINGS.lock().models.remove(&model_id);
+    drop(ended);
+}
+
+/// Closes all recordings, and begins no more.
+pub fn finish() {
+    let ended = std::mem::take(&mut *RECORDINGS.lock());
+    drop(ended);
+}
+
+/// A program that exits without an end has whole recordings, too.
+fn close_at_exit() {
+    static ONCE: Once = Once::new();
+    extern "C" fn close() {
+        // Nothing is left that could report a panic.
+        let _ = catch_unwind(finish);
+    }
+    // SAFETY: it is a function without arguments. Without memory for it, the recordings say that they were not closed.
+    ONCE.call_once(|| _ = unsafe { libc::atexit(close) });
+}

@@ -1,0 +1,29 @@
+use std::cell::Cell;
+
+use crate::border::{Failure, codes};
+
+thread_local! {
+    static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what must not wait for streams: the work of a stream, or a callback of the program that a stream may wait for.
+pub fn as_callback<T>(body: impl FnOnce() -> T) -> T {
+    /// Puts the former value back, also where the body panics.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_IN_CALLBACK.set(self.0);
+        }
+    }
+    let _before = Before(IS_IN_CALLBACK.replace(true));
+    body()
+}
+
+/// Refuses to wait in a callback, which would wait for itself, or for a callback that waits for this one.
+pub fn refuse_in_callback() -> Result<(), Failure> {
+    if IS_IN_CALLBACK.get() {
+        let text = "a callback, or other work of a stream, cannot wait for streams or events: they may wait for it";
+        return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
+    }
+    Ok(())
+}

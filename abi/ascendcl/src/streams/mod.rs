@@ -1,0 +1,11 @@
+//! Streams: queues of work that is done in order, each by a thread of its own.
+
+mod callback;
+mod program;
+mod queue;
+mod stream;
+mod worker;
+
+pub use callback::{as_callback, refuse_in_callback};
+pub use program::{Latch, Patience};
+pub use stream::Stream;

@@ -1,0 +1,179 @@
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::program::{Latch, look_again};
+use super::refuse_in_callback;
+use crate::border::{Failure, codes};
+
+pub(super) type Work = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
+
+/// The work of a stream, between those who queue it and the thread that does it.
+pub(super) struct Queue {
+    /// Whether the stream waits for its work to end it.
+    is_ending: AtomicBool,
+    state: Mutex<State>,
+    /// There is work, or the queue was closed.
+    woken: Condvar,
+    /// Work was done, or waits for the program.
+    changed: Condvar,
+}
+
+struct State {
+    waiting: VecDeque<Work>,
+    /// How much work there was so far.
+    submitted: u64,
+    /// How much of it was done.
+    finished: u64,
+    /// Why work failed first since the last synchronization.
+    failure: Option<Failure>,
+    is_open: bool,
+    /// The thread of the program that the work at hand waits for, and the callback.
+    waits_for: Option<(u64, Arc<Latch>)>,
+}
+
+impl Queue {
+    pub fn new() -> Self {
+        let state = State {
+            waiting: VecDeque::new(),
+            submitted: 0,
+            finished: 0,
+            failure: None,
+            is_open: true,
+            waits_for: None,
+        };
+        Self {
+            is_ending: AtomicBool::new(false),
+            state: Mutex::new(state),
+            woken: Condvar::new(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Adds work. Returns whether the queue is open.
+    pub fn add(&self, work: Work) -> bool {
+        let mut state = self.lock();
+        if !state.is_open {
+            drop(state);
+            return false;
+        }
+        state.waiting.push_back(work);
+        state.submitted += 1;
+        self.woken.notify_one();
+        true
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.lock().is_open
+    }
+
+    /// Waits for work. Returns `None` when the queue was closed.
+    pub fn next(&self) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if let Some(work) = state.waiting.pop_front() {
+                return Some(work);
+            }
+            if !state.is_open {
+                return None;
+            }
+            state = self.woken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Notes that work was done.
+    pub fn finish(&self, outcome: Result<(), Failure>) {
+        let mut state = self.lock();
+        if state.is_open {
+            state.finished += 1;
+        }
+        if let Err(failure) = outcome {
+            state.failure.get_or_insert(failure);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until the work that was queued so far is done, whether it fails or not. Returns whether it is, or the time is over.
+    ///
+    /// # Errors
+    /// This would wait for itself.
+    pub fn wait(&self, limit: Option<Duration>) -> Result<bool, Failure> {
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let mut state = self.lock();
+        let until = state.submitted;
+        while state.finished < until {
+            refuse_in_callback()?;
+            // A stream that is ending does not wait for the program for long.
+            let is_for_this = |(thread, latch): &(u64, Arc<Latch>)| *thread == this_thread() && latch.is_waiting();
+            if state.waits_for.as_ref().is_some_and(is_for_this) && !self.is_ending.load(Ordering::Acquire) {
+                let text = "the stream waits for a callback that this thread has to run: call aclrtProcessReport first";
+                return Err(Failure::new(codes::RT_FEATURE_NOT_SUPPORT, "EE1003", text));
+            }
+            let Some(deadline) = deadline else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(true)
+    }
+
+    /// Returns whether all work is done.
+    pub fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.finished == state.submitted
+    }
+
+    /// Keeps a failure, if there is none yet.
+    pub fn fail(&self, failure: Failure) {
+        self.lock().failure.get_or_insert(failure);
+    }
+
+    /// Returns why work failed first since the last time.
+    pub fn take_failure(&self) -> Option<Failure> {
+        self.lock().failure.take()
+    }
+
+    /// Waits, as work of this queue, until a thread of the program has run a callback. Returns whether it did.
+    pub fn wait_for_program(&self, thread: u64, latch: &Arc<Latch>) -> bool {
+        self.lock().waits_for = Some((thread, Arc::clone(latch)));
+        self.changed.notify_all();
+        let has_run = latch.wait(&self.is_ending);
+        self.lock().waits_for = None;
+        has_run
+    }
+
+    /// From now on a callback that no thread takes within a second is given up.
+    pub fn begin_to_end(&self) {
+        self.is_ending.store(true, Ordering::Release);
+        look_again();
+    }
+
+    /// Takes no more work, and drops what waits.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.is_open = false;
+        state.finished = state.submitted;
+        let dropped = std::mem::take(&mut state.waiting);
+        drop(state);
+        self.woken.notify_all();
+        self.changed.notify_all();
+        // Work that is dropped tells those who wait for it: outside of the lock.
+        drop(dropped);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the calling thread as programs name it.
+fn this_thread() -> u64 {
+    // SAFETY: it has no conditions.
+    unsafe { libc::pthread_self() }
+}

@@ -1,0 +1,120 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::program::Latch;
+use super::queue::Queue;
+use super::{refuse_in_callback, worker};
+use crate::border::{Failure, codes};
+
+/// A queue of work that is done in order by a thread, which is started with the first work and ends with the stream.
+pub struct Stream {
+    id: i32,
+    context: usize,
+    queue: Arc<Queue>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Stream {
+    /// A stream of a context, which is given as its handle.
+    pub fn new(id: i32, context: usize) -> Self {
+        Self { id, context, queue: Arc::new(Queue::new()), worker: Mutex::new(None) }
+    }
+
+    /// Returns the number that dumps name it by.
+    pub fn id(&self) -> i32 {
+        self.id
+    }
+
+    /// Returns the handle of its context.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// Queues work. Its failure, with its text, is what the next synchronization returns.
+    ///
+    /// # Errors
+    /// The stream was destroyed, or the system has no thread for it.
+    pub fn run(&self, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Result<(), Failure> {
+        // Held until the work is queued, so that there is a thread for all work that was accepted.
+        let mut worker = self.worker();
+        if worker.is_none() && self.queue.is_open() {
+            let (queue, context) = (Arc::clone(&self.queue), self.context);
+            let thread = thread::Builder::new().name(format!("acl-stream-{}", self.id));
+            let started = thread.spawn(move || worker::work(queue, context)).map_err(|error| {
+                let text = format!("the system has no thread for a stream: {error}");
+                Failure::new(codes::RT_NO_STREAM_RESOURCE, "EE1003", text)
+            });
+            *worker = Some(started?);
+        }
+        if self.queue.add(Box::new(work)) {
+            return Ok(());
+        }
+        Err(Failure::wrong_value_of(codes::RT_PARAM_INVALID, "stream", self.id, "it was destroyed"))
+    }
+
+    /// Waits until the work that was queued so far is done. Returns why work failed first since the last time.
+    ///
+    /// # Errors
+    /// As said, and those of `wait`.
+    pub fn synchronize(&self, limit: Option<Duration>) -> Result<(), Failure> {
+        self.wait(limit)?;
+        self.queue.take_failure().map_or(Ok(()), Err)
+    }
+
+    /// Waits until the work that was queued so far is done, whether it fails or not.
+    ///
+    /// # Errors
+    /// The time is over, or this would wait for itself.
+    pub fn wait(&self, limit: Option<Duration>) -> Result<(), Failure> {
+        if self.queue.wait(limit)? {
+            return Ok(());
+        }
+        let text = format!("stream {} still has work when the time to wait is over", self.id);
+        Err(Failure::new(codes::RT_STREAM_SYNC_TIMEOUT, "EE1003", text))
+    }
+
+    /// Returns whether all work is done.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_idle()
+    }
+
+    /// Keeps a failure for the next synchronization, if there is none yet.
+    pub fn fail(&self, failure: Failure) {
+        self.queue.fail(failure);
+    }
+
+    /// Waits, as work of this stream, until a thread of the program has run a callback. Returns whether it did.
+    pub fn wait_for_program(&self, thread: u64, latch: &Arc<Latch>) -> bool {
+        self.queue.wait_for_program(thread, latch)
+    }
+
+    /// Waits for the work that was queued so far, and ends the stream. A callback that no thread takes within a second is given up.
+    /// Why work failed does not keep the stream from ending.
+    ///
+    /// # Errors
+    /// This is called in a callback.
+    pub fn end(&self) -> Result<(), Failure> {
+        refuse_in_callback()?;
+        self.queue.begin_to_end();
+        self.wait(None)?;
+        self.queue.close();
+        let worker = self.worker().take();
+        if let Some(worker) = worker {
+            // The worker keeps panics inside of the work.
+            let _ = worker.join();
+        }
+        Ok(())
+    }
+
+    /// Drops the work that waits, and ends the stream when the work at hand is done.
+    pub fn abort(&self) {
+        self.queue.begin_to_end();
+        self.queue.close();
+        drop(self.worker().take());
+    }
+
+    fn worker(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.worker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

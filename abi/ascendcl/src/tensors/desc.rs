@@ -1,0 +1,188 @@
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::dtype::{UNDEFINED, aclDataTypeSize};
+use super::format;
+use crate::border::{Failure, call, out, text, value};
+use crate::objects::Table;
+
+/// What a program knows a [`TensorDesc`] as.
+#[repr(C)]
+pub struct aclTensorDesc {
+    _private: [u8; 0],
+}
+
+/// A tensor's type, shape, format and name.
+pub struct TensorDesc {
+    dtype: c_int,
+    format: c_int,
+    dims: Vec<i64>,
+    name: Mutex<CString>,
+    /// Whether a dataset owns it, so that the program may not destroy it.
+    of_dataset: bool,
+}
+
+/// Every description that exists.
+pub static DESCS: Table<aclTensorDesc, TensorDesc> = Table::new("tensor description", || DESCS.held());
+
+/// `ACL_MAX_DIM_CNT`.
+const MOST_DIMS: usize = 128;
+/// `ACL_UNKNOWN_RANK`.
+const UNKNOWN_RANK: usize = usize::MAX - 1;
+/// The only dimension of a shape whose rank is not known.
+const ANY_RANK: i64 = -2;
+
+impl TensorDesc {
+    /// A description that belongs to a dataset.
+    pub fn of_dataset(dtype: c_int, format: c_int, dims: Vec<i64>, name: &CStr) -> Self {
+        Self { dtype, format, dims, name: Mutex::new(name.to_owned()), of_dataset: true }
+    }
+
+    /// A copy that belongs to a dataset.
+    pub fn copy_for_dataset(&self) -> Self {
+        Self::of_dataset(self.dtype, self.format, self.dims.clone(), &self.name())
+    }
+
+    /// The sizes of the dimensions, -1 for a free one.
+    pub fn dims(&self) -> &[i64] {
+        &self.dims
+    }
+
+    fn name(&self) -> MutexGuard<'_, CString> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of elements: 0 if a dimension is free.
+    fn elements(&self) -> usize {
+        let all = self.dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(usize::try_from(dim).ok()?));
+        all.unwrap_or(0)
+    }
+}
+
+/// Makes a description; NULL if an argument is wrong.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclCreateTensorDesc(
+    data_type: c_int,
+    num_dims: c_int,
+    dims: *const i64,
+    format: c_int,
+) -> *mut aclTensorDesc {
+    value(ptr::null_mut(), || {
+        let rank = usize::try_from(num_dims).ok().filter(|rank| *rank <= MOST_DIMS);
+        let rank = rank.ok_or_else(|| Failure::wrong_value("numDims", num_dims, "it is 0 to 128"))?;
+        if rank > 0 && dims.is_null() {
+            return Err(Failure::null("dims"));
+        }
+        // SAFETY: it is not NULL where it is read, and the caller promises that it has so many elements.
+        let dims = (0..rank).map(|axis| unsafe { dims.add(axis).read_unaligned() }).collect();
+        let name = Mutex::default();
+        Ok(DESCS.insert(TensorDesc { dtype: data_type, format, dims, name, of_dataset: false }))
+    })
+}
+
+/// Destroys a description of the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclDestroyTensorDesc(desc: *const aclTensorDesc) {
+    value((), || {
+        if DESCS.get(desc)?.of_dataset {
+            return Err(Failure::wrong_value("desc", format_args!("{desc:p}"), "it belongs to a dataset"));
+        }
+        DESCS.remove(desc).map(drop)
+    });
+}
+
+/// Returns the type; -1 for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescType(desc: *const aclTensorDesc) -> c_int {
+    value(UNDEFINED, || Ok(DESCS.get(desc)?.dtype))
+}
+
+/// Returns the format; -1 for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescFormat(desc: *const aclTensorDesc) -> c_int {
+    value(format::UNDEFINED, || Ok(DESCS.get(desc)?.format))
+}
+
+/// Returns the bytes of the tensor; 0 if a dimension is free, and for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescSize(desc: *const aclTensorDesc) -> usize {
+    value(0, || {
+        let desc = DESCS.get(desc)?;
+        Ok(desc.elements().checked_mul(aclDataTypeSize(desc.dtype)).unwrap_or(0))
+    })
+}
+
+/// Returns the number of elements; 0 if a dimension is free, and for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescElementCount(desc: *const aclTensorDesc) -> usize {
+    value(0, || Ok(DESCS.get(desc)?.elements()))
+}
+
+/// Returns the number of dimensions; `ACL_UNKNOWN_RANK` if it is not known, and 0 for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescNumDims(desc: *const aclTensorDesc) -> usize {
+    value(0, || {
+        let desc = DESCS.get(desc)?;
+        Ok(if desc.dims == [ANY_RANK] { UNKNOWN_RANK } else { desc.dims.len() })
+    })
+}
+
+/// Returns the size of a dimension; -1 for a wrong argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescDim(desc: *const aclTensorDesc, index: usize) -> i64 {
+    value(-1, || dim(desc, index))
+}
+
+/// Writes the size of a dimension.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclGetTensorDescDimV2(desc: *const aclTensorDesc, index: usize, size: *mut i64) -> c_int {
+    call(|| {
+        let (to, found) = (out(size, "dimSize")?, dim(desc, index)?);
+        // SAFETY: it is not NULL, and the caller promises that it is writable.
+        unsafe { to.write(found) };
+        Ok(())
+    })
+}
+
+fn dim(desc: *const aclTensorDesc, index: usize) -> Result<i64, Failure> {
+    let desc = DESCS.get(desc)?;
+    let found = desc.dims.get(index).copied();
+    found.ok_or_else(|| Failure::wrong_value("index", index, &format!("there are {} dimensions", desc.dims.len())))
+}
+
+/// Returns the name, until it is set again; "" for what is no description.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescName(desc: *mut aclTensorDesc) -> *const c_char {
+    value(c"".as_ptr(), || Ok(DESCS.get(desc)?.name().as_ptr()))
+}
+
+/// Sets the name, which is copied. NULL is no name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclSetTensorDescName(desc: *mut aclTensorDesc, name: *const c_char) {
+    value((), || {
+        let desc = DESCS.get(desc)?;
+        // SAFETY: as the caller promises.
+        let name = if name.is_null() { c"" } else { unsafe { text(name, "name")? } };
+        *desc.name() = name.to_owned();
+        Ok(())
+    });
+}
+
+/// Returns a description of an array of them. There are no arrays here: it is the description itself for 0, else NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescByIndex(desc: *mut aclTensorDesc, index: usize) -> *mut aclTensorDesc {
+    value(ptr::null_mut(), || {
+        DESCS.get(desc)?;
+        if index > 0 {
+            return Err(Failure::wrong_value("index", index, "the description is a single one"));
+        }
+        Ok(desc)
+    })
+}
+
+/// Returns the address of the data, which a description does not have here: NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclGetTensorDescAddress(desc: *const aclTensorDesc) -> *mut c_void {
+    value(ptr::null_mut(), || DESCS.get(desc).map(|_| ptr::null_mut()))
+}

@@ -1,0 +1,72 @@
+use std::ffi::c_int;
+
+use opscope::tensor::DType;
+
+/// `ACL_DT_UNDEFINED`.
+pub const UNDEFINED: c_int = -1;
+
+/// The numbers of `aclDataType`, with the names of the types here. The others of each side have no counterpart.
+const NUMBERS: [(c_int, &str); 20] = [
+    (0, "float32"),
+    (1, "float16"),
+    (2, "int8"),
+    (3, "int32"),
+    (4, "uint8"),
+    (6, "int16"),
+    (7, "uint16"),
+    (8, "uint32"),
+    (9, "int64"),
+    (10, "uint64"),
+    (11, "float64"),
+    (12, "bool"),
+    (13, "string"),
+    (16, "complex64"),
+    (17, "complex128"),
+    (27, "bfloat16"),
+    (29, "int4"),
+    (35, "float8e5m2"),
+    (36, "float8e4m3fn"),
+    (40, "float4e2m1"),
+];
+
+/// Returns the number of a type; `ACL_DT_UNDEFINED` for a type that AscendCL does not have.
+pub fn number_of(dtype: DType) -> c_int {
+    NUMBERS.iter().find(|(_, name)| *name == dtype.name()).map_or(UNDEFINED, |(number, _)| *number)
+}
+
+/// Returns the bytes of an element. A type of less than a byte takes one, and so it is in no tensor of a model.
+#[unsafe(no_mangle)]
+pub extern "C" fn aclDataTypeSize(data_type: c_int) -> usize {
+    match data_type {
+        // Undefined, STRING.
+        UNDEFINED | 13 => 0,
+        // INT8, UINT8, BOOL, INT4, UINT1, HIFLOAT8, and the three FLOAT8.
+        2 | 4 | 12 | 29 | 30 | 34..=37 => 1,
+        // FLOAT16, INT16, UINT16, BF16.
+        1 | 6 | 7 | 27 => 2,
+        // FLOAT, INT32, UINT32, COMPLEX32.
+        0 | 3 | 8 | 33 => 4,
+        // COMPLEX128.
+        17 => 16,
+        _ => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_type_and_whole_bytes_agree() {
+        for (number, name) in NUMBERS {
+            let dtype: DType = name.parse().expect(name);
+            assert_eq!(number_of(dtype), number);
+            // Of the small floats AscendCL's function only knows those of a byte.
+            if let Some(size) = dtype.size() {
+                assert_eq!(aclDataTypeSize(number), size, "{name}");
+            }
+        }
+        let without: Vec<&str> = DType::all().filter(|dtype| number_of(*dtype) == UNDEFINED).map(DType::name).collect();
+        assert_eq!(without, ["float8e4m3fnuz", "float8e5m2fnuz", "uint4"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Functions that programs are linked with, and that are not here: each answers that it is not supported.
+
+/// Functions that answer 200006 and keep a text that names them, whatever their arguments are.
+macro_rules! unsupported {
+    ($($function:ident)+) => {
+        $(
+            /// Answers that it is not supported.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function() -> std::ffi::c_int {
+                $crate::last_error::runtime_call(|| Err($crate::border::Failure::unsupported(stringify!($function))))
+            }
+        )+
+    };
+}
+
+/// Functions that return NULL and keep a text that names them, whatever their arguments are.
+macro_rules! unsupported_objects {
+    ($($function:ident)+) => {
+        $(
+            /// Returns NULL: it is not supported.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function() -> *mut std::ffi::c_void {
+                let failure = || Err($crate::border::Failure::unsupported(stringify!($function)));
+                $crate::border::value(std::ptr::null_mut(), failure)
+            }
+        )+
+    };
+}
+
+/// Functions that return 0 and keep a text that names them, whatever their arguments are.
+macro_rules! unsupported_numbers {
+    ($($function:ident)+) => {
+        $(
+            /// Returns 0: it is not supported.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function() -> u64 {
+                $crate::border::value(0, || Err($crate::border::Failure::unsupported(stringify!($function))))
+            }
+        )+
+    };
+}
+
+mod models;
+mod operators;
+mod profiling;
+mod runtime;

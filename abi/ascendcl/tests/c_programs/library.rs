@@ -1,0 +1,141 @@
+//! The library as a file, its names, and its headers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::support::{Language, Printed, UNSUPPORTED, libraries, program, root, succeeds};
+
+const FILE: &str = "libascendcl.so";
+
+/// The vendor's other libraries, whose functions are in this one.
+const LINKS: [&str; 3] = ["libacl_rt.so", "libacl_mdl.so", "libascend_dump.so"];
+
+fn output_of(command: &str, option: &str) -> String {
+    let output = succeeds(Command::new(command).arg(option).arg(libraries().join(FILE)));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn the_library_exports_the_functions_that_the_headers_declare() {
+    let listed = output_of("nm", "-DgP");
+    let lines = listed.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let exported: BTreeSet<&str> =
+        lines.filter(|words| !["U", "w", "v"].contains(&words[1])).map(|words| words[0]).collect();
+    let texts: Vec<String> = headers().iter().map(|header| fs::read_to_string(header).expect("UTF-8")).collect();
+    let declared: BTreeSet<&str> = texts.iter().flat_map(|text| declared_in(text)).collect();
+    assert!(declared.len() > 200, "{declared:?}");
+
+    let missing: Vec<_> = declared.difference(&exported).collect();
+    assert!(missing.is_empty(), "declared, but not exported: {missing:?}");
+    // Of functions that are not here, the parameters of some are not documented: programs that name them were compiled elsewhere.
+    let words: BTreeSet<&str> = UNSUPPORTED.iter().flat_map(|text| text.split_whitespace()).collect();
+    let unknown: Vec<_> = exported.difference(&declared).filter(|name| !words.contains(**name)).collect();
+    assert!(unknown.is_empty(), "exported, but neither declared nor in src/unsupported: {unknown:?}");
+    let versions = output_of("readelf", "-VW");
+    assert!(!versions.contains("Version definition section"), "{versions}");
+}
+
+/// Returns the names of the functions that a header declares.
+fn declared_in(header: &str) -> impl Iterator<Item = &str> {
+    let name = |text: &'_ str| -> Option<(usize, usize)> {
+        let end = text.find('(')?;
+        Some((text[..end].rfind([' ', '*', '\n']).map_or(0, |at| at + 1), end))
+    };
+    let declarations = header.split("ACL_FUNC_VISIBILITY").skip(1);
+    let names = declarations.filter_map(move |text| name(text).map(|(start, end)| &text[start..end]));
+    names.filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase()))
+}
+
+#[test]
+fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
+    let text = output_of("readelf", "-dlW");
+    for part in ["soname: [libascendcl.so]", "NODELETE", "BIND_NOW", "GNU_RELRO"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    assert!(fs::symlink_metadata(libraries().join(FILE)).expect("a file").is_file());
+    for name in LINKS {
+        assert_eq!(fs::read_link(libraries().join(name)).expect("a link"), Path::new(FILE), "{name}");
+    }
+}
+
+#[test]
+fn all_names_load_one_library_with_one_state() {
+    let directory = libraries().to_str().expect("UTF-8");
+    let passed = Printed { stdout: "passed\n".to_owned(), stderr: String::new() };
+    assert_eq!(program("libraries.c").argument(directory).run(), passed);
+}
+
+#[test]
+fn a_program_that_was_linked_with_the_vendors_libraries_gets_this_one_for_each() {
+    let made = TempDir::new().expect("a directory");
+    // The vendor's libraries stand for themselves: files of their own, with sonames of their own.
+    let mut compiler = Language::C11.compiler();
+    compiler.arg("-I").arg(root().join("include")).arg(root().join("tests/c/linked.c"));
+    compiler.args(["-x", "none", "-Wl,--no-as-needed"]).arg(libraries().join(FILE));
+    for name in LINKS {
+        let stub = made.path().join(name);
+        let soname = format!("-Wl,-soname,{name}");
+        succeeds(Command::new("cc").args(["-shared", "-x", "c", "/dev/null", &soname, "-o"]).arg(&stub));
+        compiler.arg(stub);
+    }
+    let built = made.path().join("linked");
+    succeeds(compiler.arg("-ldl").arg("-o").arg(&built));
+    let needed = succeeds(Command::new("readelf").arg("-dW").arg(&built));
+    let needed = String::from_utf8(needed.stdout).expect("UTF-8");
+    for name in LINKS.into_iter().chain([FILE]) {
+        assert!(needed.contains(&format!("Shared library: [{name}]")), "{name} is not needed:\n{needed}");
+    }
+    let ran = succeeds(Command::new(&built).env("LD_LIBRARY_PATH", libraries()));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "passed\n");
+}
+
+#[test]
+fn the_vendors_names_may_be_given_to_the_linker() {
+    let made = TempDir::new().expect("a directory");
+    for names in [
+        &["-lascendcl", "-lstdc++"][..],
+        &["-lascendcl", "-lstdc++", "-lacl_rt"],
+        &["-lacl_rt", "-lacl_mdl", "-lascend_dump"],
+        &["-lascend_dump", "-lascendcl"],
+    ] {
+        let built = made.path().join("linked");
+        let mut compiler = Language::Cxx17.compiler();
+        compiler.arg("-std=c++11").arg("-I").arg(root().join("include")).arg(root().join("tests/c/linked.c"));
+        compiler.arg("-L").arg(libraries()).args(names).arg("-ldl").arg("-o").arg(&built);
+        succeeds(&mut compiler);
+        let needed = succeeds(Command::new("readelf").arg("-dW").arg(&built));
+        let needed = String::from_utf8(needed.stdout).expect("UTF-8");
+        assert_eq!(needed.matches("Shared library: [liba").count(), 1, "{names:?}:\n{needed}");
+    }
+}
+
+#[test]
+fn every_size_offset_and_number_is_that_of_the_interface() {
+    assert_eq!(program("layout.c").run(), Printed { stdout: String::new(), stderr: String::new() });
+}
+
+#[test]
+fn every_header_is_compiled_alone_in_the_oldest_languages() {
+    let headers = headers();
+    assert!(headers.len() >= 13, "{headers:?}");
+    for header in headers {
+        for (language, standard) in [(Language::C11, "-std=c99"), (Language::Cxx17, "-std=c++11")] {
+            // A header that is the main file would be warned of for its guard.
+            let mut compiler = language.compiler();
+            compiler.arg(standard).arg("-fsyntax-only").arg("-I").arg(root().join("include"));
+            succeeds(compiler.arg("-include").arg(&header).arg("/dev/null"));
+        }
+    }
+}
+
+/// Returns the headers.
+fn headers() -> Vec<PathBuf> {
+    let directories = ["include/acl", "include/acl/error_codes"].map(|directory| root().join(directory));
+    let entries = directories.iter().flat_map(|directory| fs::read_dir(directory).expect("a directory"));
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "h")).collect()
+}

@@ -1,0 +1,56 @@
+//! Operators that overflowed. The vendor's device has a flag for it; here an operator overflowed if one of its outputs has elements that
+//! are NaN or infinite.
+
+use std::path::PathBuf;
+
+use opscope_tensor::{DType, Statistics, TensorView};
+
+use super::proto::{DumpData, FORMAT_ND, OpOutput, Shape};
+use super::{FileName, data_type, directory};
+use crate::{Io, Origin, Stream};
+/// The bytes that a file has of an overflow: what the units of the device say of it, one behind the other.
+const BYTES: usize = 1048;
+/// Where the AI Core's part begins, behind those of the units for atomic additions.
+const AI_CORE: usize = 256;
+/// Where its status is, the last word.
+const STATUS: usize = BYTES - 8;
+
+/// Returns whether a piece of a tensor shows that its operator overflowed.
+pub(super) fn is_in(stream: &Stream, bytes: &[u8]) -> bool {
+    if stream.origin.io == Io::Input {
+        return false;
+    }
+    let Some(elements) = stream.dtype.elements_in(bytes.len()) else { return false };
+    let view = TensorView::new(stream.dtype, vec![elements], bytes);
+    view.and_then(|view| Statistics::of(&view)).is_ok_and(|statistics| statistics.has_non_finite())
+}
+
+/// Returns the file that says that an operator overflowed: its path, and its content, whose fields that a CPU does not know are 0.
+pub(super) fn file(origin: &Origin, model: u32, time: u64) -> (PathBuf, Vec<u8>) {
+    let of = FileName::new(origin, time);
+    let name = FileName { op_type: "Opdebug".into(), op_name: "Node_OpDebug".into(), ..of };
+    let shape = || Some(Shape { dim: vec![BYTES as u64] });
+    let data = DumpData {
+        version: "2.0".into(),
+        dump_time: time,
+        op_name: "Node_OpDebug".into(),
+        output: vec![OpOutput {
+            data_type: data_type(DType::U8),
+            format: FORMAT_ND,
+            shape: shape(),
+            original_op: None,
+            size: BYTES as u64,
+            original_shape: shape(),
+        }],
+        ..DumpData::default()
+    };
+    let mut content = data.with_length();
+    let mut overflow = [0; BYTES];
+    let mut put = |at: usize, value: u64| overflow[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    for (index, value) in [u64::from(model), name.stream, name.task].into_iter().enumerate() {
+        put(AI_CORE + index * 8, value);
+    }
+    put(STATUS, 1);
+    content.extend(overflow);
+    (directory(origin).join(name.full()), content)
+}
