@@ -44,6 +44,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How much counts as a piece. With single bytes, a message could take for ever.
 const PIECE: usize = 64 << 10;
 
+/// The end of a connection whose debugger has closed it.
+pub const HUNG_UP: &str = "hung up";
+
+/// Returns whether sending or reading failed because the debugger has closed the connection.
+pub fn is_hang_up(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)
+}
+
 impl Connection {
     pub fn new(stream: UnixStream, process: String) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
@@ -167,6 +175,8 @@ impl Connection {
                     let late = self.stuck.0.elapsed() >= PATIENCE;
                     return late.then(|| format!("read too little of what it was sent for {} s", PATIENCE.as_secs()));
                 }
+                // It is the same end, whether it is noticed in sending or in reading.
+                Err(error) if is_hang_up(&error) => return Some(HUNG_UP.to_owned()),
                 Err(error) => return Some(format!("cannot be sent anything: {error}")),
             }
         }

@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
-use super::connection::Connection;
+use super::connection::{Connection, HUNG_UP, is_hang_up};
 use super::control::ServerControl;
 use super::reply::fail;
 use super::requests;
@@ -153,7 +153,8 @@ fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: boo
         match connection.receive() {
             Ok(None) => {}
             Ok(Some(frame)) => requests::serve(debugger, connection, frame),
-            Err(FrameError::Closed) => return Some("hung up".to_owned()),
+            Err(FrameError::Closed) => return Some(HUNG_UP.to_owned()),
+            Err(FrameError::Io(error)) if is_hang_up(&error) => return Some(HUNG_UP.to_owned()),
             Err(FrameError::Cut) => return Some("hung up in the middle of a message".to_owned()),
             Err(error @ FrameError::TooLong { .. }) => {
                 fail(connection, None, &Refusal::new(ErrorCode::TooLong, error.to_string()));
