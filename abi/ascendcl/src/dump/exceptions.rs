@@ -77,7 +77,9 @@ pub extern "C" fn acldumpGetExceptionInfoPath(path: *mut c_char, max_len: usize)
 
 /// Returns the directory for what exceptions leave, which is made; `None` if it cannot be made.
 pub(super) fn directory() -> Option<PathBuf> {
-    let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"].iter().find_map(|name| env::var_os(name).filter(|path| !path.is_empty()));
+    let set = ["ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"]
+        .iter()
+        .find_map(|name| env::var_os(name).filter(|path| !path.is_empty()));
     // With a "/" at its end, as programs that append a name expect it.
     let directory = PathBuf::from(set.unwrap_or_else(|| "./".into())).join("extra-info/data-dump/");
     fs::create_dir_all(&directory).is_ok().then_some(directory)

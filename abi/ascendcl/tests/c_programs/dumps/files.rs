@@ -103,7 +103,8 @@ fn what_waits_when_the_process_ends_without_an_end_is_written() {
 
 #[test]
 fn names_that_are_too_long_for_a_file_are_in_a_table() {
-    let steps = ["init=acl.json", "load=0,MODELS/fixtures/long_names.onnx", "run=0,MODELS/fixtures/long_names.input.x.npy"];
+    let steps =
+        ["init=acl.json", "load=0,MODELS/fixtures/long_names.onnx", "run=0,MODELS/fixtures/long_names.input.x.npy"];
     let model = "fixtures/long_names.onnx";
     let expected = Content::outputs(model, 1, &[&["fixtures/long_names.input.x.npy"]]);
     scene(&[&steps[..], &["reg", steps[2], "finalize"]].concat()).shapes("x:3").play(|played| {

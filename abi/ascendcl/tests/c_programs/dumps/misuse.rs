@@ -39,12 +39,10 @@ fn calls_out_of_their_order_have_their_codes() {
 fn init_counts_its_calls_and_keeps_its_first_file() {
     let scene = |steps| Scene::new(steps).dumps("acl.json", SETTINGS).dumps("same.json", SETTINGS).with("{}", "{}");
     let twice = "init: 100002 EP0008: ";
-    says(scene("init=acl.json init init=same.json init=acl.json finalize finalize"), &[
-        twice,
-        twice,
-        twice,
-        "finalize: 100037 EP0008: ",
-    ]);
+    says(
+        scene("init=acl.json init init=same.json init=acl.json finalize finalize"),
+        &[twice, twice, twice, "finalize: 100037 EP0008: "],
+    );
     let other = "init: 100000 EP0006: ";
     says(scene("init=acl.json init={} finalize init={}"), &[other]);
     says(scene("init init=acl.json"), &[other]);
@@ -131,8 +129,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("EP0005", r#"{"dump_path": "dump", "dump_list": [{"watcher_nodes": ["a"]}]}"#),
     ("EP0005", r#"{"dump_path": "dump", "dump_list": [{"opname_blacklist": [{"name": "a"}]}]}"#),
     ("EP0005", r#"{"dump_path": "dump", "dump_list": [{"optype_blacklist": [{"name": "a"}]}]}"#),
-    ("EP0005", r#"{"dump_path": "dump", "dump_list": [{"model_name": "a", "opname_range": [{"begin": "a", "end": "b"}]}]}"#),
-    ("EP0005", r#"{"dump_path": "dump", "dump_level": "op", "dump_list": [{"opname_range": [{"begin": "a", "end": "b"}]}]}"#),
+    (
+        "EP0005",
+        r#"{"dump_path": "dump", "dump_list": [{"model_name": "a", "opname_range": [{"begin": "a", "end": "b"}]}]}"#,
+    ),
+    (
+        "EP0005",
+        r#"{"dump_path": "dump", "dump_level": "op", "dump_list": [{"opname_range": [{"begin": "a", "end": "b"}]}]}"#,
+    ),
     (
         "EP0001",
         r#"{"dump_path": "dump", "dump_level": "op", "dump_list": [{"model_name": "a", "opname_range": [{"begin": "a", "end": ""}]}]}"#,
@@ -173,9 +177,8 @@ fn every_rule_of_the_section_has_its_code() {
     let steps = (0..101).map(|step| step.to_string()).collect::<Vec<_>>().join("|");
     let steps = format!(r#"{{"dump_path": "dump", "dump_list": [{{}}], "dump_step": "{steps}"}}"#);
     let names = vec![r#"{"name": "a"}"#; 101].join(",");
-    let names = format!(
-        r#"{{"dump_path": "dump", "dump_level": "op", "dump_list": [{{"opname_blacklist": [{names}]}}]}}"#
-    );
+    let names =
+        format!(r#"{{"dump_path": "dump", "dump_level": "op", "dump_list": [{{"opname_blacklist": [{names}]}}]}}"#);
     let sections: Vec<(&str, &str)> =
         REFUSED.iter().copied().chain([("EP0003", &*long), ("EP0003", &*steps), ("EP0003", &*names)]).collect();
     // All in one program: a file that is refused changes nothing.
@@ -184,9 +187,10 @@ fn every_rule_of_the_section_has_its_code() {
         write!(scene_steps, " setdump={number}.json").expect("a text");
     }
     let scene = Scene::new(&(scene_steps + " path=4")).dumps("acl.json", SETTINGS);
-    let scene = sections.iter().enumerate().fold(scene, |scene, (number, (_, section))| {
-        scene.dumps(&format!("{number}.json"), section)
-    });
+    let scene = sections
+        .iter()
+        .enumerate()
+        .fold(scene, |scene, (number, (_, section))| scene.dumps(&format!("{number}.json"), section));
     scene.play(|played| {
         let lines: Vec<&str> = played.stdout.lines().collect();
         assert_eq!(lines.len(), sections.len() + 2, "{}", played.stdout);
@@ -223,7 +227,8 @@ fn what_dumps_nothing_is_no_mistake() {
 #[test]
 fn paths_are_those_of_the_last_configuration() {
     let other = r#"{"dump_path": "./other", "dump_list": [{}]}"#;
-    let steps = "path=4 init path=4 initdump path=4 setdump=acl.json path=4 path=5 path=0 path=6 path=4 setdump=other.json
+    let steps =
+        "path=4 init path=4 initdump path=4 setdump=acl.json path=4 path=5 path=0 path=6 path=4 setdump=other.json
         path=4 finalizedump path=4 finalize path=4";
     Scene::new(steps).dumps("acl.json", SETTINGS).dumps("other.json", other).play(|played| {
         assert_eq!(played.stderr, "");
