@@ -2,4 +2,7 @@
 
 #![allow(missing_docs)]
 
+pub mod addresses;
+pub mod graph;
+pub mod image;
 pub mod layout;
