@@ -9,10 +9,10 @@ use std::fs;
 use object::elf::{ET_EXEC, ET_REL, FileHeader64};
 use object::read::elf::FileHeader as _;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
-use opscope_cudbg::addresses::{self, Addresses, OPERATOR_BYTES};
+use opscope_cudbg::addresses::{self, OPERATOR_BYTES};
 use opscope_cudbg::image::Image;
 use opscope_debug::{ModelId, Moment};
-use support::{Lines, graph_of, image_of};
+use support::{Lines, addresses_of, graph_of, image_of};
 
 #[test]
 fn the_header_is_that_of_a_file_for_nvidias_devices() {
@@ -51,8 +51,7 @@ fn every_operator_is_a_function_at_its_address_in_a_section_of_its_own() {
 #[test]
 fn every_value_is_a_variable_at_its_address() {
     let (graph, image) = image_of("digits_cnn");
-    let mut addresses = Addresses::default();
-    addresses.add(graph.model, graph.operators.len() as u32, graph.values.len() as u32);
+    let addresses = addresses_of(&graph);
     let file = object::File::parse(&image.relocated[..]).expect("an ELF file");
     let variables: Vec<_> = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Data).collect();
     assert_eq!(variables.len(), graph.values.len());
@@ -129,8 +128,7 @@ fn the_other_image_has_relocations_that_lead_to_the_same_addresses_and_the_same_
 #[test]
 fn an_image_is_the_same_every_time_and_another_models_is_elsewhere() {
     let (mut graph, first) = image_of("digits_cnn");
-    let mut addresses = Addresses::default();
-    addresses.add(graph.model, graph.operators.len() as u32, graph.values.len() as u32);
+    let mut addresses = addresses_of(&graph);
     let again = Image::new(&graph_of("digits_cnn"), &addresses, first.listing.directory.clone()).expect("an image");
     assert!(first.relocated == again.relocated && first.non_relocated == again.non_relocated);
     graph.model = ModelId(graph.model.0 + 1);

@@ -1,9 +1,9 @@
 //! Images of real models, and what is read from them.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use gimli::{EndianRcSlice, LittleEndian};
 use object::{Object, ObjectSection};
@@ -14,6 +14,7 @@ use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{AttachOptions, Debugger};
 use opscope_model::Fidelity;
+use tempfile::TempDir;
 
 /// Returns the graph of a model in `models`, as a client asks a debuggee for it.
 pub fn graph_of(model: &str) -> Graph {
@@ -29,8 +30,22 @@ pub fn graph_of(model: &str) -> Graph {
     Graph::of(&client, loaded.model()).expect("the graph")
 }
 
+/// An image whose listing is in a directory of its own.
+pub struct Made {
+    image: Image,
+    _directory: TempDir,
+}
+
+impl Deref for Made {
+    type Target = Image;
+
+    fn deref(&self) -> &Image {
+        &self.image
+    }
+}
+
 /// Returns the graph and the image of a model, whose listing is written.
-pub fn image_of(model: &str) -> (Graph, Image) {
+pub fn image_of(model: &str) -> (Graph, Made) {
     let graph = graph_of(model);
     let image = image(&graph);
     image.listing.write().expect("the listing");
@@ -38,13 +53,18 @@ pub fn image_of(model: &str) -> (Graph, Image) {
 }
 
 /// Returns the image of a graph.
-pub fn image(graph: &Graph) -> Image {
-    static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
-    let number = DIRECTORIES.fetch_add(1, Ordering::Relaxed);
-    let directory = format!("image-{}-{number}", std::process::id());
+pub fn image(graph: &Graph) -> Made {
+    let directory = tempfile::tempdir().expect("a directory");
+    let addresses = addresses_of(graph);
+    let image = Image::new(graph, &addresses, directory.path().to_owned()).expect("an image");
+    Made { image, _directory: directory }
+}
+
+/// Returns the addresses of a model that is alone.
+pub fn addresses_of(graph: &Graph) -> Addresses {
     let mut addresses = Addresses::default();
     addresses.add(graph.model, graph.operators.len() as u32, graph.values.len() as u32);
-    Image::new(graph, &addresses, PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(directory)).expect("an image")
+    addresses
 }
 
 /// The lines of an image.

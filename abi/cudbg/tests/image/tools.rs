@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use opscope_cudbg::addresses;
+use opscope_cudbg::graph::Graph;
 use opscope_debug::Moment;
 
-use crate::support::image_of;
+use crate::support::{Made, image_of};
 
 /// Runs a program; returns `None` if it is not installed.
 fn run(command: &mut Command) -> Option<Output> {
@@ -18,20 +19,20 @@ fn run(command: &mut Command) -> Option<Output> {
     }
 }
 
-/// Writes the images of a model into files. Returns the relocated one first.
-fn files(model: &str) -> (opscope_cudbg::graph::Graph, [PathBuf; 2]) {
+/// Writes the images of a model into files, which are there as long as the image is. Returns the relocated one first.
+fn files(model: &str) -> (Graph, Made, [PathBuf; 2]) {
     let (graph, image) = image_of(model);
     let path = |name: &str| image.listing.directory.join(name);
     let paths = [path("relocated.elf"), path("other.elf")];
     for (path, bytes) in paths.iter().zip([&image.relocated, &image.non_relocated]) {
         fs::write(path, bytes).expect("a file");
     }
-    (graph, paths)
+    (graph, image, paths)
 }
 
 #[test]
 fn readelf_finds_nothing_wrong_in_either_image() {
-    let (graph, paths) = files("digits_cnn");
+    let (graph, _image, paths) = files("digits_cnn");
     for path in &paths {
         for tool in ["readelf", "llvm-readelf"] {
             let Some(output) = run(Command::new(tool).args(["--all", "--wide"]).arg(path)) else { continue };
@@ -52,7 +53,7 @@ fn readelf_finds_nothing_wrong_in_either_image() {
 
 #[test]
 fn a_symbolizer_names_the_operator_and_its_line_at_an_address() {
-    let (graph, [path, _]) = files("tiny_transformer");
+    let (graph, _image, [path, _]) = files("tiny_transformer");
     let places =
         (0..graph.operators.len()).flat_map(|index| [Moment::Before, Moment::After].map(|moment| (index, moment)));
     let addresses =
@@ -73,7 +74,7 @@ fn a_symbolizer_names_the_operator_and_its_line_at_an_address() {
 
 #[test]
 fn gdb_stops_exactly_at_an_operator_and_shows_its_line() {
-    let (graph, [path, _]) = files("digits_cnn");
+    let (graph, _image, [path, _]) = files("digits_cnn");
     let last = graph.operators.len() - 1;
     let address = format!("{:#x}", addresses::operator(graph.model, last as u32, Moment::Before));
     let mut command = Command::new("gdb");
