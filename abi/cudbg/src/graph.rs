@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use opscope_debug::client::Client;
-use opscope_debug::protocol::{ProducerInfo, ValueInfo};
+use opscope_debug::protocol::{OperatorRow, ProducerInfo, ValueInfo};
 use opscope_debug::{DebugError, ModelId};
 use opscope_tensor::DType;
 
@@ -43,13 +43,6 @@ pub struct Value {
     pub is_initializer: bool,
 }
 
-/// Makes a list of values, each of them once.
-#[derive(Default)]
-struct Values {
-    known: Vec<Value>,
-    indices: HashMap<String, u32>,
-}
-
 impl Graph {
     /// Asks the debuggee for a model's graph.
     ///
@@ -57,20 +50,43 @@ impl Graph {
     /// Those of the connection, and of a model that is not loaded any more.
     pub fn of(client: &Client, model: ModelId) -> Result<Self, DebugError> {
         let info = client.model(model)?;
-        let mut values = Values::default();
-        values.slots(info.inputs.into_iter().map(Some).collect());
-        let operators = (0..info.operators).map(|index| {
-            let operator = client.operator(model, index)?;
-            Ok(Operator {
-                name: operator.name,
-                op_type: operator.op_type,
-                inputs: values.slots(operator.inputs),
-                outputs: values.slots(operator.outputs),
-            })
-        });
-        let operators = operators.collect::<Result<_, DebugError>>()?;
-        values.slots(info.outputs.into_iter().map(Some).collect());
-        Ok(Self { model, name: info.name, operators, values: values.known })
+        let values = pages(|offset| client.values(model, offset, usize::MAX).map(|page| (page.values, page.total)))?;
+        let values: Vec<Value> = values.into_iter().map(Value::from).collect();
+        let rows =
+            pages(|offset| client.operators(model, "*", offset, usize::MAX).map(|page| (page.operators, page.total)))?;
+        let indices = values.iter().enumerate().map(|(index, value)| (value.name.as_str(), index as u32)).collect();
+        let operators = rows.into_iter().map(|row| Operator::new(row, &indices)).collect();
+        Ok(Self { model, name: info.name, operators, values })
+    }
+}
+
+/// Asks for one page after the other.
+fn pages<T>(page: impl Fn(usize) -> Result<(Vec<T>, u64), DebugError>) -> Result<Vec<T>, DebugError> {
+    let mut all = Vec::new();
+    loop {
+        let (mut next, total) = page(all.len())?;
+        if next.is_empty() {
+            return Ok(all);
+        }
+        all.append(&mut next);
+        if all.len() as u64 >= total {
+            return Ok(all);
+        }
+    }
+}
+
+impl Operator {
+    fn new(row: OperatorRow, indices: &HashMap<&str, u32>) -> Self {
+        let slots =
+            |names: Vec<Option<String>>| names.into_iter().map(|name| indices.get(name?.as_str()).copied()).collect();
+        Self { name: row.name, op_type: row.op_type, inputs: slots(row.inputs), outputs: slots(row.outputs) }
+    }
+}
+
+impl From<ValueInfo> for Value {
+    fn from(value: ValueInfo) -> Self {
+        let ValueInfo { name, dtype, shape, producer, .. } = value;
+        Self { name, dtype, shape, is_initializer: producer == ProducerInfo::Initializer }
     }
 }
 
@@ -81,24 +97,5 @@ impl Value {
         let mut dimensions = self.shape.as_deref()?.iter().map(|dimension| dimension.parse::<u64>().ok());
         let elements = dimensions.try_fold(1_u64, |elements, dimension| elements.checked_mul(dimension?))?;
         dtype.bytes_of(usize::try_from(elements).ok()?).map(|bytes| bytes as u64)
-    }
-}
-
-impl Values {
-    fn slots(&mut self, slots: Vec<Option<ValueInfo>>) -> Vec<Option<u32>> {
-        slots.into_iter().map(|slot| slot.map(|value| self.index(value))).collect()
-    }
-
-    fn index(&mut self, value: ValueInfo) -> u32 {
-        let Self { known, indices } = self;
-        *indices.entry(value.name).or_insert_with_key(|name| {
-            known.push(Value {
-                name: name.clone(),
-                dtype: value.dtype,
-                shape: value.shape,
-                is_initializer: value.producer == ProducerInfo::Initializer,
-            });
-            known.len() as u32 - 1
-        })
     }
 }
