@@ -1,0 +1,103 @@
+//! The exported functions.
+
+use std::ffi::c_int;
+use std::hint::black_box;
+
+use crate::border::{Status, call, out};
+use crate::table::{TABLE, Table};
+use crate::version::{MAJOR, MINOR, REVISION, request};
+
+/// Returns the table for a client that was made for this version.
+///
+/// # Safety
+/// `table` is NULL, or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: *mut *const Table) -> Status {
+    call(|| {
+        let table = out(table, "the place for the table")?;
+        request(revision)?;
+        table.set(&raw const TABLE);
+        Ok(())
+    })
+}
+
+/// Returns the version of the table.
+///
+/// # Safety
+/// Each pointer is NULL, or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudbgGetAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+    call(|| {
+        let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
+        places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
+        Ok(())
+    })
+}
+
+/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPI` to.
+///
+/// # Safety
+/// As [`cudbgGetAPI`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GetCUDADebuggerAPI(major: u32, minor: u32, revision: u32, table: *mut *const Table) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { cudbgGetAPI(major, minor, revision, table) }
+}
+
+/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPIVersion` to.
+///
+/// # Safety
+/// As [`cudbgGetAPIVersion`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { cudbgGetAPIVersion(major, minor, revision) }
+}
+
+/// Called by NVIDIA's driver in a process that is to be debugged. Nothing has to be done there: a model is debugged through its
+/// debug server.
+#[unsafe(no_mangle)]
+pub extern "C" fn InitializeInjection() -> c_int {
+    1
+}
+
+/// The entry of an engine in a process of its own, which there is not.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub extern "C" fn cudbgMain(
+    _client_pid: c_int,
+    _client_revision: u32,
+    _session: c_int,
+    _attach_state: c_int,
+    _attach_event_initialized: c_int,
+    _write_fd: c_int,
+    _detach_fd: c_int,
+    _attach_stub_in_use: c_int,
+    _enable_preemption: c_int,
+) -> Status {
+    Status::NotSupported
+}
+
+/// Functions that do nothing. A client sets breakpoints on some of them, so each one has an address of its own.
+macro_rules! empty {
+    ($( $function:ident ( $($argument:ident: $type:ty)? ) $number:literal )*) => {
+        $(
+            #[doc = "Does nothing."]
+            #[inline(never)]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function($($argument: $type)?) {
+                black_box($number);
+            }
+        )*
+    };
+}
+
+empty! {
+    cudbgApiInit(_attach: u32) 1
+    cudbgApiAttach() 2
+    cudbgApiDetach() 3
+    cudbgReportDriverApiError() 4
+    cudbgReportDriverInternalError() 5
+    cudbgReportAttachProcedureFinished() 6
+    cudbgPreInit() 7
+}

@@ -1,0 +1,107 @@
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use opscope_debug::{DebugError, Moment, Resume, Sequence};
+use opscope_model::RunId;
+
+use super::{Session, State};
+use crate::border::{Failure, Status};
+
+/// How long a suspension or a step waits for an operator that is being executed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Stops all runs at their next operators, and those that begin later. Returns whether the device ran before.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
+    pub fn suspend(&self) -> Result<bool, DebugError> {
+        let was_running = self.suspend_without_waiting()?;
+        self.settle()?;
+        Ok(was_running)
+    }
+
+    /// The same, without waiting until the runs have stopped.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
+    pub fn suspend_without_waiting(&self) -> Result<bool, DebugError> {
+        let mut state = self.state();
+        let was_running = !std::mem::replace(&mut state.suspended, true);
+        state.is_attended = true;
+        drop(state);
+        self.update_subscription()?;
+        Ok(was_running)
+    }
+
+    /// Lets all runs continue.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
+    pub fn resume_all(&self) -> Result<(), DebugError> {
+        self.state().suspended = false;
+        // First this: otherwise they would stop again at once.
+        self.update_subscription()?;
+        self.release(self.state());
+        Ok(())
+    }
+
+    /// Moves a stopped run to its next instruction. It need not be stopped any more afterwards: a run may end.
+    ///
+    /// # Errors
+    /// Returns an error if the run does not wait any more, or the connection has ended.
+    pub fn step(&self, event: Sequence, run: RunId, moment: Option<Moment>) -> Result<(), DebugError> {
+        self.update_subscription()?;
+        self.state().stepping = Some(run);
+        let how = if moment == Some(Moment::Before) { Resume::Finish } else { Resume::Step };
+        if let Err(error) = self.resume(event, how) {
+            self.state().stepping = None;
+            return Err(error);
+        }
+        self.wait_until(|state| state.stepping.is_none());
+        self.state().stepping = None;
+        Ok(())
+    }
+
+    /// Waits until each run is stopped, or has ended.
+    fn settle(&self) -> Result<(), DebugError> {
+        let mut running: Vec<RunId> = {
+            self.state().ended_runs.clear();
+            let runs = self.client.status()?.runs;
+            runs.iter().filter(|run| run.thread != 0 && run.stopped.is_none()).map(|run| run.run).collect()
+        };
+        self.fetch_and_notify();
+        self.wait_until(|state| {
+            running.retain(|run| !state.is_settled(*run));
+            running.is_empty()
+        });
+        Ok(())
+    }
+
+    /// Waits until something is so. Gives up after a while, and when the connection has ended.
+    fn wait_until(&self, mut is_so: impl FnMut(&State) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        let mut state = self.state();
+        while !is_so(&state) && !state.is_over {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Checks that the device is suspended: only then its state can be read and changed.
+pub fn require_suspended(state: &mut State) -> Result<(), Failure> {
+    if !state.suspended {
+        return Err(Failure::running());
+    }
+    state.is_attended = true;
+    Ok(())
+}
+
+/// The failure of a step that cannot be made.
+pub fn cannot_step(error: DebugError) -> Failure {
+    Failure::new(Status::WarpResumeNotPossible, error.to_string())
+}

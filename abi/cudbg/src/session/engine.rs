@@ -1,0 +1,182 @@
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use opscope_debug::{
+    ConnectionError, DebugError, Event as Raised, EventKind, Queue, ReleaseReason, Resume, Sequence,
+};
+
+use super::{Session, callback, lock};
+use crate::graph::Graph;
+
+/// How often a client is reminded of an event that it does not acknowledge.
+const REMINDER: Duration = Duration::from_secs(1);
+
+/// How many events are fetched at once.
+const BATCH: usize = 1024;
+
+impl Session {
+    /// Fetches events and calls the client, until the session is closed. All calls of the client are made on this thread.
+    pub(super) fn run(self: Arc<Self>) {
+        let interval = REMINDER.min(self.options.lease / 3);
+        let mut next = Instant::now() + interval;
+        let mut reminded = Instant::now();
+        while !self.is_closed.load(Ordering::Acquire) {
+            if self.wait(next.saturating_duration_since(Instant::now())) {
+                self.fetch_sync();
+                self.notify();
+                self.fetch_async();
+            }
+            self.notify();
+            let _ = self.update_subscription();
+            if Instant::now() >= next {
+                next = Instant::now() + interval;
+                self.watch_leases();
+                if self.options.wants_timeouts() && reminded.elapsed() >= REMINDER {
+                    reminded = Instant::now();
+                    self.state().remind();
+                    self.notify();
+                }
+            }
+        }
+    }
+
+    /// Waits for events. Returns `false` after the time, or when the thread is woken.
+    fn wait(&self, timeout: Duration) -> bool {
+        if !self.state().is_over {
+            return self.client.wait(timeout);
+        }
+        let (woken, signal) = &self.woken;
+        let woken = lock(woken);
+        let (mut woken, _) =
+            signal.wait_timeout_while(woken, timeout, |woken| !*woken).unwrap_or_else(PoisonError::into_inner);
+        *woken = false;
+        false
+    }
+
+    /// Makes the engine's thread look whether the client has to be notified.
+    pub(super) fn wake(&self) {
+        self.client.wake();
+        *lock(&self.woken.0) = true;
+        self.woken.1.notify_all();
+    }
+
+    /// Calls the client if it has to be notified.
+    fn notify(&self) {
+        let due = self.state().due.take();
+        if let Some(notice) = due.filter(|_| !self.is_closed.load(Ordering::Acquire)) {
+            callback::call(notice, self.options.version.rule());
+        }
+    }
+
+    /// Fetches the events that wait in the program.
+    pub(super) fn fetch(&self) {
+        self.fetch_sync();
+        self.fetch_async();
+    }
+
+    /// The same on another thread than the engine's, which is woken to call the client.
+    pub(super) fn fetch_and_notify(&self) {
+        self.fetch();
+        if self.state().due.is_some() {
+            self.wake();
+        }
+    }
+
+    fn fetch_sync(&self) {
+        let fetching = lock(&self.fetching);
+        match self.client.next_events(Queue::Sync, BATCH) {
+            Ok(events) => {
+                // What finished before a run has stopped gets the lower number.
+                if events.iter().any(|event| event.kind.stop_cause().is_some()) {
+                    self.take_async();
+                }
+                events.into_iter().for_each(|event| self.take(event));
+            }
+            Err(error) => self.end(&error),
+        }
+        drop(fetching);
+        self.changed.notify_all();
+        self.release(self.state());
+    }
+
+    fn fetch_async(&self) {
+        let _fetching = lock(&self.fetching);
+        self.take_async();
+    }
+
+    fn take_async(&self) {
+        while let Ok(events) = self.client.next_events(Queue::Async, BATCH) {
+            if events.is_empty() {
+                break;
+            }
+            let mut state = self.state();
+            events.into_iter().for_each(|event| state.take(event));
+            self.changed.notify_all();
+        }
+    }
+
+    fn take(&self, event: Raised) {
+        let graph = match &event.kind {
+            EventKind::ModelLoaded { model, .. } => Graph::of(&self.client, *model).ok(),
+            _ => None,
+        };
+        let mut state = self.state();
+        if let Some(Err(error)) = graph.map(|graph| state.add_module(graph)) {
+            report(&error);
+        }
+        state.take(event);
+    }
+
+    /// Notes that the connection has ended.
+    fn end(&self, error: &DebugError) {
+        let mut state = self.state();
+        if !state.is_over && !matches!(error, DebugError::RecursiveCall) {
+            let is_failure = !matches!(error, DebugError::Connection(ConnectionError::Bye(_)));
+            state.end(is_failure);
+        }
+    }
+
+    /// Renews the leases of what the client looks at. Reports the events of which it let the lease expire.
+    fn watch_leases(&self) {
+        let state = self.state();
+        let is_looking = state.suspended && state.is_attended;
+        let share = if is_looking { self.options.lease / 2 } else { self.options.lease };
+        let old: Vec<Sequence> =
+            state.queues.held().filter(|(_, held)| held.since.elapsed() >= share).map(|(event, _)| event).collect();
+        drop(state);
+        if old.is_empty() {
+            return;
+        }
+        if is_looking {
+            old.iter().for_each(|event| drop(self.client.renew(*event)));
+            let now = Instant::now();
+            self.state().queues.held_mut().filter(|(event, _)| old.contains(event)).for_each(|(_, held)| held.since = now);
+            return;
+        }
+        let Ok(status) = self.client.status() else { return };
+        for release in status.released.iter().filter(|release| release.because == ReleaseReason::LeaseExpired) {
+            let Some(held) = self.state().queues.remove(release.event) else { continue };
+            let name = held.awaited().map_or("a stop".to_owned(), |(kind, read)| {
+                format!("event {kind:?} was {}, but", if read { "read" } else { "not read" })
+            });
+            let seconds = self.options.lease.as_secs_f64();
+            report(&format!(
+                "{name} not acknowledged within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time"
+            ));
+        }
+    }
+
+    /// Continues a stopped run in some way.
+    pub(super) fn resume(&self, event: Sequence, how: Resume) -> Result<(), DebugError> {
+        self.state().queues.remove(event);
+        self.client.acknowledge(event, how)
+    }
+}
+
+/// Writes a line to stderr. It never fails: a client may have closed stderr.
+fn report(text: &dyn Display) {
+    let _ = writeln!(std::io::stderr(), "libcudadebugger (opscope): {text}");
+}
