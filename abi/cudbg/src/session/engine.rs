@@ -89,8 +89,11 @@ impl Session {
         let fetching = lock(&self.fetching);
         match self.client.next_events(Queue::Sync, BATCH) {
             Ok(events) => {
-                // What finished before a run has stopped gets the lower number.
-                if events.iter().any(|event| event.kind.stop_cause().is_some()) {
+                // What finished before a run has stopped, or has ended, is known by then.
+                let is_late = |event: &Raised| {
+                    event.kind.stop_cause().is_some() || matches!(event.kind, EventKind::RunPopped { .. })
+                };
+                if events.iter().any(is_late) {
                     self.take_async();
                 }
                 events.into_iter().for_each(|event| self.take(event));

@@ -20,7 +20,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use opscope_debug::client::Client;
-use opscope_debug::{AttachOptions, DebugError, EventSet};
+use opscope_debug::{AttachOptions, DebugError, ErrorCode, EventSet, Resume};
 
 use crate::border::{Failure, Status};
 use crate::globals;
@@ -114,7 +114,7 @@ impl Session {
         });
         attached.map_err(|error| {
             let code = match error.code() {
-                opscope_debug::ErrorCode::AlreadyAttached => Status::AttachNotPossible,
+                ErrorCode::AlreadyAttached => Status::AttachNotPossible,
                 _ => Status::InitializationFailure,
             };
             Failure::new(code, error.to_string())
@@ -145,6 +145,7 @@ impl Session {
 
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
+        self.let_go();
         let _ = self.client.detach();
         self.wake();
         if let Some(engine) = lock(&self.engine).take() {
@@ -152,14 +153,24 @@ impl Session {
         }
     }
 
-    /// Lets the program continue without a debugger. The last event is `DETACH_COMPLETE`.
-    pub fn detach(&self) -> Result<(), DebugError> {
-        self.client.detach()?;
+    /// Acknowledges every event that a thread of the program waits at, and asks for no others.
+    fn let_go(&self) {
+        let _ = self.client.subscribe(EventSet::ALWAYS);
         let mut state = self.state();
+        let held: Vec<_> = state.queues.held().map(|(event, _)| event).collect();
         state.suspended = false;
         state.breakpoints.clear();
         state.queues.release_all();
         drop(state);
+        for event in held {
+            let _ = self.client.acknowledge(event, Resume::Continue);
+        }
+    }
+
+    /// Lets the program continue without a debugger. The last event is `DETACH_COMPLETE`.
+    pub fn detach(&self) -> Result<(), DebugError> {
+        self.let_go();
+        self.client.detach()?;
         self.fetch_and_notify();
         Ok(())
     }
@@ -195,7 +206,7 @@ impl Session {
         drop(state);
         for event in free {
             // One whose lease expired has continued already.
-            let _ = self.client.acknowledge(event, opscope_debug::Resume::Continue);
+            let _ = self.client.acknowledge(event, Resume::Continue);
         }
         if is_due {
             self.wake();
