@@ -116,10 +116,8 @@ impl State {
         match &raised.kind {
             EventKind::ModelLoaded { model, .. } => {
                 let Some(module) = self.modules.get(model) else { return (Vec::new(), None) };
-                let mut events = vec![
-                    event(*model, Case::ContextCreate),
-                    event(*model, Case::ImageLoaded(Arc::clone(module))),
-                ];
+                let mut events =
+                    vec![event(*model, Case::ContextCreate), event(*model, Case::ImageLoaded(Arc::clone(module)))];
                 if self.options.wants_functions() {
                     let count = module.graph.operators.len() as u32;
                     events.push(event(*model, Case::FunctionsLoaded { count }));
@@ -162,9 +160,7 @@ impl State {
             }
             EventKind::AttachComplete => (vec![Event::of_program(Case::AttachComplete)], None),
             EventKind::DetachComplete => (vec![Event::of_program(Case::DetachComplete)], None),
-            EventKind::InternalError { .. } => {
-                (vec![Event::of_program(Case::InternalError(Status::Internal))], None)
-            }
+            EventKind::InternalError { .. } => (vec![Event::of_program(Case::InternalError(Status::Internal))], None),
             // What this client did not ask for, and kinds of newer programs.
             _ => (Vec::new(), None),
         }
@@ -173,8 +169,7 @@ impl State {
     fn stop(&mut self, run: RunId, place: Option<&RunPosition>, thread: u32, cause: Cause) -> Stop {
         let grid = place.map(|place| self.grids.at(place, thread));
         let queues = &self.queues;
-        let is_stopped =
-            |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
+        let is_stopped = |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
         let warp = self.warps.of(run, is_stopped);
         Stop { run, place: place.cloned(), grid, thread, cause, warp }
     }
@@ -243,9 +238,10 @@ impl State {
     /// Returns a dispatch by its number, and how far it is.
     pub fn grid(&self, id: u64) -> Option<(Grid, GridStatus)> {
         let (grid, status) = self.grids.find(id)?;
-        let is_pending = self.queues.held().any(|(_, held)| {
-            !held.is_acknowledged() && held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid)
-        });
+        let is_pending = self
+            .queues
+            .held()
+            .any(|(_, held)| !held.is_acknowledged() && held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid));
         Some((grid, if is_pending { GridStatus::Pending } else { status }))
     }
 
@@ -254,7 +250,6 @@ impl State {
         let is_held = |held: &Held| held.stop.as_ref().is_some_and(|stop| stop.run == run);
         self.queues.held().any(|(_, held)| is_held(held)) || self.ended_runs.contains(&run)
     }
-
 }
 
 /// Returns the masks of devices with breakpoints hit and with exceptions.
