@@ -166,7 +166,7 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
         info.grid_id = stop.grid.map_or(0, |grid| grid.id);
         info.valid_lanes = 1;
         info.active_lanes = 1;
-        let handle = state.breakpoints.handle_of(&stop.cause);
+        let handle = state.breakpoints.handle_of(&stop.cause).filter(|_| stop.is_broken());
         let is_sent = |bit: usize| match bit {
             attribute::WARP_EXCEPTION | attribute::WARP_ERROR_PC => stop.exception().is_some(),
             _ => handle.is_some() && is_known(bit, revision),

@@ -77,7 +77,7 @@ impl State {
 
     /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
     pub fn take(&mut self, raised: Raised) {
-        let (events, stop) = self.translate(&raised);
+        let (events, mut stop) = self.translate(&raised);
         let thread = raised.thread;
         if !raised.waiting {
             events.into_iter().for_each(|event| self.push(event));
@@ -85,8 +85,11 @@ impl State {
         }
         let is_device_stop = stop.as_ref().is_some_and(|stop| stop.cause != Cause::Suspended);
         let is_step = stop.as_ref().is_some_and(|stop| self.stepping == Some(stop.run));
-        if is_step {
+        if let Some(stop) = stop.as_mut().filter(|_| is_step) {
             self.stepping = None;
+            if stop.cause == Cause::Suspended {
+                stop.cause = Cause::Step;
+            }
         }
         let (broken, faulted) = stop.as_ref().map_or((0, 0), masks);
         if self.queues.hold(raised.sequence, events, stop) {

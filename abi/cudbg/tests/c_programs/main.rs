@@ -4,4 +4,6 @@
 mod debuggee;
 mod events;
 mod library;
+mod rules;
+mod stops;
 mod support;
