@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::border::{Status, Failure, Rule};
+use crate::border::{Failure, Rule, Status};
 
 pub const MAJOR: u32 = 13;
 pub const MINOR: u32 = 4;

@@ -28,7 +28,8 @@ fn the_readme_lists_exactly_the_functions_that_are_not_supported() {
 
 #[test]
 fn the_table_and_the_header_have_the_same_functions_in_the_same_order() {
-    let table = HEADER.split_once("struct CUDBGAPI_st {").and_then(|(_, after)| after.split_once("};")).expect("the table").0;
+    let table =
+        HEADER.split_once("struct CUDBGAPI_st {").and_then(|(_, after)| after.split_once("};")).expect("the table").0;
     let declared = table.split("CUDBGResult (*").skip(1).map(|after| after.split_once(')').expect("a name").0);
     let names: Vec<_> = slots().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), 164);

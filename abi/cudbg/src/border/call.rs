@@ -1,6 +1,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Status, Failure, message, rule};
+use super::{Failure, Status, message, rule};
 
 /// Runs the body of a function of the table. Inside of a callback it is refused. The text of a failure is kept for
 /// `getErrorStringEx`. A panic does not cross the border.

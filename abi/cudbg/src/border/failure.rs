@@ -21,7 +21,10 @@ impl Failure {
 
     /// A state that is read while the device runs.
     pub fn running() -> Self {
-        Self::new(Status::RunningDevice, "the device runs; suspend it with suspendDevice before its state is read or changed")
+        Self::new(
+            Status::RunningDevice,
+            "the device runs; suspend it with suspendDevice before its state is read or changed",
+        )
     }
 }
 

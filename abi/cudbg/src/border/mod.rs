@@ -7,8 +7,8 @@ mod message;
 mod pointer;
 mod rule;
 
-pub use call::{call, call_for_events, call_keeping_the_message};
 pub use crate::layout::numbers::Status;
+pub use call::{call, call_for_events, call_keeping_the_message};
 pub use failure::Failure;
 pub use message::last as last_message;
 pub use pointer::{bytes, given_text, out, text};

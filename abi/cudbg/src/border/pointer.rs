@@ -1,6 +1,6 @@
 use std::ffi::{CStr, c_char};
 
-use super::{Status, Failure};
+use super::{Failure, Status};
 
 /// A place for a result, which the client passes. It may lie anywhere: structures of the interface have no padding.
 pub struct Out<T>(*mut T);

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use super::{Status, Failure};
+use super::{Failure, Status};
 
 /// Which functions a client may call from inside of its callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

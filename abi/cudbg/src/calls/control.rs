@@ -74,7 +74,10 @@ pub unsafe extern "C" fn single_step_warp(
             lane(&*device(dev)?, lane_hint)?;
         }
         if flags & step::NON_BLOCKING != 0 {
-            return Err(Failure::new(Status::NotSupported, "a step always waits until it is done; do not ask for NON_BLOCKING"));
+            return Err(Failure::new(
+                Status::NotSupported,
+                "a step always waits until it is done; do not ask for NON_BLOCKING",
+            ));
         }
         let mask = out(mask, "the mask")?;
         step_times(dev, sm, wp, steps)?;

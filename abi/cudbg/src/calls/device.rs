@@ -59,8 +59,11 @@ pub unsafe extern "C" fn get_num_warps(dev: u32, count: *mut u32) -> Status {
 }
 
 /// Attributes of a warp with their sizes, and the revision that they came with.
-const WARP_ATTRIBUTES: [(usize, u32, u32); 3] =
-    [(attribute::WARP_EXCEPTION, 4, 0), (attribute::WARP_ERROR_PC, 8, 0), (attribute::WARP_HIT_BREAKPOINT_HANDLE, 8, 180)];
+const WARP_ATTRIBUTES: [(usize, u32, u32); 3] = [
+    (attribute::WARP_EXCEPTION, 4, 0),
+    (attribute::WARP_ERROR_PC, 8, 0),
+    (attribute::WARP_HIT_BREAKPOINT_HANDLE, 8, 180),
+];
 
 /// How many bytes a mask of multiprocessors or warps has.
 const MASK: u32 = 8;
@@ -76,22 +79,21 @@ pub unsafe extern "C" fn get_device_info_sizes(dev: u32, sizes: *mut DeviceInfoS
         sizes.sm_info_size = size_of::<SmInfo>() as u32;
         sizes.warp_info_size = size_of::<WarpInfo>() as u32;
         sizes.lane_info_size = size_of::<LaneInfo>() as u32;
-        for mask in [
-            attribute::DEVICE_SM_UPDATE_MASK,
-            attribute::DEVICE_SM_ACTIVE_MASK,
-            attribute::DEVICE_SM_EXCEPTION_MASK,
-        ] {
+        for mask in
+            [attribute::DEVICE_SM_UPDATE_MASK, attribute::DEVICE_SM_ACTIVE_MASK, attribute::DEVICE_SM_EXCEPTION_MASK]
+        {
             sizes.device_info_attribute_sizes[mask] = MASK;
         }
         sizes.sm_info_attribute_sizes[attribute::SM_WARP_UPDATE_MASK] = MASK;
         let all = [4, 0, 4, 8, 12, 12, 12, 4, 8];
-        for (bit, size) in all.into_iter().enumerate().filter(|(bit, _)| is_known(*bit, session.options.version.revision())) {
+        for (bit, size) in
+            all.into_iter().enumerate().filter(|(bit, _)| is_known(*bit, session.options.version.revision()))
+        {
             sizes.warp_info_attribute_sizes[bit] = size;
         }
         let warp = size_of::<WarpInfo>() + size_of::<LaneInfo>() + all.iter().sum::<u32>() as usize;
         let masks = 3 * MASK as usize + MASK as usize;
-        sizes.required_buffer_size =
-            (size_of::<DeviceInfo>() + size_of::<SmInfo>() + masks + 64 * warp) as u32;
+        sizes.required_buffer_size = (size_of::<DeviceInfo>() + size_of::<SmInfo>() + masks + 64 * warp) as u32;
         place.set(sizes);
         Ok(())
     })
@@ -164,7 +166,7 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
         info.grid_id = stop.grid.map_or(0, |grid| grid.id);
         info.valid_lanes = 1;
         info.active_lanes = 1;
-        let handle = state.breakpoints.handle_of(&stop.cause);
+        let handle = state.breakpoints.handle_of(&stop.cause).filter(|_| stop.is_broken());
         let is_sent = |bit: usize| match bit {
             attribute::WARP_EXCEPTION | attribute::WARP_ERROR_PC => stop.exception().is_some(),
             _ => handle.is_some() && is_known(bit, revision),

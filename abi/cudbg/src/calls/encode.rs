@@ -46,8 +46,7 @@ impl Structure for Event30 {
                 };
             }
             Case::KernelReady(grid) => {
-                made.cases.kernel_ready =
-                    event30::KernelReady { dev: 0, grid_id: grid.id as u32, tid: grid.thread };
+                made.cases.kernel_ready = event30::KernelReady { dev: 0, grid_id: grid.id as u32, tid: grid.thread };
             }
             Case::KernelFinished(grid) => {
                 made.cases.kernel_finished =

@@ -117,8 +117,7 @@ pub unsafe extern "C" fn get_loaded_function_info(
         }
         for index in 0..count {
             let operator = start + index;
-            let entry =
-                LoadedFunctionInfo { section_index: Image::section(operator), address: module.entry(operator) };
+            let entry = LoadedFunctionInfo { section_index: Image::section(operator), address: module.entry(operator) };
             // SAFETY: the caller promises so many entries.
             unsafe { functions.add(index as usize).write_unaligned(entry) };
         }
@@ -139,7 +138,8 @@ pub unsafe extern "C" fn lookup_device_code_symbol(
         let name = unsafe { given_text(name, "the name") }?;
         let (found, address) = (out(found, "found")?, out(address, "the address")?);
         let state = session.state();
-        let known = name.to_str().ok().and_then(|name| state.modules.values().find_map(|module| module.address_of(name)));
+        let known =
+            name.to_str().ok().and_then(|name| state.modules.values().find_map(|module| module.address_of(name)));
         found.set(known.is_some());
         if let Some(known) = known {
             address.set(known as usize);

@@ -11,7 +11,11 @@ use crate::session::{Session, State, Stop, current, require_suspended};
 pub fn device(dev: u32) -> Result<Arc<Session>, Failure> {
     let session = current()?;
     if dev != 0 {
-        return Err(bad_index(&session, Status::InvalidDevice, format!("there is no device {dev}; there is device 0 only")));
+        return Err(bad_index(
+            &session,
+            Status::InvalidDevice,
+            format!("there is no device {dev}; there is device 0 only"),
+        ));
     }
     Ok(session)
 }

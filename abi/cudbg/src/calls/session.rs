@@ -78,7 +78,10 @@ pub unsafe extern "C" fn get_supported_debugger_capabilities(capabilities: *mut 
 /// `message` is NULL, or valid for writes of `size` bytes; `needed` is NULL, or valid for writes.
 pub unsafe extern "C" fn get_error_string_ex(message: *mut c_char, size: u32, needed: *mut u32) -> Status {
     call_keeping_the_message(|| {
-        current()?;
+        // Why `initialize` fails can be read, too.
+        if !session::was_tried() {
+            current()?;
+        }
         let last = last_message();
         let is_query = message.is_null() && size == 0;
         if is_query && needed.is_null() {

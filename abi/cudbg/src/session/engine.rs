@@ -4,9 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use opscope_debug::{
-    ConnectionError, DebugError, Event as Raised, EventKind, Queue, ReleaseReason, Resume, Sequence,
-};
+use opscope_debug::{ConnectionError, DebugError, Event as Raised, EventKind, Queue, ReleaseReason, Resume, Sequence};
 
 use super::{Session, callback, lock};
 use crate::graph::Graph;
@@ -156,7 +154,11 @@ impl Session {
         if is_looking {
             old.iter().for_each(|event| drop(self.client.renew(*event)));
             let now = Instant::now();
-            self.state().queues.held_mut().filter(|(event, _)| old.contains(event)).for_each(|(_, held)| held.since = now);
+            self.state()
+                .queues
+                .held_mut()
+                .filter(|(event, _)| old.contains(event))
+                .for_each(|(_, held)| held.since = now);
             return;
         }
         let Ok(status) = self.client.status() else { return };

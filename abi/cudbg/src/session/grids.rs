@@ -34,7 +34,10 @@ impl Grids {
     pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
         let is_active = self.active.contains_key(&(place.run, place.operator));
-        if place.moment == Moment::After && !is_active && let Some(grid) = self.finished.iter().rev().find(is_here) {
+        if place.moment == Moment::After
+            && !is_active
+            && let Some(grid) = self.finished.iter().rev().find(is_here)
+        {
             return *grid;
         }
         self.started(place, thread)

@@ -6,9 +6,9 @@ use opscope_debug::protocol::At;
 use opscope_debug::{DebugError, ErrorCode, Moment, Sequence};
 use opscope_tensor::{DType, Tensor};
 
+use super::Session;
 use super::control::require_suspended;
 use super::stops::Stop;
-use super::Session;
 use crate::addresses::TensorPlace;
 use crate::border::{Failure, Status};
 
@@ -46,7 +46,10 @@ impl Session {
             let wanted = (range.end.div_ceil(UNIT) - first) * each - have;
             let page = self.client.tensor(at, &reference, first * each + have, wanted)?;
             if page.bytes.is_empty() {
-                return Err(Failure::new(Status::InvalidMemoryAccess, format!("{reference} has fewer bytes than it had")));
+                return Err(Failure::new(
+                    Status::InvalidMemoryAccess,
+                    format!("{reference} has fewer bytes than it had"),
+                ));
             }
             read.extend_from_slice(&page.bytes);
         }

@@ -58,6 +58,14 @@ static SESSION: Mutex<Option<Arc<Session>>> = Mutex::new(None);
 /// Held while a session is opened or closed.
 static CHANGING: Mutex<()> = Mutex::new(());
 
+/// Whether a session could not be opened: then there is a text that says why.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether `initialize` was called, even if it failed.
+pub fn was_tried() -> bool {
+    HAS_FAILED.load(Ordering::Relaxed) || lock(&SESSION).is_some()
+}
+
 /// Returns the session.
 ///
 /// # Errors
@@ -72,7 +80,7 @@ pub fn open() -> Result<(), Failure> {
     if lock(&SESSION).is_some() {
         return Ok(());
     }
-    let session = Session::attach()?;
+    let session = Session::attach().inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))?;
     *lock(&SESSION) = Some(session);
     globals::set_initialized(true);
     Ok(())

@@ -77,7 +77,7 @@ impl State {
 
     /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
     pub fn take(&mut self, raised: Raised) {
-        let (events, stop) = self.translate(&raised);
+        let (events, mut stop) = self.translate(&raised);
         let thread = raised.thread;
         if !raised.waiting {
             events.into_iter().for_each(|event| self.push(event));
@@ -85,8 +85,11 @@ impl State {
         }
         let is_device_stop = stop.as_ref().is_some_and(|stop| stop.cause != Cause::Suspended);
         let is_step = stop.as_ref().is_some_and(|stop| self.stepping == Some(stop.run));
-        if is_step {
+        if let Some(stop) = stop.as_mut().filter(|_| is_step) {
             self.stepping = None;
+            if stop.cause == Cause::Suspended {
+                stop.cause = Cause::Step;
+            }
         }
         let (broken, faulted) = stop.as_ref().map_or((0, 0), masks);
         if self.queues.hold(raised.sequence, events, stop) {
@@ -116,10 +119,8 @@ impl State {
         match &raised.kind {
             EventKind::ModelLoaded { model, .. } => {
                 let Some(module) = self.modules.get(model) else { return (Vec::new(), None) };
-                let mut events = vec![
-                    event(*model, Case::ContextCreate),
-                    event(*model, Case::ImageLoaded(Arc::clone(module))),
-                ];
+                let mut events =
+                    vec![event(*model, Case::ContextCreate), event(*model, Case::ImageLoaded(Arc::clone(module)))];
                 if self.options.wants_functions() {
                     let count = module.graph.operators.len() as u32;
                     events.push(event(*model, Case::FunctionsLoaded { count }));
@@ -162,9 +163,7 @@ impl State {
             }
             EventKind::AttachComplete => (vec![Event::of_program(Case::AttachComplete)], None),
             EventKind::DetachComplete => (vec![Event::of_program(Case::DetachComplete)], None),
-            EventKind::InternalError { .. } => {
-                (vec![Event::of_program(Case::InternalError(Status::Internal))], None)
-            }
+            EventKind::InternalError { .. } => (vec![Event::of_program(Case::InternalError(Status::Internal))], None),
             // What this client did not ask for, and kinds of newer programs.
             _ => (Vec::new(), None),
         }
@@ -173,8 +172,7 @@ impl State {
     fn stop(&mut self, run: RunId, place: Option<&RunPosition>, thread: u32, cause: Cause) -> Stop {
         let grid = place.map(|place| self.grids.at(place, thread));
         let queues = &self.queues;
-        let is_stopped =
-            |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
+        let is_stopped = |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
         let warp = self.warps.of(run, is_stopped);
         Stop { run, place: place.cloned(), grid, thread, cause, warp }
     }
@@ -257,7 +255,6 @@ impl State {
         let is_held = |held: &Held| held.stop.as_ref().is_some_and(|stop| stop.run == run);
         self.queues.held().any(|(_, held)| is_held(held)) || self.ended_runs.contains(&run)
     }
-
 }
 
 /// Returns the masks of devices with breakpoints hit and with exceptions.

@@ -1,0 +1,9 @@
+//! Clients in C and C++, compiled against the header and linked with the library. The program that they debug is this one: its models
+//! are a few lines long, and compute what they should.
+
+mod debuggee;
+mod events;
+mod library;
+mod rules;
+mod stops;
+mod support;
