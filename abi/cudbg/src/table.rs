@@ -15,12 +15,9 @@ pub struct Table([*const c_void; SLOTS]);
 // SAFETY: it has pointers to functions only, and nothing writes to it.
 unsafe impl Sync for Table {}
 
-/// Makes the table and the list of names. A function without a body here answers that it is not supported.
+/// Makes the table. A function without a body here answers that it is not supported.
 macro_rules! table {
     ($( $name:ident $(= $function:ident)?, )*) => {
-        /// The names of the functions, as the interface has them.
-        pub const NAMES: [&str; SLOTS] = [$(stringify!($name)),*];
-
         pub static TABLE: Table = Table([$(table!(@slot $name $($function)?)),*]);
     };
     (@slot $name:ident $function:ident) => { calls::$function as *const c_void };

@@ -169,19 +169,19 @@ fn describe(state: &State, revision: u32) -> Vec<u8> {
         let handle = state.breakpoints.handle_of(&stop.cause).filter(|_| stop.is_broken());
         let is_sent = |bit: usize| match bit {
             attribute::WARP_EXCEPTION | attribute::WARP_ERROR_PC => stop.exception().is_some(),
-            _ => handle.is_some() && is_known(bit, revision),
+            _ => stop.is_broken() && handle.is_some() && is_known(bit, revision),
         };
         let sent = WARP_ATTRIBUTES.iter().filter(|(bit, ..)| is_sent(*bit));
         info.warp_attribute_flags = sent.fold(0, |flags, (bit, ..)| flags | 1 << bit);
         push(&mut blob, &info);
         if stop.exception().is_some() {
             blob.extend(exception(stop).to_le_bytes());
-            blob.extend(stop.address().to_le_bytes());
+            blob.extend(stop.address.to_le_bytes());
         }
         if is_sent(attribute::WARP_HIT_BREAKPOINT_HANDLE) {
             blob.extend(handle.unwrap_or_default().to_le_bytes());
         }
-        push(&mut blob, &LaneInfo { virtual_pc: stop.address() });
+        push(&mut blob, &LaneInfo { virtual_pc: stop.address });
     }
     blob
 }

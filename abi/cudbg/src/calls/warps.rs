@@ -68,7 +68,7 @@ macro_rules! of_lane {
 of_lane! {
     read_thread_idx: Dim3, |_stop| ZERO;
     read_pc: u64, |stop| program_counter(stop);
-    read_virtual_pc: u64, |stop| stop.address();
+    read_virtual_pc: u64, |stop| stop.address;
     read_lane_status: bool, |stop| stop.exception().is_some();
     read_lane_exception: u32, |stop| exception(stop);
 }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn read_error_pc(dev: u32, sm: u32, wp: u32, pc: *mut u64,
         let (pc, valid) = (out(pc, "errorPC")?, out(valid, "errorPCValid")?);
         with_warp((dev, sm, wp), |stop| {
             valid.set(stop.exception().is_some() && stop.place.is_some());
-            pc.set(if stop.exception().is_some() { stop.address() } else { 0 });
+            pc.set(if stop.exception().is_some() { stop.address } else { 0 });
             Ok(())
         })
     })
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn read_sm_exception(
         require_suspended(&mut state)?;
         let failed = state.stops().map(|(_, stop)| stop).find(|stop| stop.exception().is_some());
         result.set(failed.map_or(Exception::None as u32, exception));
-        pc.set(failed.map_or(0, Stop::address));
+        pc.set(failed.map_or(0, |stop| stop.address));
         valid.set(failed.is_some_and(|stop| stop.place.is_some()));
         Ok(())
     })
@@ -260,9 +260,9 @@ fn state_of(stop: &Stop) -> WarpState {
     state.grid_id = stop.grid.map_or(0, |grid| grid.id);
     state.valid_lanes = 1;
     state.active_lanes = 1;
-    state.error_pc = if failed { stop.address() } else { 0 };
+    state.error_pc = if failed { stop.address } else { 0 };
     state.error_pc_valid = u32::from(failed && stop.place.is_some());
-    state.lane[0].virtual_pc = stop.address();
+    state.lane[0].virtual_pc = stop.address;
     state.lane[0].exception = exception(stop);
     state.cluster_dim = ONE;
     state
@@ -274,7 +274,7 @@ pub(super) fn exception(stop: &Stop) -> u32 {
 
 /// Returns the distance of a stopped run from the beginning of its operator.
 fn program_counter(stop: &Stop) -> u64 {
-    stop.address() % crate::addresses::OPERATOR_BYTES
+    stop.address % crate::addresses::OPERATOR_BYTES
 }
 
 fn attribute_of(stop: &Stop, attribute: u32) -> Result<u64, Failure> {

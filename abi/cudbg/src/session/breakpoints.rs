@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use opscope_debug::BreakpointId;
 
-use super::stops::Cause;
+use super::stops::{Cause, Stop};
 use crate::layout::numbers::breakpoint::{BREAK_ON_LAUNCH, INTERNAL, LEGACY};
 
 /// The breakpoints that the client has set.
@@ -58,6 +58,16 @@ impl Breakpoints {
     /// Returns the handles that there are.
     pub fn handles(&self) -> Vec<u64> {
         self.all.iter().filter(|(_, breakpoint)| !breakpoint.is_legacy).map(|(handle, _)| *handle).collect()
+    }
+
+    /// Returns the instruction that a run is at, for a client: at a breakpoint, that of the breakpoint.
+    pub fn address_of(&self, stop: &Stop) -> u64 {
+        let engines = stop.engines_address();
+        let Cause::Breakpoint(hit) = &stop.cause else { return engines };
+        let hit =
+            self.all.values().filter(|breakpoint| hit.contains(&breakpoint.id)).map(|breakpoint| breakpoint.address);
+        let hit: Vec<u64> = hit.collect();
+        if hit.contains(&engines) { engines } else { hit.first().copied().unwrap_or(engines) }
     }
 
     /// Removes all, because the program has removed them.

@@ -16,7 +16,7 @@ impl Session {
     pub fn set_breakpoint(&self, address: u64) -> Result<(), Failure> {
         if self.state().breakpoints.at(address).is_none() {
             let id = self.add(address)?;
-            self.state().breakpoints.add(address, id, true);
+            self.state().add_breakpoint(address, id, true);
         }
         Ok(())
     }
@@ -44,7 +44,7 @@ impl Session {
             return Err(Failure::new(Status::BreakpointStateConflict, text));
         }
         let id = self.add(address)?;
-        Ok(self.state().breakpoints.add(address, id, false))
+        Ok(self.state().add_breakpoint(address, id, false))
     }
 
     /// Removes a breakpoint.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opscope_debug::{Event as Raised, EventKind, Exception, ModelId, RunPosition, Sequence};
+use opscope_debug::{BreakpointId, Event as Raised, EventKind, Exception, ModelId, RunPosition, Sequence};
 use opscope_model::RunId;
 
 use super::breakpoints::Breakpoints;
@@ -174,7 +174,18 @@ impl State {
         let queues = &self.queues;
         let is_stopped = |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
         let warp = self.warps.of(run, is_stopped);
-        Stop { run, place: place.cloned(), grid, thread, cause, warp }
+        let mut stop = Stop { run, place: place.cloned(), grid, thread, cause, address: 0, warp };
+        stop.address = self.breakpoints.address_of(&stop);
+        stop
+    }
+
+    /// Adds a breakpoint and returns its handle. A run may be stopped at it already.
+    pub fn add_breakpoint(&mut self, address: u64, id: BreakpointId, is_legacy: bool) -> u64 {
+        let handle = self.breakpoints.add(address, id, is_legacy);
+        for stop in self.queues.held_mut().filter_map(|(_, held)| held.stop.as_mut()).filter(|stop| stop.has_hit(id)) {
+            stop.address = self.breakpoints.address_of(stop);
+        }
+        handle
     }
 
     fn end_run(&mut self, run: RunId) {

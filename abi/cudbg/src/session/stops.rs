@@ -14,6 +14,9 @@ pub struct Stop {
     /// The thread of the program that the run is on.
     pub thread: u32,
     pub cause: Cause,
+    /// The instruction that it is at; 0 if it is not known. At a breakpoint on an operator that the engine executes as a part of
+    /// another one, it is the breakpoint's, so that clients find it among those that they have set.
+    pub address: u64,
     /// The number of the warp; `None` if there are as many as there can be.
     pub warp: Option<u32>,
 }
@@ -32,13 +35,17 @@ pub enum Cause {
 }
 
 impl Stop {
-    /// Returns the address of the instruction that the run is at; 0 if it is not known.
-    pub fn address(&self) -> u64 {
+    /// Returns the address of the instruction that the engine is at; 0 if it is not known.
+    pub fn engines_address(&self) -> u64 {
         self.place.as_ref().map_or(0, |place| addresses::operator(place.model, place.operator, place.moment))
     }
 
     pub fn moment(&self) -> Option<Moment> {
         self.place.as_ref().map(|place| place.moment)
+    }
+
+    pub fn has_hit(&self, breakpoint: BreakpointId) -> bool {
+        matches!(&self.cause, Cause::Breakpoint(hit) if hit.contains(&breakpoint))
     }
 
     pub fn is_broken(&self) -> bool {

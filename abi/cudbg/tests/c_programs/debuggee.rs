@@ -51,6 +51,15 @@ impl Debuggee {
 
 impl Lines {
     pub fn new() -> Self {
+        Self::of_kernels(&[&["scale"], &["log"], &["sum"]])
+    }
+
+    /// The same in two kernels: the second executes `log` and `sum`.
+    pub fn fused() -> Self {
+        Self::of_kernels(&[&["scale"], &["log", "sum"]])
+    }
+
+    fn of_kernels(fusions: &[&[&str]]) -> Self {
         let graph = GraphBuilder::new("lines")
             .input("x", &[2, 2])
             .initializer("w", &[2, 2])
@@ -60,7 +69,7 @@ impl Lines {
             .output("y")
             .build();
         let graph = Arc::new(graph);
-        let kernels = kernels(&graph, &[&["scale"], &["log"], &["sum"]]);
+        let kernels = kernels(&graph, fusions);
         let named = Arc::clone(&graph);
         let plan =
             FakePlan::new(&graph, kernels, Fidelity::Exact, move |kernel, inputs| compute(&named, kernel, inputs));
@@ -91,6 +100,7 @@ fn compute(graph: &opscope_onnx::Graph, kernel: &Kernel, inputs: &[Tensor]) -> R
     }
     let out: Vec<f32> = match &*kernel.op {
         "Mul" => a.iter().zip(&b).map(|(a, b)| a * b).collect(),
+        "Log" if kernel.operators.len() == 2 => a.iter().map(|a| a + a.ln()).collect(),
         "Log" => a.iter().map(|a| a.ln()).collect(),
         _ => a.iter().zip(&b).map(|(a, b)| a + b).collect(),
     };

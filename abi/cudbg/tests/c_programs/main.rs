@@ -2,6 +2,7 @@
 //! are a few lines long, and compute what they should.
 
 mod debuggee;
+mod dispatches;
 mod events;
 mod library;
 mod rules;
