@@ -32,10 +32,14 @@ int main(void)
     CUDBGEvent first = next();
     CHECK(first.kind == CUDBG_EVENT_CTX_PUSH);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
-    // The other one was not: it waits in the queue, and its thread with it.
-    CUDBGEvent second = next();
+    // The other one was not: it is still there, and its thread waits. The first one's comes to its first operator meanwhile.
+    CUDBGEvent second = next(), kernel = next();
+    if (second.kind == CUDBG_EVENT_KERNEL_READY) {
+        CUDBGEvent swapped = kernel;
+        kernel             = second;
+        second             = swapped;
+    }
     CHECK(second.kind == CUDBG_EVENT_CTX_PUSH && second.cases.contextPush.tid != first.cases.contextPush.tid);
-    CUDBGEvent kernel = next();
     CHECK(kernel.kind == CUDBG_EVENT_KERNEL_READY && kernel.cases.kernelReady.tid == first.cases.contextPush.tid);
     CHECK(kernel.cases.kernelReady.gridId == 1);
     // A dispatch whose launch is not acknowledged has not begun.

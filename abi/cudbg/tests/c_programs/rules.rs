@@ -112,3 +112,31 @@ fn a_client_that_is_killed_while_it_holds_an_event_lets_the_program_go() {
     next.until("attached");
     assert_eq!(lines.run(&debuggee, 2).expect("the run succeeds"), Lines::expected());
 }
+
+#[test]
+fn models_that_are_loaded_later_are_reported_event_by_event_and_detaching_lets_everything_go() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let mut client = program("attach.c", Language::C11).start(&[], &[debuggee.target()]);
+    client.until("attached");
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    assert_eq!(client.end().stderr, "");
+    assert_eq!(debuggee.log(), "");
+}
+
+#[test]
+fn a_program_that_is_debugged_already_refuses_another_client_until_the_first_one_goes() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let program = program("attach.c", Language::C11);
+    let mut first = program.start(&[], &[debuggee.target()]);
+    first.until("attached");
+    let mut second = program.start(&[], &[debuggee.target()]);
+    assert!(second.error_line().contains("answers CUDBG_ERROR_ATTACH_NOT_POSSIBLE"));
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    first.end();
+    // The model is there already, so this client is surprised; but it is attached.
+    assert!(program.start(&[], &[debuggee.target()]).error_line().contains("CTX_CREATE, not ATTACH_COMPLETE"));
+}
