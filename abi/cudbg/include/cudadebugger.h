@@ -1,6 +1,7 @@
 // For debuggers that use the CUDA Debugger API: its names, numbers and layouts of version 13.4, for x86-64
-// Linux. opscope's libcudadebugger.so.1 debugs ONNX models through it: an operator is a kernel, a run is a
-// context, a model is a module. Its README lists the functions that answer CUDBG_ERROR_NOT_SUPPORTED.
+// Linux. opscope's libcudadebugger.so.1 debugs ONNX models through it: a model is a context with a module,
+// an operator is a kernel, and its execution in a run is a grid. Its README lists the functions that answer
+// CUDBG_ERROR_NOT_SUPPORTED.
 #ifndef CUDADEBUGGER_H
 #define CUDADEBUGGER_H
 
@@ -375,18 +376,18 @@ typedef uint64_t CUDBGBreakpointHandle;
 
 typedef enum {
     CUDBG_EVENT_INVALID                     = 0x000,
-    CUDBG_EVENT_ELF_IMAGE_LOADED            = 0x001,  // a model is loaded; breakpoints can be set on its operators
+    CUDBG_EVENT_ELF_IMAGE_LOADED            = 0x001,  // the image of a model is there; breakpoints can be set
     CUDBG_EVENT_KERNEL_READY                = 0x002,  // an operator is about to be executed
     CUDBG_EVENT_KERNEL_FINISHED             = 0x003,  // an operator was executed
     CUDBG_EVENT_INTERNAL_ERROR              = 0x004,  // the debugger failed, or the connection to the debuggee ended
-    CUDBG_EVENT_CTX_PUSH                    = 0x005,  // a run begins
-    CUDBG_EVENT_CTX_POP                     = 0x006,  // a run is over
-    CUDBG_EVENT_CTX_CREATE                  = 0x007,  // a run was prepared
-    CUDBG_EVENT_CTX_DESTROY                 = 0x008,  // the resources of a run were released
+    CUDBG_EVENT_CTX_PUSH                    = 0x005,  // a run of a model begins
+    CUDBG_EVENT_CTX_POP                     = 0x006,  // it is over
+    CUDBG_EVENT_CTX_CREATE                  = 0x007,  // a model is loaded
+    CUDBG_EVENT_CTX_DESTROY                 = 0x008,  // a model was unloaded
     CUDBG_EVENT_TIMEOUT                     = 0x009,  // a sync event still waits; sent to clients older than 13.0
     CUDBG_EVENT_ATTACH_COMPLETE             = 0x00a,  // what had happened before was reported
     CUDBG_EVENT_DETACH_COMPLETE             = 0x00b,  // the last event
-    CUDBG_EVENT_ELF_IMAGE_UNLOADED          = 0x00c,  // a model was unloaded
+    CUDBG_EVENT_ELF_IMAGE_UNLOADED          = 0x00c,  // the image of a model is gone
     CUDBG_EVENT_FUNCTIONS_LOADED            = 0x00d,  // the operators of a model have their addresses
     CUDBG_EVENT_ALL_DEVICES_SUSPENDED       = 0x00e,  // a breakpoint, an exception or suspendAllDevices stopped the device
     CUDBG_EVENT_CUDA_LOGS_AVAILABLE         = 0x00f,

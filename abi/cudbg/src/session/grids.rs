@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-use opscope_debug::{ModelId, RunPosition};
+use opscope_debug::{ModelId, Moment, RunPosition};
 use opscope_model::RunId;
 
 use crate::layout::numbers::GridStatus;
@@ -29,8 +29,21 @@ pub struct Grids {
 const MOST_FINISHED: usize = 4096;
 
 impl Grids {
-    /// Returns the dispatch at a place. One that is met for the first time gets the next number.
+    /// Returns the dispatch at a place. One that is met for the first time gets the next number. Behind an operator it may
+    /// have finished already.
     pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
+        let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
+        let is_active = self.active.contains_key(&(place.run, place.operator));
+        if place.moment == Moment::After
+            && !is_active
+            && let Some(grid) = self.finished.iter().rev().find(is_here)
+        {
+            return *grid;
+        }
+        self.started(place, thread)
+    }
+
+    fn started(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let last = &mut self.last;
         *self.active.entry((place.run, place.operator)).or_insert_with(|| {
             *last += 1;
@@ -40,7 +53,7 @@ impl Grids {
 
     /// Notes the end of a dispatch.
     pub fn finish(&mut self, place: &RunPosition, thread: u32) -> Grid {
-        let grid = self.at(place, thread);
+        let grid = self.started(place, thread);
         self.active.remove(&(place.run, place.operator));
         self.keep_finished(grid);
         grid
@@ -54,7 +67,8 @@ impl Grids {
         left.into_iter().for_each(|grid| self.keep_finished(grid));
     }
 
-    /// Returns a dispatch by its number, and how far it is. Whether it is still pending is not known here.
+    /// Returns a dispatch by its number, and how far it is. Whether it is pending, or its run is stopped behind it, is not
+    /// known here.
     pub fn find(&self, id: u64) -> Option<(Grid, GridStatus)> {
         let active = self.active.values().find(|grid| grid.id == id).map(|grid| (*grid, GridStatus::Active));
         let finished = || self.finished.iter().find(|grid| grid.id == id).map(|grid| (*grid, GridStatus::Terminated));

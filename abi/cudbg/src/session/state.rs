@@ -246,11 +246,13 @@ impl State {
     /// Returns a dispatch by its number, and how far it is.
     pub fn grid(&self, id: u64) -> Option<(Grid, GridStatus)> {
         let (grid, status) = self.grids.find(id)?;
-        let is_pending = self
-            .queues
-            .held()
-            .any(|(_, held)| !held.is_acknowledged() && held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid));
-        Some((grid, if is_pending { GridStatus::Pending } else { status }))
+        let here = self.queues.held().find(|(_, held)| held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid));
+        let status = match here {
+            Some((_, held)) if held.is_acknowledged() => GridStatus::Active,
+            Some(_) => GridStatus::Pending,
+            None => status,
+        };
+        Some((grid, status))
     }
 
     /// Returns whether a run waits at an event, or has ended.
