@@ -70,10 +70,10 @@ impl Breakpoints {
         if hit.contains(&engines) { engines } else { hit.first().copied().unwrap_or(engines) }
     }
 
-    /// Removes all, because the program has removed them.
-    pub fn clear(&mut self) {
-        self.all.clear();
-        self.launch = None;
+    /// Removes all, and returns their numbers in the program.
+    pub fn take_all(&mut self) -> Vec<BreakpointId> {
+        let own = std::mem::take(&mut self.all).into_values().map(|breakpoint| breakpoint.id);
+        own.chain(self.launch.take().map(|launch| launch.id)).collect()
     }
 
     /// Returns the handle of what stopped a run: that of a breakpoint, or the special one of a step.

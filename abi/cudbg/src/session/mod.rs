@@ -167,9 +167,12 @@ impl Session {
         let mut state = self.state();
         let held: Vec<_> = state.queues.held().map(|(event, _)| event).collect();
         state.suspended = false;
-        state.breakpoints.clear();
+        let breakpoints = state.breakpoints.take_all();
         state.queues.release_all();
         drop(state);
+        for breakpoint in breakpoints {
+            let _ = self.client.remove_breakpoint(breakpoint);
+        }
         for event in held {
             let _ = self.client.acknowledge(event, Resume::Continue);
         }

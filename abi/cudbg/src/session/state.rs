@@ -235,6 +235,11 @@ impl State {
         self.queues.release_all();
         if is_failure {
             self.push(Event::of_program(Case::InternalError(Status::CommunicationFailure)));
+        } else {
+            // The program has said that it ends, and its models end with it.
+            let models: Vec<ModelId> = self.modules.keys().copied().collect();
+            let unloaded: Vec<Event> = models.into_iter().flat_map(|model| self.unload(model, 0)).collect();
+            unloaded.into_iter().for_each(|event| self.push(event));
         }
         self.notify(0);
     }

@@ -76,6 +76,18 @@ impl Lines {
         Self(plan.constant("w", tensor(&[2.0; 4])))
     }
 
+    /// Makes `log` fail, or the engine panic there.
+    pub fn with_failure(self, panics: bool) -> Self {
+        if !panics {
+            return Self(self.0.fail_at(1));
+        }
+        let kernels = Arc::clone(&self.0.kernels);
+        let fail = |_: &Kernel, _: &[Tensor]| {
+            Err(EngineError::Panic { node: Some("log".to_owned()), reason: "it was made to panic".to_owned() })
+        };
+        Self(FakePlan::new(&self.0.graph, kernels, Fidelity::Exact, fail).constant("w", tensor(&[2.0; 4])))
+    }
+
     pub fn plan(&self) -> &FakePlan {
         &self.0
     }

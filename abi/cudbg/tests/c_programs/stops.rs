@@ -1,5 +1,8 @@
 //! Clients that stop runs, look at them, and change them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use opscope_model::Fidelity;
 
 use super::debuggee::{Debuggee, Lines};
@@ -30,4 +33,65 @@ fn a_client_reads_and_changes_tensors_at_a_breakpoint_and_the_run_computes_with_
 #[test]
 fn a_client_that_asks_for_it_gets_an_event_when_the_device_is_suspended() {
     Language::ALL.map(|language| stopped("events", language));
+}
+
+#[test]
+fn a_client_stops_a_running_program_between_operators_at_any_time() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("suspend.c", Language::C11).start(&["running"], &[debuggee.target()]);
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let mut runs = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                runs += 1;
+                assert_eq!(lines.run(&debuggee, runs).expect("the run succeeds"), Lines::expected());
+            }
+            runs
+        });
+        client.until("done");
+        is_done.store(true, Ordering::Relaxed);
+        assert!(running.join().expect("all runs end") > 0);
+    });
+    drop(loaded);
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
+fn a_client_that_breaks_on_launch_stops_at_every_operator() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("suspend.c", Language::C11).start(&["launch"], &[debuggee.target()]);
+    client.until("ready");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    drop(loaded);
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
+fn a_run_that_fails_is_stopped_as_by_an_exception() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new().with_failure(false);
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("exception.c", Language::C11).start(&["failure"], &[debuggee.target()]);
+    client.until("attached");
+    let error = lines.run(&debuggee, 1).expect_err("the run fails");
+    assert!(error.to_string().contains("it was made to fail"), "{error}");
+    client.until("seen");
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
+fn an_engine_that_panics_is_an_internal_error_and_keeps_no_thread() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new().with_failure(true);
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("exception.c", Language::C11).start(&["panic"], &[debuggee.target()]);
+    client.until("attached");
+    let error = lines.run(&debuggee, 1).expect_err("the run fails");
+    assert!(error.to_string().contains("it was made to panic"), "{error}");
+    assert_eq!(client.end().stderr, "");
 }

@@ -84,6 +84,14 @@ impl Running {
         while self.line() != line {}
     }
 
+    /// Reads the next line of its errors.
+    #[track_caller]
+    pub fn error_line(&mut self) -> String {
+        let stderr = self.child.stderr.as_mut().expect("a pipe");
+        let bytes = stderr.bytes().map(|byte| byte.expect("a byte")).take_while(|byte| *byte != b'\n');
+        String::from_utf8(bytes.collect()).expect("UTF-8")
+    }
+
     /// Lets it go on, where it waits for that: its standard input ends.
     pub fn go_on(&mut self) {
         self.child.stdin.take();
