@@ -1,11 +1,9 @@
 //! Suspending, resuming and stepping.
 
-use opscope_debug::DebugError;
-
 use super::place::{device, lane, multiprocessor, warp};
 use crate::border::{Failure, Status, call, out};
 use crate::layout::numbers::step;
-use crate::session::{Case, Event, cannot_step, current};
+use crate::session::{cannot_step, current};
 
 pub extern "C" fn suspend_device(dev: u32) -> Status {
     call(|| was_running(device(dev)?.suspend()))
@@ -15,16 +13,14 @@ pub extern "C" fn resume_device(dev: u32) -> Status {
     call(|| Ok(device(dev)?.resume_all()?))
 }
 
-/// With a number other than 0 it does not wait: an event follows.
+/// With a number other than 0 it does not wait: an event follows for clients that asked for such events.
 pub extern "C" fn suspend_all_devices(non_blocking: u32) -> Status {
     call(|| {
         let session = current()?;
         if non_blocking == 0 {
             return was_running(session.suspend());
         }
-        was_running(session.suspend_without_waiting())?;
-        session.announce(Event::of_program(Case::AllDevicesSuspended { broken: 0, faulted: 0 }));
-        Ok(())
+        was_running(session.suspend_in_background())
     })
 }
 
@@ -108,8 +104,8 @@ fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-fn was_running(outcome: Result<bool, DebugError>) -> Result<(), Failure> {
-    match outcome? {
+fn was_running(outcome: Result<bool, impl Into<Failure>>) -> Result<(), Failure> {
+    match outcome.map_err(Into::into)? {
         true => Ok(()),
         false => Err(Failure::new(Status::SuspendedDevice, "the device is suspended already")),
     }

@@ -67,8 +67,7 @@ pub extern "C" fn set_kernel_launch_notification_mode(mode: u32) -> Status {
                 return Err(Failure::new(Status::InvalidArgs, text));
             }
         };
-        session.state().mode = mode;
-        Ok(session.update_subscription()?)
+        Ok(session.set_launch_notification(mode)?)
     })
 }
 

@@ -1,9 +1,11 @@
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use opscope_debug::{DebugError, Moment, Resume, Sequence};
+use opscope_debug::{DebugError, Moment, Resume, RunState, Sequence};
 use opscope_model::RunId;
 
+use super::event::{Case, Event};
 use super::{Session, State};
 use crate::border::{Failure, Status};
 
@@ -21,11 +23,27 @@ impl Session {
         Ok(was_running)
     }
 
-    /// The same, without waiting until the runs have stopped.
+    /// The same without waiting until the runs have stopped. Then an event says so.
     ///
     /// # Errors
-    /// Returns an error if the connection has ended.
-    pub fn suspend_without_waiting(&self) -> Result<bool, DebugError> {
+    /// Returns an error if the connection has ended, or the system has no thread left.
+    pub fn suspend_in_background(self: &Arc<Self>) -> Result<bool, Failure> {
+        let was_running = self.suspend_without_waiting()?;
+        if was_running && self.options.wants_suspensions() {
+            let session = Arc::clone(self);
+            let wait = move || {
+                let is_settled = session.settle().is_ok();
+                if is_settled && session.state().suspended {
+                    session.announce(Event::of_program(Case::AllDevicesSuspended { broken: 0, faulted: 0 }));
+                }
+            };
+            let thread = thread::Builder::new().name("cudbg-suspend".into()).spawn(wait);
+            thread.map_err(|error| Failure::new(Status::OsResources, error.to_string()))?;
+        }
+        Ok(was_running)
+    }
+
+    fn suspend_without_waiting(&self) -> Result<bool, DebugError> {
         let mut state = self.state();
         let was_running = !std::mem::replace(&mut state.suspended, true);
         state.is_attended = true;
@@ -65,11 +83,9 @@ impl Session {
 
     /// Waits until each run is stopped, or has ended.
     fn settle(&self) -> Result<(), DebugError> {
-        let mut running: Vec<RunId> = {
-            self.state().ended_runs.clear();
-            let runs = self.client.status()?.runs;
-            runs.iter().filter(|run| run.thread != 0 && run.stopped.is_none()).map(|run| run.run).collect()
-        };
+        let runs = self.client.status()?.runs;
+        let is_running = |run: &&RunState| run.thread != 0 && run.stopped.is_none();
+        let mut running: Vec<RunId> = runs.iter().filter(is_running).map(|run| run.run).collect();
         self.fetch_and_notify();
         self.wait_until(|state| {
             running.retain(|run| !state.is_settled(*run));

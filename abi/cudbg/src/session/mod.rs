@@ -24,7 +24,7 @@ use opscope_debug::{AttachOptions, DebugError, ErrorCode, EventSet, Resume};
 
 use crate::border::{Failure, Status};
 use crate::globals;
-use crate::layout::numbers::{LaunchNotifyMode, QueueType};
+use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
 pub use callback::{Callback, Data};
 pub use control::{cannot_step, require_suspended};
 pub use event::{Case, Event, Generation};
@@ -199,6 +199,20 @@ impl Session {
         let mut state = self.state();
         state.push(event);
         self.release(state);
+    }
+
+    /// Sets whether launches are reported. If they are not, those that were not read are not either.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
+    pub fn set_launch_notification(&self, mode: LaunchNotifyMode) -> Result<(), DebugError> {
+        let mut state = self.state();
+        state.mode = mode;
+        if mode == LaunchNotifyMode::Defer {
+            state.queues.discard(Kind::KernelReady);
+        }
+        self.release(state);
+        self.update_subscription()
     }
 
     /// Acknowledges all events that were read.

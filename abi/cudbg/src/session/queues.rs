@@ -83,11 +83,25 @@ impl Queues {
         }
     }
 
+    /// Takes events of a kind out that were not read, because the client does not want them any more.
+    pub fn discard(&mut self, kind: Kind) {
+        let queued = std::mem::take(&mut self.sync);
+        let (unwanted, kept): (VecDeque<_>, _) = queued.into_iter().partition(|queued| queued.event.kind() == kind);
+        self.sync = kept;
+        for sequence in unwanted.into_iter().filter_map(|queued| queued.holder) {
+            self.advance(sequence);
+        }
+    }
+
     /// Acknowledges the events that were read. Returns whether others were queued.
     pub fn acknowledge(&mut self) -> bool {
         let is_read = |held: &Held| held.current.as_ref().is_some_and(|current| current.is_read);
         let read: Vec<_> = self.held.iter().filter(|(_, held)| is_read(held)).map(|(sequence, _)| *sequence).collect();
-        read.into_iter().fold(false, |queued, sequence| self.advance(sequence) || queued)
+        let mut is_queued = false;
+        for sequence in read {
+            is_queued |= self.advance(sequence);
+        }
+        is_queued
     }
 
     /// Removes the threads that can continue: all their events are acknowledged, and they are not kept at an operator.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use opscope_debug::{BreakpointId, Event as Raised, EventKind, Exception, ModelId, RunPosition, Sequence};
@@ -16,6 +16,9 @@ use crate::addresses::Addresses;
 use crate::graph::Graph;
 use crate::image::ImageError;
 use crate::layout::numbers::{GridStatus, Kind, LaunchNotifyMode, Status};
+
+/// How many runs that ended are known: more than run at the same time.
+const MOST_ENDED: usize = 4096;
 
 /// What is known of the program, and what waits for the client.
 pub struct State {
@@ -37,8 +40,8 @@ pub struct State {
     pub stepping: Option<RunId>,
     /// What the client has to be notified of.
     pub due: Option<Notice>,
-    /// Runs that ended since this was last asked for.
-    pub ended_runs: Vec<RunId>,
+    /// The runs that ended last.
+    ended_runs: VecDeque<RunId>,
     /// Whether the connection has ended.
     pub is_over: bool,
 }
@@ -59,7 +62,7 @@ impl State {
             is_attended: false,
             stepping: None,
             due: None,
-            ended_runs: Vec::new(),
+            ended_runs: VecDeque::new(),
             is_over: false,
         }
     }
@@ -191,7 +194,10 @@ impl State {
     fn end_run(&mut self, run: RunId) {
         self.grids.end(run);
         self.warps.end(run);
-        self.ended_runs.push(run);
+        if self.ended_runs.len() >= MOST_ENDED {
+            self.ended_runs.pop_front();
+        }
+        self.ended_runs.push_back(run);
         if self.stepping == Some(run) {
             self.stepping = None;
         }

@@ -1,4 +1,4 @@
-//! The numbers of dispatches, and where runs are stopped in them.
+//! The numbers of dispatches, where runs are stopped in them, and what a client is not told.
 
 use opscope_model::Fidelity;
 
@@ -36,4 +36,12 @@ fn a_breakpoint_at_an_operator_that_was_fused_is_hit_at_its_own_address() {
     assert_eq!(dispatches, ["finished 1", "finished 2", "ready 1", "ready 2"]);
     let active = ["log+0, grid 2", "sum+16, grid 2"];
     assert_eq!(stops, active.map(|place| format!("stopped at {place}, status 2")));
+}
+
+#[test]
+fn a_client_gets_no_events_of_suspensions_unless_it_asks_for_them() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    assert_eq!(program("quiet.c", Language::C11).run(&[], &[debuggee.target()]).stderr, "");
 }

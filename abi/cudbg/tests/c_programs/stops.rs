@@ -8,6 +8,15 @@ use opscope_model::Fidelity;
 use super::debuggee::{Debuggee, Lines};
 use super::support::{Language, program};
 
+/// Ends the runs when it is dropped.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs `stops.c` over two runs of the model.
 fn stopped(how: &str, language: Language) {
     let debuggee = Debuggee::new();
@@ -32,7 +41,7 @@ fn a_client_reads_and_changes_tensors_at_a_breakpoint_and_the_run_computes_with_
 
 #[test]
 fn a_client_that_asks_for_it_gets_an_event_when_the_device_is_suspended() {
-    Language::ALL.map(|language| stopped("events", language));
+    Language::ALL.into_iter().for_each(|language| stopped("events", language));
 }
 
 #[test]
@@ -51,8 +60,10 @@ fn a_client_stops_a_running_program_between_operators_at_any_time() {
             }
             runs
         });
+        // Also when the client fails.
+        let done = Done(&is_done);
         client.until("done");
-        is_done.store(true, Ordering::Relaxed);
+        drop(done);
         assert!(running.join().expect("all runs end") > 0);
     });
     drop(loaded);
