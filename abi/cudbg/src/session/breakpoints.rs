@@ -66,6 +66,12 @@ impl Breakpoints {
         own.chain(self.launch.take().map(|launch| launch.id)).collect()
     }
 
+    /// Returns the address of the breakpoint that stopped a run.
+    pub fn address_of(&self, cause: &Cause) -> Option<u64> {
+        let Cause::Breakpoint(hit) = cause else { return None };
+        self.all.values().find(|breakpoint| hit.contains(&breakpoint.id)).map(|breakpoint| breakpoint.address)
+    }
+
     /// Returns the handle of what stopped a run: that of a breakpoint, or the special one of a step.
     pub fn handle_of(&self, cause: &Cause) -> Option<u64> {
         match cause {

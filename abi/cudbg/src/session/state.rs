@@ -174,7 +174,8 @@ impl State {
         let queues = &self.queues;
         let is_stopped = |run| queues.held().any(|(_, held)| held.stop.as_ref().is_some_and(|stop| stop.run == run));
         let warp = self.warps.of(run, is_stopped);
-        Stop { run, place: place.cloned(), grid, thread, cause, warp }
+        let hit_at = self.breakpoints.address_of(&cause);
+        Stop { run, place: place.cloned(), grid, thread, cause, hit_at, warp }
     }
 
     fn end_run(&mut self, run: RunId) {

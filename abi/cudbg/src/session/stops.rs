@@ -14,6 +14,8 @@ pub struct Stop {
     /// The thread of the program that the run is on.
     pub thread: u32,
     pub cause: Cause,
+    /// The breakpoint that was hit, if that is not where the run is: its operator is a part of another one's kernel.
+    pub hit_at: Option<u64>,
     /// The number of the warp; `None` if there are as many as there can be.
     pub warp: Option<u32>,
 }
@@ -34,7 +36,8 @@ pub enum Cause {
 impl Stop {
     /// Returns the address of the instruction that the run is at; 0 if it is not known.
     pub fn address(&self) -> u64 {
-        self.place.as_ref().map_or(0, |place| addresses::operator(place.model, place.operator, place.moment))
+        let of_place = |place: &RunPosition| addresses::operator(place.model, place.operator, place.moment);
+        self.hit_at.or(self.place.as_ref().map(of_place)).unwrap_or_default()
     }
 
     pub fn moment(&self) -> Option<Moment> {

@@ -5,5 +5,6 @@ mod debuggee;
 mod events;
 mod library;
 mod rules;
+mod same_process;
 mod stops;
 mod support;

@@ -32,7 +32,7 @@ fn a_client_reads_and_changes_tensors_at_a_breakpoint_and_the_run_computes_with_
 
 #[test]
 fn a_client_that_asks_for_it_gets_an_event_when_the_device_is_suspended() {
-    Language::ALL.map(|language| stopped("events", language));
+    Language::ALL.into_iter().for_each(|language| stopped("events", language));
 }
 
 #[test]
