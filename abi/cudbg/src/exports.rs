@@ -13,12 +13,8 @@ use crate::version::{MAJOR, MINOR, REVISION, request};
 /// `table` is NULL, or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: *mut *const Table) -> Status {
-    call(|| {
-        let table = out(table, "the place for the table")?;
-        request(revision)?;
-        table.set(&raw const TABLE);
-        Ok(())
-    })
+    // SAFETY: the caller promises the same.
+    unsafe { give_table(revision, table) }
 }
 
 /// Returns the version of the table.
@@ -27,11 +23,8 @@ pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, ta
 /// Each pointer is NULL, or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudbgGetAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
-    call(|| {
-        let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
-        places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
-        Ok(())
-    })
+    // SAFETY: the caller promises the same.
+    unsafe { give_version([major, minor, revision]) }
 }
 
 /// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPI` to.
@@ -39,9 +32,14 @@ pub unsafe extern "C" fn cudbgGetAPIVersion(major: *mut u32, minor: *mut u32, re
 /// # Safety
 /// As [`cudbgGetAPI`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GetCUDADebuggerAPI(major: u32, minor: u32, revision: u32, table: *mut *const Table) -> Status {
+pub unsafe extern "C" fn GetCUDADebuggerAPI(
+    _major: u32,
+    _minor: u32,
+    revision: u32,
+    table: *mut *const Table,
+) -> Status {
     // SAFETY: the caller promises the same.
-    unsafe { cudbgGetAPI(major, minor, revision, table) }
+    unsafe { give_table(revision, table) }
 }
 
 /// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPIVersion` to.
@@ -51,7 +49,30 @@ pub unsafe extern "C" fn GetCUDADebuggerAPI(major: u32, minor: u32, revision: u3
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
     // SAFETY: the caller promises the same.
-    unsafe { cudbgGetAPIVersion(major, minor, revision) }
+    unsafe { give_version([major, minor, revision]) }
+}
+
+// The exported functions do not call each other: in a process with a libcuda.so.1, the linker may give its function for the name.
+
+/// # Safety
+/// `table` is NULL, or valid for writes.
+unsafe fn give_table(revision: u32, table: *mut *const Table) -> Status {
+    call(|| {
+        let table = out(table, "the place for the table")?;
+        request(revision)?;
+        table.set(&raw const TABLE);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// Each pointer is NULL, or valid for writes.
+unsafe fn give_version([major, minor, revision]: [*mut u32; 3]) -> Status {
+    call(|| {
+        let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
+        places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
+        Ok(())
+    })
 }
 
 /// Called by NVIDIA's driver in a process that is to be debugged. Nothing has to be done there: a model is debugged through its

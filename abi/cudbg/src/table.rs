@@ -18,6 +18,10 @@ unsafe impl Sync for Table {}
 /// Makes the table. A function without a body here answers that it is not supported.
 macro_rules! table {
     ($( $name:ident $(= $function:ident)?, )*) => {
+        /// The names of the functions, as the interface has them.
+        #[cfg(test)]
+        const NAMES: [&str; SLOTS] = [$(stringify!($name)),*];
+
         pub static TABLE: Table = Table([$(table!(@slot $name $($function)?)),*]);
     };
     (@slot $name:ident $function:ident) => { calls::$function as *const c_void };
@@ -202,4 +206,21 @@ table! {
     consumeCudaLogs,
     readRpcRegisters,
     writeRpcRegisters,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES, SLOTS, TABLE};
+
+    #[test]
+    fn the_table_has_the_functions_of_the_header_in_its_order_and_none_is_missing() {
+        let header = include_str!("../include/cudadebugger.h");
+        let (_, fields) = header.split_once("struct CUDBGAPI_st {").expect("the table");
+        let (fields, _) = fields.split_once("\n};").expect("its end");
+        let declared: Vec<&str> =
+            fields.split("(*").skip(1).map(|field| field.split_once(')').expect("a name").0).collect();
+        assert_eq!(declared, NAMES);
+        assert_eq!(size_of_val(&TABLE), SLOTS * 8);
+        assert!(TABLE.0.iter().all(|function| !function.is_null()));
+    }
 }

@@ -97,7 +97,7 @@ int main(int argc, char** argv)
     }
     if (strcmp(argv[1], "gone") == 0) {
         ANSWERS(CUDBG_ERROR_COMMUNICATION_FAILURE, api->suspendDevice(0));
-        ANSWERS(CUDBG_ERROR_COMMUNICATION_FAILURE, api->setBreakpoint(0, symbol(&image, "log", STT_FUNC)));
+        ANSWERS(CUDBG_ERROR_COMMUNICATION_FAILURE, api->setBreakpoint(0, symbol(&image, "/conv1/Conv", STT_FUNC)));
         ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
     }
     ANSWERS(CUDBG_SUCCESS, api->finalize());

@@ -94,14 +94,19 @@ impl Lines {
 
     /// Runs once on the calling thread.
     pub fn run(&self, debuggee: &Debuggee, run: u64) -> Result<Vec<f32>, EngineError> {
-        let outputs = self.0.run_on(&debuggee.debugger, run, &[tensor(&INPUT)])?;
-        Ok(floats(&outputs[0]))
+        run_on(self, &debuggee.debugger, run)
     }
 
     /// Returns the output for the input of runs.
     pub fn expected() -> Vec<f32> {
         INPUT.iter().map(|x| x * 2.0 + (x * 2.0).ln()).collect()
     }
+}
+
+/// Runs a model once on the calling thread, for this debugger.
+pub fn run_on(lines: &Lines, debugger: &Debugger, run: u64) -> Result<Vec<f32>, EngineError> {
+    let outputs = lines.0.run_on(debugger, run, &[tensor(&INPUT)])?;
+    Ok(floats(&outputs[0]))
 }
 
 fn compute(graph: &opscope_onnx::Graph, kernel: &Kernel, inputs: &[Tensor]) -> Result<Vec<Tensor>, EngineError> {

@@ -51,3 +51,17 @@ fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
     }
     assert_eq!(fs::read_link(libraries().join("libcudadebugger.so.1")).expect("a link"), Path::new(FILE));
 }
+
+#[test]
+fn a_libcuda_in_a_directory_of_its_own_exports_two_functions_and_forwards_to_the_library() {
+    let file = libraries().join("opscope/cudbg/libcuda.so.1");
+    let listed = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
+    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
+    let names: Vec<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
+    assert_eq!(names, ["cudbgGetAPI", "cudbgGetAPIVersion"]);
+    let text = succeeds(Command::new("readelf").arg("-dW").arg(&file));
+    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    for part in ["soname: [libcuda.so.1]", "Shared library: [libcudadebugger.so.1]", "[$ORIGIN/../..]"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+}

@@ -6,5 +6,6 @@ mod dispatches;
 mod events;
 mod library;
 mod rules;
+mod same_process;
 mod stops;
 mod support;

@@ -6,7 +6,7 @@ mod language;
 mod linked;
 
 use std::io::{BufRead, BufReader, Lines, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
@@ -59,12 +59,6 @@ impl Program {
         let mut child = command.spawn().expect("the client can be started");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         Running { child, _directory: Rc::clone(&self.directory), stdout }
-    }
-
-    /// Runs it to its end, which must be a success.
-    #[track_caller]
-    pub fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Printed {
-        self.start(arguments, variables).end()
     }
 }
 
@@ -136,9 +130,4 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Returns the path of a file of the tests as text.
-pub fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
 }
