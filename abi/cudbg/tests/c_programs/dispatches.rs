@@ -43,5 +43,5 @@ fn a_client_gets_no_events_of_suspensions_unless_it_asks_for_them() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
     let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
-    assert_eq!(program("quiet.c", Language::C11).run(&[], &[debuggee.target()]).stderr, "");
+    assert_eq!(program("quiet.c", Language::C11).start(&[], &[debuggee.target()]).end().stderr, "");
 }
