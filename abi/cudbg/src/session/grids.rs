@@ -33,14 +33,18 @@ impl Grids {
     /// have finished already.
     pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
-        let is_active = self.active.contains_key(&(place.run, place.operator));
         if place.moment == Moment::After
-            && !is_active
+            && !self.is_active(place)
             && let Some(grid) = self.finished.iter().rev().find(is_here)
         {
             return *grid;
         }
         self.started(place, thread)
+    }
+
+    /// Returns whether a dispatch was met, and has not finished.
+    pub fn is_active(&self, place: &RunPosition) -> bool {
+        self.active.contains_key(&(place.run, place.operator))
     }
 
     fn started(&mut self, place: &RunPosition, thread: u32) -> Grid {

@@ -145,6 +145,12 @@ impl State {
                 let stop = self.stop(place.run, Some(place), thread, Cause::Suspended);
                 (ready.into_iter().collect(), Some(stop))
             }
+            // It was launched before the client attached. A number that it got now would be higher than those of later ones.
+            EventKind::OperatorFinished { place, .. }
+                if self.mode == LaunchNotifyMode::Event && !self.grids.is_active(place) =>
+            {
+                (Vec::new(), None)
+            }
             EventKind::OperatorFinished { place, .. } => {
                 let grid = self.grids.finish(place, thread);
                 (vec![event(place.model, Case::KernelFinished(grid))], None)
