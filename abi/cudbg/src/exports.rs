@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::hint::black_box;
 
 use crate::border::{Status, call, out};
+use crate::globals;
 use crate::table::{TABLE, Table};
 use crate::version::{MAJOR, MINOR, REVISION, request};
 
@@ -75,11 +76,24 @@ unsafe fn give_version([major, minor, revision]: [*mut u32; 3]) -> Status {
     })
 }
 
-/// Called by NVIDIA's driver in a process that is to be debugged. Nothing has to be done there: a model is debugged through its
-/// debug server.
+/// Called by NVIDIA's driver in a process that is to be debugged. Nothing more has to be done there: a model is debugged through
+/// its debug server.
 #[unsafe(no_mangle)]
 pub extern "C" fn InitializeInjection() -> c_int {
+    globals::note_injection();
     1
+}
+
+/// Called by a debugger in a process that it attaches to: events tell it of what is there already, while the process runs.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudbgApiAttach() {
+    globals::note_attachment();
+}
+
+/// Called by a debugger in a process that it detaches from: an event tells it of the end, while the process runs.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudbgApiDetach() {
+    globals::note_attachment();
 }
 
 /// The entry of an engine in a process of its own, which there is not.
@@ -115,10 +129,8 @@ macro_rules! empty {
 
 empty! {
     cudbgApiInit(_attach: u32) 1
-    cudbgApiAttach() 2
-    cudbgApiDetach() 3
-    cudbgReportDriverApiError() 4
-    cudbgReportDriverInternalError() 5
-    cudbgReportAttachProcedureFinished() 6
-    cudbgPreInit() 7
+    cudbgReportDriverApiError() 2
+    cudbgReportDriverInternalError() 3
+    cudbgReportAttachProcedureFinished() 4
+    cudbgPreInit() 5
 }

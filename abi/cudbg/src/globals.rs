@@ -43,6 +43,17 @@ pub fn set_initialized(is_open: bool) {
     cudbgDebuggerInitialized.store(is_open.into(), Ordering::Relaxed);
 }
 
+/// Notes that this process is prepared for a debugger.
+pub fn note_injection() {
+    cudbgAttachHandlerAvailable.store(1, Ordering::Relaxed);
+}
+
+/// Notes that a debugger attaches or detaches: without a failure, and the process has to run for it.
+pub fn note_attachment() {
+    cudbgReportedDriverInternalErrorCode.store(0, Ordering::Relaxed);
+    cudbgResumeForAttachDetach.store(1, Ordering::Relaxed);
+}
+
 /// Returns the capabilities that the client asks for.
 pub fn capabilities() -> u32 {
     cudbgDebuggerCapabilities.load(Ordering::Relaxed) | of_libcuda(c"cudbgDebuggerCapabilities")

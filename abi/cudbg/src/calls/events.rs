@@ -8,7 +8,7 @@ use crate::layout::event32::Event32;
 use crate::layout::event42::Event42;
 use crate::layout::event50::Event50;
 use crate::layout::event55::Event55;
-use crate::layout::numbers::{LaunchNotifyMode, QueueType};
+use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
 use crate::session::current;
 
 /// Functions that take the next event out of a queue.
@@ -82,10 +82,18 @@ fn next<S: Structure>(queue: u32, event: *mut S) -> Status {
                 return Err(Failure::new(Status::InvalidArgs, text));
             }
         };
-        let event = out(event, "event")?;
+        let place = out(event, "event")?;
         let next = session.next(queue, S::GENERATION);
-        let next = next.ok_or_else(|| Failure::new(Status::NoEventAvailable, "no event waits in this queue"))?;
-        event.set(S::of(&next));
-        Ok(())
+        match next {
+            Some(next) => {
+                place.set(S::of(&next));
+                Ok(())
+            }
+            None => {
+                // Some clients look at the kind only. It is the first field in all generations.
+                out(event.cast(), "event")?.set(Kind::Invalid as u32);
+                Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
+            }
+        }
     })
 }

@@ -1,5 +1,6 @@
 use std::fmt::Display;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use opscope_debug::{ConnectionError, DebugError, Event as Raised, EventKind, Queue, ReleaseReason, Resume, Sequence};
 
 use super::{Session, callback, lock};
+use crate::border::Status;
 use crate::graph::Graph;
 
 /// How often a client is reminded of an event that it does not acknowledge.
@@ -18,6 +20,17 @@ const BATCH: usize = 1024;
 impl Session {
     /// Fetches events and calls the client, until the session is closed. All calls of the client are made on this thread.
     pub(super) fn run(self: Arc<Self>) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.serve())) {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            report(&format!("the events' thread failed: {}", text.unwrap_or("a panic without a text")));
+            // The client is to stop calling. The program goes on when the connection is closed.
+            self.state().end(Some(Status::Internal));
+            self.changed.notify_all();
+            self.notify();
+        }
+    }
+
+    fn serve(&self) {
         let interval = REMINDER.min(self.options.lease / 3);
         let mut next = Instant::now() + interval;
         let mut reminded = Instant::now();
@@ -136,7 +149,7 @@ impl Session {
         let mut state = self.state();
         if !state.is_over && !matches!(error, DebugError::RecursiveCall) {
             let is_failure = !matches!(error, DebugError::Connection(ConnectionError::Bye(_)));
-            state.end(is_failure);
+            state.end(is_failure.then_some(Status::CommunicationFailure));
         }
     }
 
@@ -164,13 +177,15 @@ impl Session {
         let Ok(status) = self.client.status() else { return };
         for release in status.released.iter().filter(|release| release.because == ReleaseReason::LeaseExpired) {
             let Some(held) = self.state().queues.remove(release.event) else { continue };
-            let name = held.awaited().map_or("a stop".to_owned(), |(kind, read)| {
-                format!("event {kind:?} was {}, but", if read { "read" } else { "not read" })
-            });
+            let what = held.awaited().map_or_else(
+                || format!("a run that is stopped at event {} of the program was not looked at", release.event),
+                |(kind, is_read)| {
+                    let but = if is_read { "was read, but not" } else { "was neither read nor" };
+                    format!("{kind:?}, event {} of the program, {but} acknowledged", release.event)
+                },
+            );
             let seconds = self.options.lease.as_secs_f64();
-            report(&format!(
-                "{name} not acknowledged within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time"
-            ));
+            report(&format!("{what} within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time"));
         }
     }
 

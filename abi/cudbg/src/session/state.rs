@@ -240,13 +240,13 @@ impl State {
         self.due = Some(Notice { thread, timeout: true });
     }
 
-    /// Notes that the connection has ended. `is_failure` is whether the program did not say so before.
-    pub fn end(&mut self, is_failure: bool) {
+    /// Notes that no more events come. `failure` is why, if the program has not said that it ends.
+    pub fn end(&mut self, failure: Option<Status>) {
         self.is_over = true;
         self.stepping = None;
         self.queues.release_all();
-        if is_failure {
-            self.push(Event::of_program(Case::InternalError(Status::CommunicationFailure)));
+        if let Some(failure) = failure {
+            self.push(Event::of_program(Case::InternalError(failure)));
         } else {
             // The program has said that it ends, and its models end with it.
             let models: Vec<ModelId> = self.modules.keys().copied().collect();

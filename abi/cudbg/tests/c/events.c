@@ -73,7 +73,8 @@ static void check_guard(const unsigned char* bytes, size_t from, size_t to)
         check_guard(place.behind, 0, GUARD); \
         if (result != CUDBG_SUCCESS) { \
             CHECK(result == CUDBG_ERROR_NO_EVENT_AVAILABLE); \
-            check_guard((const unsigned char*)&place.event, 0, sizeof place.event); \
+            CHECK(place.event.kind == CUDBG_EVENT_INVALID); \
+            check_guard((const unsigned char*)&place.event, sizeof place.event.kind, sizeof place.event); \
             break; \
         } \
         char more[128] = ""; \

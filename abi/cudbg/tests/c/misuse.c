@@ -20,6 +20,17 @@ static void before_the_session(void)
     CHECK(GetCUDADebuggerAPIVersion(NULL, &minor, &revision) == CUDBG_ERROR_INVALID_ARGS);
     CHECK(cudbgMain(0, 0, 0, 0, 0, 0, 0, 0, 0) == CUDBG_ERROR_NOT_SUPPORTED);
     CHECK(cudbgInitiateDebuggerAttachProcedureFd == -1 && !cudbgDebuggerInitialized);
+    CHECK(!cudbgAttachHandlerAvailable && InitializeInjection() == 1 && cudbgAttachHandlerAvailable == 1);
+    cudbgReportedDriverInternalErrorCode = CUDBG_ERROR_ATTACH_NOT_POSSIBLE;
+    CHECK(!cudbgResumeForAttachDetach);
+    cudbgApiAttach();
+    CHECK(cudbgResumeForAttachDetach == 1 && cudbgReportedDriverInternalErrorCode == CUDBG_SUCCESS);
+    cudbgApiDetach();
+    cudbgApiInit(0);
+    cudbgPreInit();
+    cudbgReportDriverApiError();
+    cudbgReportDriverInternalError();
+    cudbgReportAttachProcedureFinished();
 
     const slot* slots = (const slot*)(const void*)same;
     for (unsigned at = 0; at < 164; ++at) {

@@ -7,7 +7,7 @@ mod linked;
 
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 
 use tempfile::TempDir;
@@ -26,6 +26,7 @@ pub struct Running {
     child: Child,
     _directory: Rc<TempDir>,
     stdout: Lines<BufReader<ChildStdout>>,
+    stderr: BufReader<ChildStderr>,
 }
 
 /// What a client printed.
@@ -58,7 +59,8 @@ impl Program {
         command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the client can be started");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        Running { child, _directory: Rc::clone(&self.directory), stdout }
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        Running { child, _directory: Rc::clone(&self.directory), stdout, stderr }
     }
 }
 
@@ -81,9 +83,9 @@ impl Running {
     /// Reads the next line of its errors.
     #[track_caller]
     pub fn error_line(&mut self) -> String {
-        let stderr = self.child.stderr.as_mut().expect("a pipe");
-        let bytes = stderr.bytes().map(|byte| byte.expect("a byte")).take_while(|byte| *byte != b'\n');
-        String::from_utf8(bytes.collect()).expect("UTF-8")
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).expect("UTF-8");
+        line
     }
 
     /// Lets it go on, where it waits for that: its standard input ends.
@@ -118,9 +120,7 @@ impl Running {
 
     fn errors(&mut self) -> String {
         let mut text = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            stderr.read_to_string(&mut text).expect("UTF-8");
-        }
+        self.stderr.read_to_string(&mut text).expect("UTF-8");
         text
     }
 }
