@@ -26,7 +26,7 @@ fn answer(takes_events: bool, body: impl FnOnce() -> Result<(), Failure>) -> Sta
         Ok(()) => (Status::Success, String::new()),
         Err(failure) => (failure.code, failure.text),
     };
-    message::keep(text);
+    message::keep(&text);
     code
 }
 

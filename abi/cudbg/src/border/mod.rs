@@ -10,6 +10,6 @@ mod rule;
 pub use crate::layout::numbers::Status;
 pub use call::{call, call_for_events, call_keeping_the_message};
 pub use failure::Failure;
-pub use message::last as last_message;
+pub use message::{ascii, last as last_message};
 pub use pointer::{bytes, given_text, out, text};
 pub use rule::{Rule, inside};

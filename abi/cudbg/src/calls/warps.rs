@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::mem::offset_of;
 
 use super::place::{device, lane, multiprocessor, warp, with_lane, with_warp};
-use crate::border::{Failure, Status, call, out, text};
+use crate::border::{Failure, Status, ascii, call, out, text};
 use crate::layout::dimensions::{Dim2, Dim3};
 use crate::layout::memory::AttributeValuePair;
 use crate::layout::numbers::{Exception, GridAttribute};
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn get_cuda_exception_string(
 ) -> Status {
     call(|| {
         with_lane((dev, sm, wp, ln), |stop| {
-            let exception = stop.exception().unwrap_or_default();
+            let exception = ascii(stop.exception().unwrap_or_default());
             if !needed.is_null() {
                 out(needed, "the size")?.set(exception.len() as u32 + 1);
             }
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn get_cuda_exception_string(
                 return Ok(());
             }
             // SAFETY: the caller promises it.
-            unsafe { text(exception, message, size) }
+            unsafe { text(&exception, message, size) }
         })
     })
 }

@@ -33,14 +33,18 @@ impl Grids {
     /// have finished already.
     pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
-        let is_active = self.active.contains_key(&(place.run, place.operator));
         if place.moment == Moment::After
-            && !is_active
+            && !self.is_active(place)
             && let Some(grid) = self.finished.iter().rev().find(is_here)
         {
             return *grid;
         }
         self.started(place, thread)
+    }
+
+    /// Returns whether a dispatch was met, and has not finished.
+    pub fn is_active(&self, place: &RunPosition) -> bool {
+        self.active.contains_key(&(place.run, place.operator))
     }
 
     fn started(&mut self, place: &RunPosition, thread: u32) -> Grid {
@@ -49,11 +53,6 @@ impl Grids {
             *last += 1;
             Grid { id: *last, model: place.model, operator: place.operator, run: place.run, thread }
         })
-    }
-
-    /// Returns whether a dispatch has begun, as far as it is known, and has not finished.
-    pub fn is_active(&self, place: &RunPosition) -> bool {
-        self.active.contains_key(&(place.run, place.operator))
     }
 
     /// Notes the end of a dispatch.

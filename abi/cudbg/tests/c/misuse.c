@@ -103,6 +103,14 @@ static void refused(void)
     ANSWERS(CUDBG_ERROR_NO_DEVICE_AVAILABLE, api->initialize());
     ANSWERS(CUDBG_SUCCESS, api->getErrorStringEx(text, sizeof text, NULL));
     CHECK(strstr(text, "/nowhere/model.sock"));
+    // Texts are ASCII, whatever is in them.
+    setenv("OPSCOPE_DEBUG_TARGET", "/nowhere/gr\xc3\xb6\xc3\x9f" "e.sock", 1);
+    ANSWERS(CUDBG_ERROR_NO_DEVICE_AVAILABLE, api->initialize());
+    ANSWERS(CUDBG_SUCCESS, api->getErrorStringEx(text, sizeof text, NULL));
+    CHECK(strstr(text, "/nowhere/gr\\u{f6}\\u{df}e.sock"));
+    for (const char* sign = text; *sign; ++sign) {
+        CHECK((unsigned char)*sign < 0x80);
+    }
     setenv("OPSCOPE_DEBUG_TARGET", "4194305", 1);
     ANSWERS(CUDBG_ERROR_NO_DEVICE_AVAILABLE, api->initialize());
     unsetenv("OPSCOPE_DEBUG_TARGET");

@@ -1,6 +1,7 @@
 //! The program that is debugged: a debugger with its server, and a model of a few lines.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use opscope_debug::Debugger;
@@ -22,8 +23,17 @@ pub struct Debuggee {
 /// `x -> scale (Mul, by the weight w) -> a -> log (Log) -> b -> sum (Add, with a) -> y`: three kernels.
 pub struct Lines(FakePlan);
 
+/// Ends runs that go on until then, also when a test fails.
+pub struct Done<'a>(pub &'a AtomicBool);
+
 /// The input of runs.
 pub const INPUT: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Debuggee {
     pub fn new() -> Self {

@@ -5,6 +5,7 @@ mod debuggee;
 mod dispatches;
 mod events;
 mod library;
+mod readme;
 mod rules;
 mod same_process;
 mod stops;

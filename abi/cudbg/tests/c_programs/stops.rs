@@ -5,17 +5,8 @@ use std::thread;
 
 use opscope_model::Fidelity;
 
-use super::debuggee::{Debuggee, Lines};
+use super::debuggee::{Debuggee, Done, Lines};
 use super::support::{Language, program};
-
-/// Ends the runs when it is dropped.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Runs `stops.c` over two runs of the model.
 fn stopped(how: &str, language: Language) {
