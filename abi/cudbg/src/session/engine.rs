@@ -10,6 +10,7 @@ use opscope_debug::{ConnectionError, DebugError, Event as Raised, EventKind, Que
 use super::{Session, callback, lock};
 use crate::border::Status;
 use crate::graph::Graph;
+use crate::layout::numbers::LaunchNotifyMode;
 
 /// How often a client is reminded of an event that it does not acknowledge.
 const REMINDER: Duration = Duration::from_secs(1);
@@ -100,9 +101,13 @@ impl Session {
         let fetching = lock(&self.fetching);
         match self.client.next_events(Queue::Sync, BATCH) {
             Ok(events) => {
-                // What finished before a run has stopped, or has ended, is known by then.
-                let is_late = |event: &Raised| {
-                    event.kind.stop_cause().is_some() || matches!(event.kind, EventKind::RunPopped { .. })
+                // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where
+                // launches are reported, they have given the numbers.
+                let is_deferred = self.state().mode == LaunchNotifyMode::Defer;
+                let is_late = |event: &Raised| match event.kind {
+                    EventKind::RunPopped { .. } => true,
+                    EventKind::OperatorReady { .. } => is_deferred,
+                    _ => event.kind.stop_cause().is_some(),
                 };
                 if events.iter().any(is_late) {
                     self.take_async();

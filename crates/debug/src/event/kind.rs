@@ -105,7 +105,8 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
-        /// Its model.
+        /// Its model; 0 from a program that does not tell.
+        #[serde(default)]
         model: ModelId,
     } => {
         name: "run_pushed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
@@ -116,7 +117,8 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
-        /// Its model.
+        /// Its model; 0 from a program that does not tell.
+        #[serde(default)]
         model: ModelId,
         /// Why it failed, if it did.
         error: Option<String>,

@@ -22,7 +22,8 @@ pub struct RunPosition {
     /// The run.
     #[serde(with = "run_number")]
     pub run: RunId,
-    /// The run's model.
+    /// The run's model; 0 from a program that does not tell.
+    #[serde(default)]
     pub model: ModelId,
     /// The operator's index in the graph, from 0, in the order of execution.
     pub operator: u32,
