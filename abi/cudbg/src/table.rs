@@ -203,7 +203,7 @@ table! {
     resumeAllDevices = resume_all_devices,
     getBindlessConstAddress,
     setCudaLogRules,
-    consumeCudaLogs,
+    consumeCudaLogs = consume_cuda_logs,
     readRpcRegisters,
     writeRpcRegisters,
 }

@@ -36,6 +36,7 @@ pub extern "C" fn single_step_warp40(dev: u32, sm: u32, wp: u32) -> Status {
 /// `mask` is NULL, or valid for writes.
 pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: *mut u64) -> Status {
     call(|| {
+        current()?;
         let mask = out(mask, "the mask")?;
         step_times(dev, sm, wp, 1)?;
         mask.set(1 << wp);
@@ -47,6 +48,7 @@ pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: *m
 /// `mask` is NULL, or valid for writes.
 pub unsafe extern "C" fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: *mut u64) -> Status {
     call(|| {
+        current()?;
         let mask = out(mask, "the mask")?;
         step_times(dev, sm, wp, steps)?;
         mask.set(1 << wp);
@@ -66,8 +68,9 @@ pub unsafe extern "C" fn single_step_warp(
     mask: *mut u64,
 ) -> Status {
     call(|| {
+        let session = device(dev)?;
         if lane_hint != u32::MAX {
-            lane(&*device(dev)?, lane_hint)?;
+            lane(&session, lane_hint)?;
         }
         if flags & step::NON_BLOCKING != 0 {
             return Err(Failure::new(
@@ -92,7 +95,7 @@ fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
         let stopped = warp(&mut session.state(), sm, wp, &session);
         match stopped {
             Ok((event, stop)) => session.step(event, stop.run, stop.moment()).map_err(cannot_step)?,
-            // The run has ended, or waits for an acknowledgement.
+            // The run has ended.
             Err(_) if number > 0 => break,
             Err(failure) => return Err(failure),
         }

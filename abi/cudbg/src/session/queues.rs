@@ -4,7 +4,7 @@ use std::time::Instant;
 use opscope_debug::Sequence;
 
 use super::event::{Event, Generation};
-use super::stops::Stop;
+use super::stops::{Cause, Stop};
 use crate::layout::numbers::{Kind, QueueType};
 
 /// The events that wait for the client, and the threads of the program that wait for it.
@@ -171,6 +171,11 @@ impl Held {
     /// Returns whether the client has acknowledged all its events.
     pub fn is_acknowledged(&self) -> bool {
         self.current.is_none() && self.rest.is_empty()
+    }
+
+    /// Returns whether it is at its operator: nothing is to be acknowledged before, or a step has brought it there.
+    pub fn is_entered(&self) -> bool {
+        self.is_acknowledged() || self.stop.as_ref().is_some_and(|stop| stop.cause == Cause::Step)
     }
 
     /// Returns the kind of the event that the client has to acknowledge, and whether it was read.

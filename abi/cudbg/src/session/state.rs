@@ -258,10 +258,9 @@ impl State {
 
     /// Returns the stopped runs that are warps: those whose launch is reported wait for the acknowledgement first.
     pub fn stops(&self) -> impl Iterator<Item = (Sequence, &Stop)> {
-        let entered = |held: &&Held| held.is_acknowledged();
         self.queues
             .held()
-            .filter(move |(_, held)| entered(held))
+            .filter(|(_, held)| held.is_entered())
             .filter_map(|(sequence, held)| Some((sequence, held.stop.as_ref()?)))
             .filter(|(_, stop)| stop.warp.is_some())
     }
@@ -271,7 +270,7 @@ impl State {
         let (grid, status) = self.grids.find(id)?;
         let here = self.queues.held().find(|(_, held)| held.stop.as_ref().and_then(|stop| stop.grid) == Some(grid));
         let status = match here {
-            Some((_, held)) if held.is_acknowledged() => GridStatus::Active,
+            Some((_, held)) if held.is_entered() => GridStatus::Active,
             Some(_) => GridStatus::Pending,
             None => status,
         };

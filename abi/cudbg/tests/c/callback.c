@@ -55,6 +55,7 @@ static void on_any_event(void)
         CUDBGResult result = api->getNextSyncEvent55(NULL);
         CHECK(result == CUDBG_ERROR_INVALID_ARGS);
         drain();
+        CHECK(api->consumeCudaLogs(NULL, 0, &count) == CUDBG_ERROR_NOT_SUPPORTED);
         CHECK(api->acknowledgeEvents42() == CUDBG_SUCCESS && api->acknowledgeEvent30(NULL) == CUDBG_SUCCESS);
     } else {
         CHECK(api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_SYNC, &event) == CUDBG_ERROR_RECURSIVE_API_CALL);
@@ -62,6 +63,7 @@ static void on_any_event(void)
         CHECK(api->getNextEvent30(NULL) == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->getNextAsyncEvent50(NULL) == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->acknowledgeSyncEvents() == CUDBG_ERROR_RECURSIVE_API_CALL);
+        CHECK(api->consumeCudaLogs(NULL, 0, &count) == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->acknowledgeEvents42() == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->acknowledgeEvent30(NULL) == CUDBG_ERROR_RECURSIVE_API_CALL);
     }

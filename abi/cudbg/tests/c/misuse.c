@@ -69,6 +69,10 @@ static void is_uninitialized(void)
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->setKernelLaunchNotificationMode(CUDBG_KNL_LAUNCH_NOTIFY_DEFER));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->clearAttachState());
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->requestCleanupOnDetach(1));
+    ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp41(0, 0, 0, NULL));
+    ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp65(0, 0, 0, 1, NULL));
+    ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp(0, 0, 0, ~0u, 1, CUDBG_SINGLE_STEP_FLAGS_NON_BLOCKING, NULL));
+    ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->consumeCudaLogs(NULL, 0, NULL));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->finalize());
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->readRegister(0, 0, 0, 0, 0, &count));
     CHECK(count == 7);

@@ -36,6 +36,18 @@ fn a_client_that_asks_for_it_gets_an_event_when_the_device_is_suspended() {
 }
 
 #[test]
+fn a_step_brings_a_run_to_its_next_operator_before_the_launch_there_is_acknowledged() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("steps.c", Language::C11).start(&[], &[debuggee.target()]);
+    client.until("attached");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    assert_eq!(client.end().stderr, "");
+    assert_eq!(debuggee.log(), "");
+}
+
+#[test]
 fn a_client_stops_a_running_program_between_operators_at_any_time() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
