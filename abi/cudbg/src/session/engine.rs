@@ -180,8 +180,10 @@ impl Session {
             return;
         }
         let Ok(status) = self.client.status() else { return };
+        let mut has_lost_stop = false;
         for release in status.released.iter().filter(|release| release.because == ReleaseReason::LeaseExpired) {
             let Some(held) = self.state().queues.remove(release.event) else { continue };
+            has_lost_stop |= held.is_acknowledged();
             let what = held.awaited().map_or_else(
                 || format!("a run that is stopped at event {} of the program was not looked at", release.event),
                 |(kind, is_read)| {
@@ -191,6 +193,10 @@ impl Session {
             );
             let seconds = self.options.lease.as_secs_f64();
             report(&format!("{what} within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time"));
+        }
+        if has_lost_stop {
+            // Otherwise the run would stop for as long at every operator.
+            let _ = self.resume_all();
         }
     }
 

@@ -145,7 +145,7 @@ impl State {
                 let stop = self.stop(place.run, Some(place), thread, Cause::Suspended);
                 (ready.into_iter().collect(), Some(stop))
             }
-            // It began before launches were reported.
+            // It began before launches were reported. A number that it got now would be higher than those of later ones.
             EventKind::OperatorFinished { place, .. }
                 if self.mode == LaunchNotifyMode::Event && !self.grids.is_active(place) =>
             {

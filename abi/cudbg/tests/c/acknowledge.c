@@ -1,5 +1,7 @@
 // Only what was read is acknowledged. Two threads of the program begin runs; each waits for its own events.
-#include "check.h"
+#include "image.h"
+
+static struct image image;
 
 static void on_event(CUDBGEventCallbackData* data)
 {
@@ -14,6 +16,9 @@ static CUDBGEvent next(void)
     while ((result = api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_SYNC, &event)) != CUDBG_SUCCESS) {
         CHECK(result == CUDBG_ERROR_NO_EVENT_AVAILABLE);
         wait_for_notification();
+    }
+    if (event.kind == CUDBG_EVENT_ELF_IMAGE_LOADED) {
+        image = read_image(&event);
     }
     return event;
 }
@@ -70,6 +75,17 @@ int main(void)
     ANSWERS(CUDBG_SUCCESS, api->getTID(0, 0, 0, &tids[0]));
     ANSWERS(CUDBG_SUCCESS, api->getTID(0, 0, 1, &tids[1]));
     CHECK(tids[0] == first.cases.contextPush.tid && tids[1] == second.cases.contextPush.tid);
+    // Both have the tensor. It is read as one of them sees it; a weight is the same for both.
+    float          read[4];
+    const uint64_t x = symbol(&image, "x", STT_OBJECT), w = symbol(&image, "w", STT_OBJECT);
+    ANSWERS(CUDBG_ERROR_AMBIGUOUS_MEMORY_ADDRESS, api->readGlobalMemory(x, read, sizeof read));
+    ANSWERS(CUDBG_ERROR_AMBIGUOUS_MEMORY_ADDRESS, api->writeGlobalMemory(x, read, sizeof read));
+    for (uint32_t warp = 0; warp < 2; ++warp) {
+        ANSWERS(CUDBG_SUCCESS, api->readGenericMemory(0, 0, warp, 0, x, read, sizeof read));
+        CHECK(read[0] == 1 && read[3] == 4);
+    }
+    ANSWERS(CUDBG_SUCCESS, api->readGlobalMemory(w, read, sizeof read));
+    CHECK(read[0] == 2);
     ANSWERS(CUDBG_SUCCESS, api->resumeDevice(0));
     ANSWERS(CUDBG_SUCCESS, api->setKernelLaunchNotificationMode(CUDBG_KNL_LAUNCH_NOTIFY_DEFER));
 

@@ -78,6 +78,23 @@ fn an_event_that_is_never_acknowledged_blocks_its_thread_for_a_lease_and_both_si
 }
 
 #[test]
+fn a_stop_that_a_client_does_not_look_at_ends_with_its_lease_and_the_device_runs_again() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let lease = ("OPSCOPE_DEBUG_LEASE", "0.1");
+    let mut client = program("absent.c", Language::C11).start(&[], &[debuggee.target(), lease]);
+    client.until("ready");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    let log = debuggee.log();
+    assert!(log.contains("(breakpoint, before #0 scale (Mul), run 1) was not acknowledged"), "{log}");
+    let said = client.error_line();
+    assert!(said.contains("was not looked at within 0.1 s"), "{said}");
+    drop(loaded);
+    client.end();
+}
+
+#[test]
 fn a_client_before_13_0_is_reminded_of_an_event_that_it_does_not_acknowledge() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
