@@ -50,6 +50,11 @@ impl Grids {
         })
     }
 
+    /// Returns whether a dispatch has begun, as far as it is known, and has not finished.
+    pub fn is_active(&self, place: &RunPosition) -> bool {
+        self.active.contains_key(&(place.run, place.operator))
+    }
+
     /// Notes the end of a dispatch.
     pub fn finish(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let grid = self.started(place, thread);
