@@ -40,8 +40,8 @@ impl Structure for Event30 {
         match &event.case {
             Case::ImageLoaded(module) => {
                 made.cases.elf_image_loaded = event30::ElfImageLoaded {
-                    relocated_elf_image: bytes(module),
-                    non_relocated_elf_image: bytes(module),
+                    relocated_elf_image: first(&module.image.relocated),
+                    non_relocated_elf_image: first(&module.image.non_relocated),
                     size: module.image.relocated.len() as u32,
                 };
             }
@@ -67,8 +67,8 @@ impl Structure for Event32 {
         match &event.case {
             Case::ImageLoaded(module) => {
                 made.cases.elf_image_loaded = event32::ElfImageLoaded {
-                    relocated_elf_image: bytes(module),
-                    non_relocated_elf_image: bytes(module),
+                    relocated_elf_image: first(&module.image.relocated),
+                    non_relocated_elf_image: first(&module.image.non_relocated),
                     size: module.image.relocated.len() as u32,
                     dev: 0,
                     context: handle(event.model),
@@ -263,8 +263,8 @@ fn context(event: &Event) -> event32::Context {
 
 fn loaded(event: &Event, module: &Module) -> event42::ElfImageLoaded {
     event42::ElfImageLoaded {
-        relocated_elf_image: bytes(module),
-        non_relocated_elf_image: bytes(module),
+        relocated_elf_image: first(&module.image.relocated),
+        non_relocated_elf_image: first(&module.image.non_relocated),
         size32: module.image.relocated.len() as u32,
         dev: 0,
         context: handle(event.model),
@@ -300,6 +300,6 @@ fn finished(grid: &Grid) -> event32::KernelFinished {
     }
 }
 
-fn bytes(module: &Module) -> *const c_char {
-    module.image.relocated.as_ptr().cast()
+fn first(image: &[u8]) -> *const c_char {
+    image.as_ptr().cast()
 }

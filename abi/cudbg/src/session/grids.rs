@@ -42,17 +42,17 @@ impl Grids {
         self.started(place, thread)
     }
 
-    /// Returns whether a dispatch was met, and has not finished.
-    pub fn is_active(&self, place: &RunPosition) -> bool {
-        self.active.contains_key(&(place.run, place.operator))
-    }
-
     fn started(&mut self, place: &RunPosition, thread: u32) -> Grid {
         let last = &mut self.last;
         *self.active.entry((place.run, place.operator)).or_insert_with(|| {
             *last += 1;
             Grid { id: *last, model: place.model, operator: place.operator, run: place.run, thread }
         })
+    }
+
+    /// Returns whether a dispatch has begun, as far as it is known, and has not finished.
+    pub fn is_active(&self, place: &RunPosition) -> bool {
+        self.active.contains_key(&(place.run, place.operator))
     }
 
     /// Notes the end of a dispatch.

@@ -25,7 +25,7 @@ pub struct State {
     pub options: Options,
     pub queues: Queues,
     pub modules: BTreeMap<ModelId, Arc<Module>>,
-    /// Models that were unloaded: clients before 6.0 have pointers into their images.
+    /// Models that were unloaded: clients before 6.0 have pointers into their images, until they know it.
     unloaded: Vec<Arc<Module>>,
     pub addresses: Addresses,
     pub grids: Grids,
@@ -215,6 +215,12 @@ impl State {
         self.unloaded.push(Arc::clone(&module));
         let event = |case| Event { case, model, thread };
         vec![event(Case::ImageUnloaded(module)), event(Case::ContextDestroy)]
+    }
+
+    /// Forgets the models of which the client has acknowledged that they were unloaded.
+    pub fn forget_unloaded(&mut self) {
+        let queues = &self.queues;
+        self.unloaded.retain(|module| queues.has_event_of(module.graph.model));
     }
 
     /// Queues an event at which no thread waits.

@@ -89,10 +89,17 @@ static const char* is_image(const void* bytes, uint64_t size)
     return size > 64 && memcmp(bytes, "\177ELF", 4) == 0 ? "an image" : "no image";
 }
 
+// The types of ELF files: an executable one, which is relocated, and another one.
+static int are_two(const char* relocated, const char* other)
+{
+    return relocated[16] == 2 && other[16] == 1;
+}
+
 #define MORE30(TO, E) \
     switch (E.kind) { \
     case CUDBG_EVENT_ELF_IMAGE_LOADED: \
         PRINT(TO, " %s", is_image(E.cases.elfImageLoaded.relocatedElfImage, E.cases.elfImageLoaded.size)); \
+        CHECK(are_two(E.cases.elfImageLoaded.relocatedElfImage, E.cases.elfImageLoaded.nonRelocatedElfImage)); \
         break; \
     case CUDBG_EVENT_KERNEL_READY: \
         PRINT(TO, " grid %u", E.cases.kernelReady.gridId); \
@@ -111,6 +118,7 @@ static const char* is_image(const void* bytes, uint64_t size)
         PRINT(TO, " %s of module %u", \
               is_image(E.cases.elfImageLoaded.nonRelocatedElfImage, E.cases.elfImageLoaded.size), \
               (unsigned)E.cases.elfImageLoaded.module); \
+        CHECK(are_two(E.cases.elfImageLoaded.relocatedElfImage, E.cases.elfImageLoaded.nonRelocatedElfImage)); \
         break; \
     case CUDBG_EVENT_KERNEL_READY: \
         PRINT(TO, " grid %u", E.cases.kernelReady.gridId); \

@@ -5,6 +5,7 @@ mod support;
 mod tools;
 
 use std::fs;
+use std::sync::Arc;
 
 use object::elf::{ET_EXEC, ET_REL, FileHeader64};
 use object::read::elf::FileHeader as _;
@@ -12,7 +13,8 @@ use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use opscope_cudbg::addresses::{self, OPERATOR_BYTES};
 use opscope_cudbg::image::Image;
 use opscope_debug::{ModelId, Moment};
-use support::{Lines, addresses_of, graph_of, image_of};
+use opscope_model::testing::GraphBuilder;
+use support::{Lines, addresses_of, described, graph_of, image_of};
 
 #[test]
 fn the_header_is_that_of_a_file_for_nvidias_devices() {
@@ -122,6 +124,25 @@ fn the_other_image_has_relocations_that_lead_to_the_same_addresses_and_the_same_
         assert!(count >= graph.operators.len(), "{name}: {count} relocations");
         let expected = relocated.section_by_name(name).expect("the section");
         assert_eq!(Ok(&bytes[..]), expected.data(), "{name}");
+    }
+}
+
+#[test]
+fn a_large_graph_is_asked_for_page_by_page() {
+    let mut builder = GraphBuilder::new("chain").input("v0", &[1, 4]);
+    for index in 0..5000 {
+        let (from, to) = (format!("v{index}"), format!("v{}", index + 1));
+        builder = builder.operator(&format!("add_{index}"), "Add", &[&from, "v0"], &[&to]);
+    }
+    let graph = described(&Arc::new(builder.output("v5000").build()));
+    assert_eq!((graph.operators.len(), graph.values.len()), (5000, 5001));
+    for (index, operator) in graph.operators.iter().enumerate() {
+        assert_eq!(operator.name, format!("add_{index}"));
+        let names = |slots: &[Option<u32>]| -> Vec<String> {
+            slots.iter().map(|slot| graph.values[slot.expect("a value") as usize].name.clone()).collect()
+        };
+        assert_eq!(names(&operator.inputs), [format!("v{index}"), "v0".into()]);
+        assert_eq!(names(&operator.outputs), [format!("v{}", index + 1)]);
     }
 }
 

@@ -19,10 +19,14 @@ use tempfile::TempDir;
 /// Returns the graph of a model in `models`, as a client asks a debuggee for it.
 pub fn graph_of(model: &str) -> Graph {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models")).join(model).with_extension("onnx");
-    let graph = Arc::new(opscope_onnx::Graph::load(&path).expect("the model"));
+    described(&Arc::new(opscope_onnx::Graph::load(&path).expect("the model")))
+}
+
+/// Returns a graph as a client asks a debuggee for it.
+pub fn described(graph: &Arc<opscope_onnx::Graph>) -> Graph {
     let directory = tempfile::tempdir().expect("a directory");
     let debugger = Debugger::new().expect("a debugger");
-    let loaded = debugger.load(&graph, Fidelity::Exact);
+    let loaded = debugger.load(graph, Fidelity::Exact);
     let listen = Listen::At(directory.path().join("socket"));
     let server = debugger.serve(ServerOptions { listen }).expect("a server");
     let client = Client::connect(server.path().expect("a socket")).expect("a connection");
