@@ -221,6 +221,7 @@ impl Session {
         if state.queues.acknowledge() {
             state.notify(0);
         }
+        state.forget_unloaded();
         self.release(state);
     }
 

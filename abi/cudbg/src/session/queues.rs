@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use opscope_debug::Sequence;
+use opscope_debug::{ModelId, Sequence};
 
 use super::event::{Event, Generation};
 use super::stops::{Cause, Stop};
@@ -127,6 +127,12 @@ impl Queues {
         self.sync.iter_mut().for_each(|queued| queued.holder = None);
     }
 
+    /// Returns whether an event of a model waits that was not read.
+    pub fn has_event_of(&self, model: ModelId) -> bool {
+        let rest = self.held.values().flat_map(|held| &held.rest);
+        self.sync.iter().map(|queued| &queued.event).chain(rest).any(|event| event.model == model)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.sync.is_empty() && self.asynchronous.is_empty()
     }
@@ -181,5 +187,25 @@ impl Held {
     /// Returns the kind of the event that the client has to acknowledge, and whether it was read.
     pub fn awaited(&self) -> Option<(Kind, bool)> {
         self.current.as_ref().map(|current| (current.kind, current.is_read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Case;
+
+    #[test]
+    fn a_model_has_events_until_the_last_one_was_read() {
+        let model = ModelId(3);
+        let event = |case| Event { case, model, thread: 1 };
+        let mut queues = Queues::default();
+        assert!(queues.hold(Sequence(1), vec![event(Case::ContextCreate), event(Case::ContextDestroy)], None));
+        for is_left in [true, false] {
+            assert!(queues.has_event_of(model) && !queues.has_event_of(ModelId(4)));
+            assert!(queues.next(QueueType::Sync, Generation::Cuda60).is_some());
+            assert_eq!(queues.acknowledge(), is_left);
+        }
+        assert!(!queues.has_event_of(model));
     }
 }

@@ -13,8 +13,6 @@ use super::options::Options;
 use super::queues::{Held, Queues};
 use super::stops::{Cause, Stop, Warps};
 use crate::addresses::Addresses;
-use crate::graph::Graph;
-use crate::image::ImageError;
 use crate::layout::numbers::{GridStatus, Kind, LaunchNotifyMode, Status};
 
 /// How many runs that ended are known: more than run at the same time.
@@ -25,7 +23,7 @@ pub struct State {
     pub options: Options,
     pub queues: Queues,
     pub modules: BTreeMap<ModelId, Arc<Module>>,
-    /// Models that were unloaded: clients before 6.0 have pointers into their images.
+    /// Models that were unloaded: clients before 6.0 have pointers into their images, until they know it.
     unloaded: Vec<Arc<Module>>,
     pub addresses: Addresses,
     pub grids: Grids,
@@ -65,17 +63,6 @@ impl State {
             ended_runs: VecDeque::new(),
             is_over: false,
         }
-    }
-
-    /// Adds a model of which the program has told.
-    ///
-    /// # Errors
-    /// Returns an error if it has no image.
-    pub fn add_module(&mut self, graph: Graph) -> Result<(), ImageError> {
-        let model = graph.model;
-        self.addresses.add(model, graph.operators.len() as u32, graph.values.len() as u32);
-        self.modules.insert(model, Module::new(graph, &self.addresses)?);
-        Ok(())
     }
 
     /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
@@ -215,6 +202,12 @@ impl State {
         self.unloaded.push(Arc::clone(&module));
         let event = |case| Event { case, model, thread };
         vec![event(Case::ImageUnloaded(module)), event(Case::ContextDestroy)]
+    }
+
+    /// Forgets the models of which the client has acknowledged that they were unloaded.
+    pub fn forget_unloaded(&mut self) {
+        let queues = &self.queues;
+        self.unloaded.retain(|module| queues.has_event_of(module.graph.model));
     }
 
     /// Queues an event at which no thread waits.
