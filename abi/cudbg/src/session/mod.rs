@@ -81,7 +81,13 @@ pub fn open() -> Result<(), Failure> {
         return Ok(());
     }
     let session = Session::attach().inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))?;
-    *lock(&SESSION) = Some(session);
+    // The client is called from now on, and may take events at once: the session has to be known by then.
+    *lock(&SESSION) = Some(Arc::clone(&session));
+    if let Err(failure) = session.start() {
+        lock(&SESSION).take();
+        HAS_FAILED.store(true, Ordering::Relaxed);
+        return Err(failure);
+    }
     globals::set_initialized(true);
     Ok(())
 }
@@ -140,11 +146,16 @@ impl Session {
         });
         // What happened before can be read as soon as `initialize` returns.
         session.fetch();
-        let engine = Arc::clone(&session);
+        Ok(session)
+    }
+
+    /// Starts the thread that calls the client.
+    fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        let engine = Arc::clone(self);
         let thread = thread::Builder::new().name("cudbg-events".into()).spawn(move || engine.run());
         let thread = thread.map_err(|error| Failure::new(Status::OsResources, error.to_string()))?;
-        *lock(&session.engine) = Some(thread);
-        Ok(session)
+        *lock(&self.engine) = Some(thread);
+        Ok(())
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

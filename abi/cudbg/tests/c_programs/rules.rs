@@ -42,6 +42,15 @@ fn inside_of_a_callback_events_can_be_taken_since_13_0_and_before_nothing_can_be
 }
 
 #[test]
+fn a_callback_that_is_called_before_initialize_returns_finds_its_events() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let client = program("at_once.c", Language::C11).start(&[], &[debuggee.target()]);
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
 fn only_events_that_were_read_are_acknowledged_and_each_thread_waits_for_its_own() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
