@@ -56,14 +56,6 @@ pub extern "C" fn acknowledge_sync_events() -> Status {
     })
 }
 
-/// The engine has no such logs. Callbacks of clients since 13.0 may ask for them, as for events.
-pub extern "C" fn consume_cuda_logs() -> Status {
-    call_for_events(|| {
-        current()?;
-        Err(Failure::new(Status::NotSupported, "consumeCudaLogs is not supported: an operator has nothing of the kind"))
-    })
-}
-
 pub extern "C" fn set_kernel_launch_notification_mode(mode: u32) -> Status {
     call(|| {
         let session = current()?;
