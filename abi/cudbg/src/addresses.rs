@@ -60,14 +60,14 @@ pub fn operator(model: ModelId, operator: u32, moment: Moment) -> u64 {
 }
 
 /// The models that have addresses.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Addresses {
     models: BTreeMap<u32, Model>,
     /// How many values have got addresses, also those of models that are unloaded.
     values: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Model {
     operators: u32,
     values: u32,

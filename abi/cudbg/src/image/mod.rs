@@ -9,8 +9,6 @@ mod place;
 
 use std::path::PathBuf;
 
-use opscope_debug::ModelId;
-
 use crate::addresses::Addresses;
 use crate::graph::Graph;
 pub use listing::{Listing, directory as listing_directory};
@@ -31,11 +29,8 @@ pub struct Image {
 
 /// Why there is no image: it would be too large for its format.
 #[derive(Debug, thiserror::Error)]
-#[error("model {model} has no image: {reason}")]
-pub struct ImageError {
-    model: ModelId,
-    reason: String,
-}
+#[error("it has no image: {0}")]
+pub struct ImageError(String);
 
 impl Image {
     /// Makes the image of a model that has its addresses. `directory` is where the listing is to be found.
@@ -46,9 +41,9 @@ impl Image {
         let names = Names::new(graph);
         let listing = Listing::new(graph, directory);
         let image = |place| {
-            let fail = |reason| ImageError { model: graph.model, reason };
-            let debug = dwarf::sections(graph, &names, &listing, place).map_err(|error| fail(error.to_string()))?;
-            elf::write(graph, &names, &debug, place).map_err(|error| fail(error.to_string()))
+            let debug =
+                dwarf::sections(graph, &names, &listing, place).map_err(|error| ImageError(error.to_string()))?;
+            elf::write(graph, &names, &debug, place).map_err(|error| ImageError(error.to_string()))
         };
         let mut relocated = image(Place::Relocated(addresses, graph.model))?;
         let non_relocated = image(Place::NonRelocated)?;

@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::fmt::Display;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -5,8 +6,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use opscope_debug::{ConnectionError, DebugError, Event as Raised, EventKind, Queue, ReleaseReason, Resume, Sequence};
+use opscope_debug::{
+    ConnectionError, DebugError, Event as Raised, EventKind, ModelId, Queue, ReleaseReason, Resume, Sequence,
+};
 
+use super::modules::Module;
 use super::{Session, callback, lock};
 use crate::border::Status;
 use crate::graph::Graph;
@@ -138,15 +142,24 @@ impl Session {
     }
 
     fn take(&self, event: Raised) {
-        let graph = match &event.kind {
-            EventKind::ModelLoaded { model, .. } => Graph::of(&self.client, *model).ok(),
-            _ => None,
-        };
-        let mut state = self.state();
-        if let Some(Err(error)) = graph.map(|graph| state.add_module(graph)) {
-            report(&error);
+        if let EventKind::ModelLoaded { model, .. } = event.kind {
+            match self.module(model) {
+                Ok(module) => drop(self.state().modules.insert(model, module)),
+                Err(error) => report(&format!("model {model} is not shown to the client: {error}")),
+            }
         }
-        state.take(event);
+        self.state().take(event);
+    }
+
+    /// Returns a model with its image, which may take long: nothing is locked meanwhile.
+    fn module(&self, model: ModelId) -> Result<Arc<Module>, Box<dyn Error>> {
+        let graph = Graph::of(&self.client, model)?;
+        let addresses = {
+            let addresses = &mut self.state().addresses;
+            addresses.add(model, graph.operators.len() as u32, graph.values.len() as u32);
+            addresses.clone()
+        };
+        Ok(Module::new(graph, &addresses)?)
     }
 
     /// Notes that the connection has ended.

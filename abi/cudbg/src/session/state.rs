@@ -13,8 +13,6 @@ use super::options::Options;
 use super::queues::{Held, Queues};
 use super::stops::{Cause, Stop, Warps};
 use crate::addresses::Addresses;
-use crate::graph::Graph;
-use crate::image::ImageError;
 use crate::layout::numbers::{GridStatus, Kind, LaunchNotifyMode, Status};
 
 /// How many runs that ended are known: more than run at the same time.
@@ -65,17 +63,6 @@ impl State {
             ended_runs: VecDeque::new(),
             is_over: false,
         }
-    }
-
-    /// Adds a model of which the program has told.
-    ///
-    /// # Errors
-    /// Returns an error if it has no image.
-    pub fn add_module(&mut self, graph: Graph) -> Result<(), ImageError> {
-        let model = graph.model;
-        self.addresses.add(model, graph.operators.len() as u32, graph.values.len() as u32);
-        self.modules.insert(model, Module::new(graph, &self.addresses)?);
-        Ok(())
     }
 
     /// Takes an event of the program: queues the events that it is for the client, and notes where its thread waits.
