@@ -1,9 +1,11 @@
 //! Suspending, resuming and stepping.
 
+use opscope_debug::Sequence;
+
 use super::place::{device, lane, multiprocessor, warp};
 use crate::border::{Failure, Status, call, out};
 use crate::layout::numbers::step;
-use crate::session::{cannot_step, current};
+use crate::session::{Session, Stop, cannot_step, current, require_suspended};
 
 pub extern "C" fn suspend_device(dev: u32) -> Status {
     call(|| was_running(device(dev)?.suspend()))
@@ -72,12 +74,7 @@ pub unsafe extern "C" fn single_step_warp(
         if lane_hint != u32::MAX {
             lane(&session, lane_hint)?;
         }
-        if flags & step::NON_BLOCKING != 0 {
-            return Err(Failure::new(
-                Status::NotSupported,
-                "a step always waits until it is done; do not ask for NON_BLOCKING",
-            ));
-        }
+        blocks(flags)?;
         let mask = out(mask, "the mask")?;
         step_times(dev, sm, wp, steps)?;
         mask.set(1 << wp);
@@ -91,20 +88,91 @@ fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
     if steps == 0 {
         return Err(Failure::new(Status::InvalidArgs, "0 steps were asked for; ask for one at least"));
     }
-    for number in 0..steps {
-        let stopped = warp(&mut session.state(), sm, wp, &session);
-        match stopped {
-            Ok((event, stop)) => session.step(event, stop.run, stop.moment()).map_err(cannot_step)?,
-            // The run has ended.
-            Err(_) if number > 0 => break,
-            Err(failure) => return Err(failure),
-        }
-        let is_hit = |stop: &crate::session::Stop| stop.is_broken() || stop.exception().is_some();
-        if session.state().stops().any(|(_, stop)| stop.warp == Some(wp) && is_hit(stop)) {
+    let (_, first) = warp(&mut session.state(), sm, wp, &session)?;
+    for _ in 0..steps {
+        let Some((event, stop)) = still_stopped(&session, wp, &first) else { break };
+        session.step(event, &stop).map_err(cannot_step)?;
+        if is_at_breakpoint(&session, wp) {
             break;
         }
     }
     Ok(())
+}
+
+pub extern "C" fn resume_warps_until_pc60(dev: u32, sm: u32, mask: u64, pc: u64) -> Status {
+    call(|| until(dev, sm, mask, pc))
+}
+
+pub extern "C" fn resume_warps_until_pc(dev: u32, sm: u32, mask: u64, pc: u64, flags: u32) -> Status {
+    call(|| {
+        device(dev)?;
+        blocks(flags)?;
+        until(dev, sm, mask, pc)
+    })
+}
+
+/// Steps runs until they are at an instruction, at a breakpoint, or behind it: it may be one of an operator that the engine
+/// executes as a part of another one.
+fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
+    let session = device(dev)?;
+    multiprocessor(&session, sm)?;
+    let is_meant = |stop: &Stop| stop.warp.is_some_and(|warp| mask & 1 << warp != 0);
+    let warps: Vec<Stop> = {
+        let mut state = session.state();
+        require_suspended(&mut state)?;
+        state.stops().map(|(_, stop)| stop).filter(|stop| is_meant(stop)).cloned().collect()
+    };
+    if mask == 0 || warps.len() != mask.count_ones() as usize {
+        let text = format!("the mask {mask:#x} is not one of stopped runs; readValidWarps returns theirs");
+        return Err(Failure::new(Status::InvalidWarpMask, text));
+    }
+    let is_ahead = |from: u64| {
+        let state = session.state();
+        let (here, there) = (state.addresses.code_at(from), state.addresses.code_at(pc));
+        here.zip(there).is_some_and(|(here, there)| here.model == there.model && there.offset == 0 && from < pc)
+    };
+    if let Some(stop) = warps.iter().find(|stop| !is_ahead(stop.address)) {
+        let text = format!("{pc:#x} is no instruction that the run at {:#x} comes to", stop.address);
+        return Err(Failure::new(Status::WarpResumeNotPossible, text));
+    }
+    for first in warps {
+        let Some(wp) = first.warp else { continue };
+        while let Some((event, stop)) = still_stopped(&session, wp, &first)
+            && stop.address < pc
+        {
+            // A breakpoint where it begins is not hit again.
+            let stepped = match stop.address == first.address {
+                true => session.step(event, &stop),
+                false => session.step_or_hit(event, &stop),
+            };
+            stepped.map_err(cannot_step)?;
+            if is_at_breakpoint(&session, wp) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns where a run is stopped now. If it has ended, its warp may be that of the next one.
+fn still_stopped(session: &Session, wp: u32, first: &Stop) -> Option<(Sequence, Stop)> {
+    let stopped = warp(&mut session.state(), 0, wp, session);
+    stopped.ok().filter(|(_, stop)| stop.run == first.run)
+}
+
+/// Checks that a call is to wait until it is done.
+fn blocks(flags: u32) -> Result<(), Failure> {
+    if flags & step::NON_BLOCKING != 0 {
+        let text = "a step always waits until it is done; do not ask for NON_BLOCKING";
+        return Err(Failure::new(Status::NotSupported, text));
+    }
+    Ok(())
+}
+
+/// Returns whether a warp is stopped at a breakpoint, or by an exception.
+fn is_at_breakpoint(session: &Session, wp: u32) -> bool {
+    let is_hit = |stop: &Stop| stop.warp == Some(wp) && (stop.is_broken() || stop.exception().is_some());
+    session.state().stops().any(|(_, stop)| is_hit(stop))
 }
 
 fn was_running(outcome: Result<bool, impl Into<Failure>>) -> Result<(), Failure> {

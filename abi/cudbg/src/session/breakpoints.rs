@@ -50,6 +50,10 @@ impl Breakpoints {
         self.all.iter().find(|(_, breakpoint)| breakpoint.address == address).map(|(handle, found)| (*handle, found))
     }
 
+    pub fn is_enabled_at(&self, address: u64) -> bool {
+        self.at(address).is_some_and(|(_, breakpoint)| breakpoint.is_enabled)
+    }
+
     /// Returns a breakpoint that has a handle.
     pub fn get_mut(&mut self, handle: u64) -> Option<&mut Breakpoint> {
         self.all.get_mut(&handle).filter(|breakpoint| !breakpoint.is_legacy)

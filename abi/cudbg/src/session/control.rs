@@ -6,6 +6,7 @@ use opscope_debug::{DebugError, Moment, Resume, RunState, Sequence};
 use opscope_model::RunId;
 
 use super::event::{Case, Event};
+use super::stops::Stop;
 use super::{Session, State};
 use crate::border::{Failure, Status};
 
@@ -68,10 +69,26 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the run does not wait any more, or the connection has ended.
-    pub fn step(&self, event: Sequence, run: RunId, moment: Option<Moment>) -> Result<(), DebugError> {
+    pub fn step(&self, event: Sequence, stop: &Stop) -> Result<(), DebugError> {
+        let how = if stop.moment() == Some(Moment::Before) { Resume::Finish } else { Resume::Step };
+        self.advance(event, stop.run, how)
+    }
+
+    /// The same, but a breakpoint at the operator that the run is before stops it there: it has only come to it.
+    ///
+    /// # Errors
+    /// Returns an error if the run does not wait any more, or the connection has ended.
+    pub fn step_or_hit(&self, event: Sequence, stop: &Stop) -> Result<(), DebugError> {
+        let is_due = stop.moment() == Some(Moment::Before) && !stop.is_broken();
+        if is_due && self.state().breakpoints.is_enabled_at(stop.address) {
+            return self.advance(event, stop.run, Resume::Continue);
+        }
+        self.step(event, stop)
+    }
+
+    fn advance(&self, event: Sequence, run: RunId, how: Resume) -> Result<(), DebugError> {
         self.update_subscription()?;
         self.state().stepping = Some(run);
-        let how = if moment == Some(Moment::Before) { Resume::Finish } else { Resume::Step };
         if let Err(error) = self.resume(event, how) {
             self.state().stepping = None;
             return Err(error);

@@ -72,6 +72,7 @@ static void is_uninitialized(void)
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp41(0, 0, 0, NULL));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp65(0, 0, 0, 1, NULL));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->singleStepWarp(0, 0, 0, ~0u, 1, CUDBG_SINGLE_STEP_FLAGS_NON_BLOCKING, NULL));
+    ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->resumeWarpsUntilPC(0, 0, 1, 0, CUDBG_SINGLE_STEP_FLAGS_NON_BLOCKING));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->consumeCudaLogs(NULL, 0, NULL));
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->finalize());
     ANSWERS(CUDBG_ERROR_UNINITIALIZED, api->readRegister(0, 0, 0, 0, 0, &count));
@@ -243,8 +244,8 @@ static void texts(void)
 static void unsupported(void)
 {
     static const unsigned numbers[] = {14,  17,  18,  19,  20,  25,  26,  27,  28,  40,  41,  49,  58,  59,
-                                       64,  71,  75,  78,  96,  98,  106, 107, 109, 110, 115, 116, 118, 119,
-                                       127, 128, 131, 136, 142, 144, 145, 148, 149, 156, 159, 160, 161, 162, 163};
+                                       64,  71,  75,  78,  98,  106, 107, 109, 110, 115, 116, 118, 119,
+                                       127, 128, 131, 136, 142, 144, 145, 148, 149, 159, 160, 161, 162, 163};
     const slot*           slots     = (const slot*)(const void*)api;
     char                  text[256];
     for (unsigned at = 0; at < sizeof numbers / sizeof *numbers; ++at) {

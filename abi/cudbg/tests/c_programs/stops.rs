@@ -74,6 +74,18 @@ fn a_client_stops_a_running_program_between_operators_at_any_time() {
 }
 
 #[test]
+fn a_client_runs_to_an_operator_and_no_further_than_a_breakpoint_or_the_end() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("until.c", Language::C11).start(&[], &[debuggee.target()]);
+    client.until("ready");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    drop(loaded);
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
 fn a_client_that_breaks_on_launch_stops_at_every_operator() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
