@@ -1,5 +1,6 @@
 //! Clients of the CUDA Debugger API debug a benchmark that runs.
 
+#[allow(dead_code)]
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
 mod language;
 #[path = "../../../abi/opscope/tests/c_programs/support/linked.rs"]
