@@ -20,12 +20,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use opscope_debug::client::Client;
-use opscope_debug::{AttachOptions, DebugError, ErrorCode, EventSet, Resume};
+use opscope_debug::{AttachOptions, BreakpointSpec, DebugError, ErrorCode, EventSet, Resume, Target, Watched};
 
 use crate::border::{Failure, Status};
 use crate::globals;
 use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
-pub use callback::{Callback, Data};
+pub use callback::Callback;
 pub use control::{cannot_step, require_suspended};
 pub use event::{Case, Event, Generation};
 pub use grids::Grid;
@@ -127,6 +127,9 @@ impl Session {
             };
             Failure::new(code, error.to_string())
         })?;
+        if options.watches_non_finite {
+            client.add_breakpoint(BreakpointSpec::at(Target::First(Watched::NonFinite)))?;
+        }
         let session = Arc::new(Self {
             client,
             options,

@@ -14,6 +14,8 @@ pub struct Options {
     capabilities: u32,
     /// How long the program waits for an acknowledgement.
     pub lease: Duration,
+    /// Whether the first operator of a run that computes NaN or infinity is an exception.
+    pub watches_non_finite: bool,
 }
 
 /// The capabilities that there are.
@@ -25,6 +27,9 @@ pub const SUPPORTED: u32 = capability::LAZY_FUNCTION_LOADING
 /// Sets the lease, in seconds.
 const LEASE: &str = "OPSCOPE_DEBUG_LEASE";
 
+/// Makes the first NaN or infinity of a run an exception, if it is 1. A run is then slower: all its tensors are searched.
+const NON_FINITE: &str = "OPSCOPE_DEBUG_NONFINITE";
+
 impl Options {
     pub fn of_environment() -> Self {
         let seconds = env::var(LEASE).ok().and_then(|text| text.parse().ok());
@@ -33,6 +38,7 @@ impl Options {
             version: Version::requested(),
             capabilities: globals::capabilities() & SUPPORTED,
             lease: seconds.map_or(Duration::from_secs(30), Duration::from_secs_f64),
+            watches_non_finite: env::var_os(NON_FINITE).is_some_and(|value| value == "1"),
         }
     }
 

@@ -1,9 +1,9 @@
 // A run that fails is stopped as by an exception; an engine that panics is an internal error; and so is a program that is gone.
-// usage: exception failure|panic|gone
+// usage: exception failure|infinity|panic|gone
 #include "image.h"
 
 static struct image image;
-static int          error = -1;
+static int          error = -1, is_infinity;
 
 static void on_event(CUDBGEventCallbackData* data)
 {
@@ -38,7 +38,8 @@ static void look(void)
     CHECK(mask == 1);
     CUDBGException_t exception;
     bool             is_error;
-    const uint64_t   log = symbol(&image, "log", STT_FUNC);
+    // A failure is known when the operator has begun, and a result when it has ended.
+    const uint64_t log = symbol(&image, "log", STT_FUNC) + (is_infinity ? 16 : 0);
     ANSWERS(CUDBG_SUCCESS, api->readValidWarps(0, 0, &mask));
     CHECK(mask == 1);
     ANSWERS(CUDBG_SUCCESS, api->readBrokenWarps(0, 0, &mask));
@@ -62,10 +63,15 @@ static void look(void)
     char* text = (char*)malloc(size);
     ANSWERS(CUDBG_ERROR_BUFFER_TOO_SMALL, api->getCudaExceptionString(0, 0, 0, 0, text, size - 1, NULL));
     ANSWERS(CUDBG_SUCCESS, api->getCudaExceptionString(0, 0, 0, 0, text, size, NULL));
-    CHECK(strlen(text) + 1 == size && strstr(text, "it was made to fail") && strstr(text, "log"));
-    // The tensors of a run that has failed are gone.
+    CHECK(strlen(text) + 1 == size && strstr(text, is_infinity ? "infinite" : "it was made to fail") && strstr(text, "log"));
+    // The tensors of a run that has failed are gone; what was computed is there.
     float read;
-    ANSWERS(CUDBG_ERROR_ADDRESS_NOT_IN_DEVICE_MEM, api->readGlobalMemory(symbol(&image, "a", STT_OBJECT), &read, 4));
+    if (is_infinity) {
+        ANSWERS(CUDBG_SUCCESS, api->readGlobalMemory(symbol(&image, "b", STT_OBJECT) + 4, &read, 4));
+        CHECK(read < -1e38f);
+    } else {
+        ANSWERS(CUDBG_ERROR_ADDRESS_NOT_IN_DEVICE_MEM, api->readGlobalMemory(symbol(&image, "a", STT_OBJECT), &read, 4));
+    }
     ANSWERS(CUDBG_SUCCESS, api->resumeDevice(0));
 }
 
@@ -83,7 +89,8 @@ int main(int argc, char** argv)
     }
     printf("attached\n");
     fflush(stdout);
-    if (strcmp(argv[1], "failure") == 0) {
+    is_infinity = strcmp(argv[1], "infinity") == 0;
+    if (is_infinity || strcmp(argv[1], "failure") == 0) {
         look();
         printf("seen\n");
         fflush(stdout);

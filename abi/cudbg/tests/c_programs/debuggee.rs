@@ -107,6 +107,12 @@ impl Lines {
         run_on(self, &debuggee.debugger, run)
     }
 
+    /// The same from another input.
+    pub fn run_from(&self, debuggee: &Debuggee, run: u64, input: [f32; 4]) -> Result<Vec<f32>, EngineError> {
+        let outputs = self.0.run_on(&debuggee.debugger, run, &[tensor(&input)])?;
+        Ok(floats(&outputs[0]))
+    }
+
     /// Returns the output for the input of runs.
     pub fn expected() -> Vec<f32> {
         INPUT.iter().map(|x| x * 2.0 + (x * 2.0).ln()).collect()

@@ -99,6 +99,21 @@ fn a_run_that_fails_is_stopped_as_by_an_exception() {
 }
 
 #[test]
+fn the_first_infinity_of_a_run_is_an_exception_where_the_user_wants_it_so() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let _loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let variables = [debuggee.target(), ("OPSCOPE_DEBUG_NONFINITE", "1")];
+    let mut client = program("exception.c", Language::C11).start(&["infinity"], &variables);
+    client.until("attached");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    let outputs = lines.run_from(&debuggee, 2, [1.0, 0.0, 3.0, 4.0]).expect("the run succeeds");
+    assert_eq!(outputs[1], f32::NEG_INFINITY);
+    client.until("seen");
+    assert_eq!(client.end().stderr, "");
+}
+
+#[test]
 fn an_engine_that_panics_is_an_internal_error_and_keeps_no_thread() {
     let debuggee = Debuggee::new();
     let lines = Lines::new().with_failure(true);
