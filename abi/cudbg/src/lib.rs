@@ -29,6 +29,9 @@
 // `unsafe` means in all functions what is said above. The exported names are those of C.
 #![allow(missing_docs, clippy::missing_safety_doc, non_snake_case)]
 
+/// What messages call this library.
+const LIBRARY: &str = "libcudadebugger";
+
 pub mod addresses;
 mod border;
 mod calls;

@@ -18,9 +18,16 @@ thread_local! {
 
 /// Calls the client's function. The rule applies to the calls that it makes on this thread.
 pub fn inside(rule: Rule, callback: impl FnOnce()) {
+    /// Ends the rule also where the function throws an exception.
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            INSIDE.set(None);
+        }
+    }
     INSIDE.set(Some(rule));
+    let _leave = Leave;
     callback();
-    INSIDE.set(None);
 }
 
 /// Checks a call; `takes_events` is whether it takes or acknowledges events.

@@ -2,9 +2,11 @@
 
 use std::ffi::{c_char, c_void};
 
+use opscope_producer::ToolData;
+
 use crate::border::{Failure, Status, call, call_keeping_the_message, last_message, out, text};
 use crate::layout::callback::{CallbackData, CallbackData40, CallbackData41};
-use crate::session::{self, Callback, Data, SUPPORTED, current};
+use crate::session::{self, Callback, SUPPORTED, current};
 
 pub extern "C" fn initialize() -> Status {
     call(session::open)
@@ -32,23 +34,27 @@ pub extern "C" fn request_cleanup_on_detach(_app_resume_flag: u32) -> Status {
 }
 
 pub extern "C" fn set_notify_new_event_callback31(
-    function: Option<extern "C" fn(*mut c_void)>,
+    function: Option<extern "C-unwind" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> Status {
     call(|| {
-        session::set_callback(function.map(|function| Callback::Cuda31(function, Data(data))));
+        session::set_callback(function.map(|function| Callback::Cuda31(function, ToolData(data))));
         Ok(())
     })
 }
 
-pub extern "C" fn set_notify_new_event_callback40(function: Option<extern "C" fn(*mut CallbackData40)>) -> Status {
+pub extern "C" fn set_notify_new_event_callback40(
+    function: Option<extern "C-unwind" fn(*mut CallbackData40)>,
+) -> Status {
     call(|| {
         session::set_callback(function.map(Callback::Cuda40));
         Ok(())
     })
 }
 
-pub extern "C" fn set_notify_new_event_callback41(function: Option<extern "C" fn(*mut CallbackData41)>) -> Status {
+pub extern "C" fn set_notify_new_event_callback41(
+    function: Option<extern "C-unwind" fn(*mut CallbackData41)>,
+) -> Status {
     call(|| {
         session::set_callback(function.map(Callback::Cuda41));
         Ok(())
@@ -56,11 +62,11 @@ pub extern "C" fn set_notify_new_event_callback41(function: Option<extern "C" fn
 }
 
 pub extern "C" fn set_notify_new_event_callback(
-    function: Option<extern "C" fn(*mut CallbackData)>,
+    function: Option<extern "C-unwind" fn(*mut CallbackData)>,
     user_data: *mut c_void,
 ) -> Status {
     call(|| {
-        session::set_callback(function.map(|function| Callback::Cuda130(function, Data(user_data))));
+        session::set_callback(function.map(|function| Callback::Cuda130(function, ToolData(user_data))));
         Ok(())
     })
 }

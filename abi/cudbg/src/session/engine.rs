@@ -1,6 +1,4 @@
 use std::error::Error;
-use std::fmt::Display;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -11,7 +9,10 @@ use opscope_debug::{
 };
 
 use super::modules::Module;
+use opscope_producer::report;
+
 use super::{Session, callback, lock};
+use crate::LIBRARY;
 use crate::border::Status;
 use crate::graph::Graph;
 use crate::layout::numbers::LaunchNotifyMode;
@@ -27,7 +28,7 @@ impl Session {
     pub(super) fn run(self: Arc<Self>) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.serve())) {
             let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            report(&format!("the events' thread failed: {}", text.unwrap_or("a panic without a text")));
+            report(LIBRARY, format_args!("the events' thread failed: {}", text.unwrap_or("a panic without a text")));
             // The client is to stop calling. The program goes on when the connection is closed.
             self.state().end(Some(Status::Internal));
             self.changed.notify_all();
@@ -145,7 +146,7 @@ impl Session {
         if let EventKind::ModelLoaded { model, .. } = event.kind {
             match self.module(model) {
                 Ok(module) => drop(self.state().modules.insert(model, module)),
-                Err(error) => report(&format!("model {model} is not shown to the client: {error}")),
+                Err(error) => report(LIBRARY, format_args!("model {model} is not shown to the client: {error}")),
             }
         }
         self.state().take(event);
@@ -205,7 +206,9 @@ impl Session {
                 },
             );
             let seconds = self.options.lease.as_secs_f64();
-            report(&format!("{what} within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time"));
+            let text =
+                format_args!("{what} within {seconds} s, so its thread continues; OPSCOPE_DEBUG_LEASE sets the time");
+            report(LIBRARY, text);
         }
         if has_lost_stop {
             // Otherwise the run would stop for as long at every operator.
@@ -218,9 +221,4 @@ impl Session {
         self.state().queues.remove(event);
         self.client.acknowledge(event, how)
     }
-}
-
-/// Writes a line to stderr. It never fails: a client may have closed stderr.
-fn report(text: &dyn Display) {
-    let _ = writeln!(std::io::stderr(), "libcudadebugger (opscope): {text}");
 }

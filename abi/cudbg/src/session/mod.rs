@@ -25,7 +25,7 @@ use opscope_debug::{AttachOptions, BreakpointSpec, DebugError, ErrorCode, EventS
 use crate::border::{Failure, Status};
 use crate::globals;
 use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
-pub use callback::{Callback, Data};
+pub use callback::Callback;
 pub use control::{cannot_step, require_suspended};
 pub use event::{Case, Event, Generation};
 pub use grids::Grid;

@@ -51,6 +51,21 @@ fn a_callback_that_is_called_before_initialize_returns_finds_its_events() {
 }
 
 #[test]
+fn an_exception_that_a_callback_throws_is_reported_and_nothing_else_changes() {
+    let debuggee = Debuggee::new();
+    let lines = Lines::new();
+    let loaded = debuggee.debugger.load(&lines.plan().graph, Fidelity::Exact);
+    let mut client = program("throwing.cpp", Language::Cxx17).start(&[], &[debuggee.target()]);
+    client.until("attached");
+    assert_eq!(lines.run(&debuggee, 1).expect("the run succeeds"), Lines::expected());
+    drop(loaded);
+    let said = client.end().stderr;
+    let line = "libcudadebugger (opscope): the notification callback of a tool threw ";
+    assert!(said.lines().count() > 3 && said.lines().all(|said| said.starts_with(line)), "{said}");
+    assert!(said.contains("threw std::runtime_error,") && said.contains("threw int,"), "{said}");
+}
+
+#[test]
 fn only_events_that_were_read_are_acknowledged_and_each_thread_waits_for_its_own() {
     let debuggee = Debuggee::new();
     let lines = Lines::new();
