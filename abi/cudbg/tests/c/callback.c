@@ -3,7 +3,7 @@
 // usage: callback FLAVOUR REVISION
 #include "check.h"
 
-static int       is_13, is_over, calls;
+static int       is_13, has_ended, is_over, calls;
 static pthread_t caller;
 static int       was_called_once;
 
@@ -17,7 +17,7 @@ static void drain(void)
     CUDBGEvent  event;
     CUDBGResult result;
     while ((result = api->getNextEvent(CUDBG_EVENT_QUEUE_TYPE_SYNC, &event)) == CUDBG_SUCCESS) {
-        is_over |= event.kind == CUDBG_EVENT_CTX_DESTROY;
+        has_ended |= event.kind == CUDBG_EVENT_CTX_DESTROY;
     }
     CHECK(result == CUDBG_ERROR_NO_EVENT_AVAILABLE);
     ANSWERS(CUDBG_SUCCESS, api->acknowledgeSyncEvents());
@@ -64,6 +64,12 @@ static void on_any_event(void)
         CHECK(api->acknowledgeSyncEvents() == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->acknowledgeEvents42() == CUDBG_ERROR_RECURSIVE_API_CALL);
         CHECK(api->acknowledgeEvent30(NULL) == CUDBG_ERROR_RECURSIVE_API_CALL);
+    }
+    // The main thread closes the session then, and no call of this function may follow.
+    if (is_13) {
+        pthread_mutex_lock(&lock);
+        is_over = has_ended;
+        pthread_mutex_unlock(&lock);
     }
     notify();
 }
@@ -130,6 +136,7 @@ int main(int argc, char** argv)
         wait_for_notification();
         if (!is_13) {
             drain();
+            is_over = has_ended;
         }
     }
     CHECK(!pthread_equal(caller, pthread_self()));
