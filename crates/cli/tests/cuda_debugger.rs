@@ -1,6 +1,7 @@
 //! Clients of the CUDA Debugger API debug a benchmark that runs.
 
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
+#[allow(dead_code)]
 mod language;
 #[path = "../../../abi/opscope/tests/c_programs/support/linked.rs"]
 #[allow(dead_code)]
