@@ -2,6 +2,7 @@
 
 #[allow(dead_code)]
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
+#[allow(dead_code)]
 mod language;
 #[path = "../../../abi/opscope/tests/c_programs/support/linked.rs"]
 #[allow(dead_code)]
