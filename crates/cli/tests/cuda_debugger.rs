@@ -1,6 +1,5 @@
 //! Clients of the CUDA Debugger API debug a benchmark that runs.
 
-#[allow(dead_code)]
 #[path = "../../../abi/opscope/tests/c_programs/support/language.rs"]
 #[allow(dead_code)]
 mod language;
