@@ -65,6 +65,9 @@ impl Breakpoint {
 
     /// Returns the operators of its target in a model, in the order of execution.
     pub fn operators(&self, model: ModelId, graph: &Graph) -> Arc<[OperatorId]> {
+        if self.spec.model.is_some_and(|only| only != model) {
+            return Arc::default();
+        }
         let mut known = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
         let found = || self.spec.target.operators(graph).into_iter().map(|operator| operator.id).collect();
         Arc::clone(known.entry(model).or_insert_with(found))

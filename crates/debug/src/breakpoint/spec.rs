@@ -16,6 +16,9 @@ pub struct BreakpointSpec {
     /// The condition on the tensors there: see [`expression`](crate::expression). `None`: it always stops.
     #[serde(default)]
     pub condition: Option<String>,
+    /// The model in which it stops. `None`: in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelId>,
     /// The run in which it stops. `None`: in all.
     #[serde(default)]
     pub run: Option<u64>,
@@ -83,7 +86,16 @@ pub struct BreakpointChange {
 impl BreakpointSpec {
     /// Returns a breakpoint that always stops at its target.
     pub fn at(target: Target) -> Self {
-        Self { target, moment: None, condition: None, run: None, enabled: true, ignore: 0, one_shot: false }
+        Self {
+            target,
+            moment: None,
+            condition: None,
+            model: None,
+            run: None,
+            enabled: true,
+            ignore: 0,
+            one_shot: false,
+        }
     }
 
     /// Returns the same breakpoint with a condition.

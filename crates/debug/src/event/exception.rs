@@ -24,6 +24,9 @@ pub enum Exception {
     Engine {
         /// The engine's message.
         message: String,
+        /// Whether it panicked: then it may be broken for later runs, too.
+        #[serde(default, skip_serializing_if = "is_false")]
+        panicked: bool,
     },
 }
 
@@ -91,6 +94,10 @@ impl fmt::Display for NonFinite {
         write!(f, "output[{}]", self.slot)?;
         write_counts(f, self.value.as_deref(), self.nan, self.infinite)
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn write_counts(f: &mut fmt::Formatter<'_>, value: Option<&str>, nan: u64, infinite: u64) -> fmt::Result {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sequence(pub u64);
 
 /// The number of a model that the program has loaded, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelId(pub u32);
 

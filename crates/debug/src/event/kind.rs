@@ -105,6 +105,9 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
+        /// Its model; 0 from a program that does not tell.
+        #[serde(default)]
+        model: ModelId,
     } => {
         name: "run_pushed", queue: Sync, sent: OnRequest, about: About::run(*run), stop: None,
         text: |f, thread| write!(f, "Run {} begins on thread {thread}", run.0),
@@ -114,6 +117,9 @@ event_kinds! {
         /// The run.
         #[serde(with = "run_number")]
         run: RunId,
+        /// Its model; 0 from a program that does not tell.
+        #[serde(default)]
+        model: ModelId,
         /// Why it failed, if it did.
         error: Option<String>,
     } => {
@@ -202,7 +208,7 @@ event_kinds! {
                 let tensors = inputs.iter().map(ToString::to_string).chain(outputs.iter().map(ToString::to_string));
                 f.write_str(&tensors.collect::<Vec<_>>().join(", "))
             }
-            Exception::Engine { message } => {
+            Exception::Engine { message, .. } => {
                 write!(f, "Run {} failed", run.0)?;
                 if let Some(RunPosition { operator, name, op_type, .. }) = place {
                     write!(f, " at #{operator} {name} ({op_type})")?;

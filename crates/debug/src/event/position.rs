@@ -4,7 +4,7 @@ use std::sync::Arc;
 use opscope_model::RunId;
 use serde::{Deserialize, Serialize};
 
-use super::id::run_number;
+use super::id::{ModelId, run_number};
 
 /// Before or after an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct RunPosition {
     /// The run.
     #[serde(with = "run_number")]
     pub run: RunId,
+    /// The run's model; 0 from a program that does not tell.
+    #[serde(default)]
+    pub model: ModelId,
     /// The operator's index in the graph, from 0, in the order of execution.
     pub operator: u32,
     /// The operator's name in the file.

@@ -95,6 +95,7 @@ impl PlanInfo {
         let (name, op_type) = &self.names[kernel.id.index()];
         RunPosition {
             run,
+            model: self.model,
             operator: kernel.operator().index() as u32,
             name: Arc::clone(name),
             op_type: Arc::clone(op_type),
@@ -110,7 +111,8 @@ impl PlanInfo {
         let kernel = self.kernel_for(operator.id, Moment::Before)?.id.index();
         let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());
         let operator = operator.id.index() as u32;
-        Some(RunPosition { run, operator, name, op_type, kernel: kernel as u32, moment: Moment::Before })
+        let (model, kernel) = (self.model, kernel as u32);
+        Some(RunPosition { run, model, operator, name, op_type, kernel, moment: Moment::Before })
     }
 
     /// Returns what the engine made of an operator.

@@ -46,7 +46,9 @@ impl StopTable {
         };
         for breakpoint in breakpoints.filter(|breakpoint| breakpoint.is_enabled()) {
             if let Target::First(_) = breakpoint.target() {
-                table.first.push(Arc::clone(breakpoint));
+                if !breakpoint.operators(plan.model, &plan.graph).is_empty() {
+                    table.first.push(Arc::clone(breakpoint));
+                }
                 continue;
             }
             let points = match breakpoint.moment {

@@ -247,7 +247,7 @@ impl Observer {
             let is_awaited = control.step.is_some() || control.pause.is_some();
             if is_awaited || self.shared.announcer.wants(EventName::RunPopped) {
                 let debugger = control.table.as_ref().and_then(|table| table.debugger);
-                let kind = EventKind::RunPopped { run: self.run.id, error };
+                let kind = EventKind::RunPopped { run: self.run.id, model: self.run.plan.model, error };
                 announced = self.shared.queues().announce(debugger, kind, thread());
             }
         }
@@ -270,7 +270,8 @@ impl RunObserver for Observer {
         let registry = self.shared.registry();
         self.run.begin(thread());
         let table = self.table();
-        let announced = self.shared.announcer.announce(EventKind::RunPushed { run: self.run.id });
+        let (run, model) = (self.run.id, self.run.plan.model);
+        let announced = self.shared.announcer.announce(EventKind::RunPushed { run, model });
         drop(registry);
         let resume = self.wait_at(announced);
         if let Some(table) = table
@@ -301,7 +302,8 @@ impl RunObserver for Observer {
         let run = self.run.id;
         let failed = outcome.err().filter(|error| !matches!(error, EngineError::Stopped(_)));
         if let Some(error) = failed {
-            let exception = Exception::Engine { message: error.to_string() };
+            let panicked = matches!(error, EngineError::Panic { .. });
+            let exception = Exception::Engine { message: error.to_string(), panicked };
             let place = self.run.plan.position_of_failure(run, error);
             // Under the lock: a client that attaches meanwhile may not have subscribed to this event.
             let registry = self.shared.registry();

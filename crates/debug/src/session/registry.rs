@@ -102,7 +102,7 @@ impl Registry {
         for run in &self.runs {
             replay.push(EventKind::RunCreated { run: run.id, model: run.plan.model });
             if run.has_begun() && !run.is_over() {
-                replay.push(EventKind::RunPushed { run: run.id });
+                replay.push(EventKind::RunPushed { run: run.id, model: run.plan.model });
             }
         }
         replay.retain(|kind| events.contains(kind.name()));

@@ -159,11 +159,13 @@ fn a_failing_run_is_reported_as_an_exception_with_its_position() {
     let attachment = debugger.attach(AttachOptions::default()).unwrap();
     let run = start(&debugger, &fake, 1, [333.0, 1.0, 1.0, 1.0]);
     let event = stop(&attachment);
-    let EventKind::Exception { place: Some(place), exception: Exception::Engine { message }, .. } = &event.kind else {
+    let EventKind::Exception { place: Some(place), exception: Exception::Engine { message, panicked }, .. } =
+        &event.kind
+    else {
         panic!("{event:?}");
     };
     assert_eq!(&*place.name, "log");
-    assert!(message.contains("not for multiplying"), "{message}");
+    assert!(message.contains("not for multiplying") && !panicked, "{message}");
     let nothing = attachment.location(event.sequence).unwrap_err();
     assert!(nothing.to_string().contains("not in the middle of a run"), "{nothing}");
     attachment.acknowledge(event.sequence, Resume::Continue).unwrap();

@@ -1,9 +1,11 @@
 use std::sync::Arc;
+use std::thread;
 
 use opscope_debug::{
     AttachOptions, Attachment, BreakpointChange, BreakpointInfo, BreakpointSpec, DebugError, Debugger, Event,
-    EventKind, Exception, Moment, NonFiniteInput, OperatorMapping, Origin, Resume,
+    EventKind, EventName, EventSet, Exception, ModelId, Moment, NonFiniteInput, OperatorMapping, Origin, Resume,
 };
+use opscope_model::Fidelity;
 
 use crate::fake::{Fake, PLAIN};
 use crate::{program, start, stop};
@@ -141,6 +143,34 @@ fn a_breakpoint_of_one_run_leaves_the_others_alone() {
     scene.attachment.add_breakpoint(spec).unwrap();
     let stops: Vec<usize> = (4..7).map(|run| scene.stops(run, PLAIN).len()).collect();
     assert_eq!(stops, [0, 1, 0]);
+}
+
+#[test]
+fn a_breakpoint_of_one_model_leaves_the_others_alone() {
+    let debugger = Debugger::new().unwrap();
+    let fakes = [Fake::new(), Fake::new()];
+    let _loaded = fakes.each_ref().map(|fake| debugger.load(&fake.graph, Fidelity::Exact));
+    let events = EventSet::default().without(EventName::ModelLoaded);
+    let attachment = debugger.attach(AttachOptions { events, ..AttachOptions::default() }).unwrap();
+    let models: Vec<ModelId> = attachment.status().unwrap().models.iter().map(|model| model.model).collect();
+    for target in ["log", "first nonfinite"] {
+        let spec = BreakpointSpec { model: Some(models[1]), ..BreakpointSpec::at(target.parse().unwrap()) };
+        let set = attachment.add_breakpoint(spec).unwrap();
+        assert!(set.locations.iter().all(|location| location.model == models[1]), "{set:?}");
+        // A run of the other model, whose operator has the same index, is not stopped: nobody would let it continue.
+        fakes[0].run(&debugger, 1, [0.0; 4]).unwrap();
+        let stopped = thread::scope(|scope| {
+            let run = scope.spawn(|| fakes[1].run(&debugger, 2, [0.0; 4]));
+            let event = stop(&attachment);
+            attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+            run.join().unwrap().unwrap();
+            event
+        });
+        assert_eq!(stopped.kind.position().unwrap().model, models[1]);
+        attachment.remove_breakpoint(set.id).unwrap();
+    }
+    let nowhere = BreakpointSpec { model: Some(ModelId(77)), ..BreakpointSpec::at("log".parse().unwrap()) };
+    assert!(matches!(attachment.add_breakpoint(nowhere), Err(DebugError::NoSuchOperator { .. })));
 }
 
 #[test]

@@ -54,6 +54,29 @@ fn one_that_hangs_up_within_a_frame_is_no_different() {
 }
 
 #[test]
+fn a_client_that_waits_for_events_can_be_woken_by_another_thread_of_its_own() {
+    let program = Program::new();
+    let client = program.attached();
+    // The end of attaching.
+    while !client.next_events(opscope_debug::Queue::Sync, 9).unwrap().is_empty() {}
+    for _ in 0..100 {
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| client.wait(LONG));
+            // Before the wait, or during it, whoever reads the socket.
+            client.wake();
+            client.status().unwrap();
+            assert!(!waiting.join().unwrap(), "no event has come");
+        });
+    }
+    // Events are noticed as before.
+    client.add_breakpoint(at("log")).unwrap();
+    let run = program.start(1, PLAIN);
+    let event = stop(&client);
+    client.acknowledge(event.sequence, Resume::Continue).unwrap();
+    run.join().unwrap().unwrap();
+}
+
+#[test]
 fn one_that_does_not_read_is_dropped_and_its_threads_go_on() {
     let program = Program::new();
     let mut raw = Raw::attached(program.server.connect().unwrap());

@@ -47,6 +47,23 @@ fn the_graph_is_listed_by_pattern_and_page_and_each_operator_can_be_asked_about(
 }
 
 #[test]
+fn the_values_are_listed_page_by_page_each_of_them_once() {
+    let program = Program::new();
+    let (graph, loaded) = with_model(&program);
+    let client = program.attached();
+    let all = client.values(loaded.model(), 0, usize::MAX).unwrap();
+    assert_eq!((all.total as usize, all.values.len()), (graph.values.len(), graph.values.len()));
+    for (row, value) in all.values.iter().zip(&graph.values) {
+        assert_eq!((&row.name, row.consumers.len()), (&value.name, value.consumers.len()));
+    }
+    let page = client.values(loaded.model(), 3, 2).unwrap();
+    assert_eq!((page.total, &page.values[..]), (all.total, &all.values[3..5]));
+    assert!(client.values(loaded.model(), graph.values.len(), 1).unwrap().values.is_empty());
+    let operator = client.operator(loaded.model(), 0).unwrap();
+    assert!(operator.inputs.iter().flatten().all(|input| all.values.contains(input)));
+}
+
+#[test]
 fn the_listing_has_a_line_for_each_operator_and_is_the_same_again() {
     let program = Program::new();
     let (graph, loaded) = with_model(&program);

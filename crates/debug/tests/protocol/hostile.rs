@@ -167,6 +167,7 @@ fn requests() -> impl Strategy<Value = Value> {
         "operators",
         "operator",
         "source",
+        "values",
         "acknowledge",
         "detach",
     ]);
@@ -179,7 +180,7 @@ fn requests() -> impl Strategy<Value = Value> {
             "operator": event, "events": ["operator_finished"], "dtype": "float32", "shape": [2, 2],
             "protocol": "opscope-debug", "version": 1, "lease_ms": number, "async_capacity": number, "condition": text,
         });
-        if kind.starts_with("model") || kind == "operators" || kind == "operator" || kind == "source" {
+        if kind.starts_with("model") || ["operators", "operator", "source", "values"].contains(&kind) {
             request["model"] = json!(event);
         }
         request

@@ -85,6 +85,7 @@ fn every_request_is_as_it_was() {
         Request::Operators { model, pattern: "type:Log".to_owned(), offset: 1, most: 2 },
         Request::Operator { model, operator: 1 },
         Request::Source { model, line: 1, most: 2 },
+        Request::Values { model, offset: 1, most: 2 },
     ];
     let text = lines(&requests);
     assert_snapshot!("requests.jsonl", text.clone());
@@ -237,6 +238,7 @@ fn the_answer_to_every_request_is_as_it_was() {
     debugger.keep(&json!({"id": 25, "request": "source", "model": 1, "line": 2, "most": 2}));
     debugger.keep(&json!({"id": 26, "request": "operator", "model": 1, "operator": 100}));
     debugger.keep(&json!({"id": 27, "request": "next_events", "queue": "sync"}));
-    debugger.keep(&json!({"id": 28, "request": "detach"}));
+    debugger.keep(&json!({"id": 28, "request": "values", "model": 1, "offset": 1, "most": 2}));
+    debugger.keep(&json!({"id": 29, "request": "detach"}));
     assert_snapshot!("answers.jsonl", lines(&debugger.kept));
 }

@@ -253,7 +253,7 @@ fn operator(kind: &EventKind) -> Option<&RunPosition> {
 
 fn run(kind: &EventKind) -> Option<u64> {
     match kind {
-        EventKind::RunPushed { run } => Some(run.0),
+        EventKind::RunPushed { run, .. } => Some(run.0),
         kind => operator(kind).map(|place| place.run.0),
     }
 }

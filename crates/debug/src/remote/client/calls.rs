@@ -7,7 +7,7 @@ use crate::error::DebugError;
 use crate::event::{BreakpointId, Event, EventSet, ModelId, Queue, Sequence};
 use crate::queues::Resume;
 use crate::remote::protocol::{
-    Backtrace, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText,
+    Backtrace, Continuation, ModelInfo, Next, OperatorInfo, OperatorRows, Request, SourceText, ValueRows,
 };
 use crate::run::Location;
 use crate::session::recursion::Rule;
@@ -156,6 +156,12 @@ impl Client {
     /// Describes the operator with this index.
     pub fn operator(&self, model: ModelId, operator: u32) -> Result<OperatorInfo, DebugError> {
         self.ask(&Request::Operator { model, operator })
+    }
+
+    /// Returns the values of a model, each once. The first `offset` are left out; the answer has at most `most`, and at most
+    /// [`MOST_VALUES`](crate::protocol::MOST_VALUES).
+    pub fn values(&self, model: ModelId, offset: usize, most: usize) -> Result<ValueRows, DebugError> {
+        self.ask(&Request::Values { model, offset: offset as u64, most: most as u64 })
     }
 
     /// Returns the listing of a model from a line on, at most `most` lines and as many as fit an answer. The first line is

@@ -15,7 +15,7 @@ use super::notification::Notification;
 use crate::error::{ConnectionError, DebugError, ErrorCode, Refusal};
 use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, Request};
 use crate::remote::socket::{Ready, send_frame};
-use crate::sync::{lock, wait_until};
+use crate::sync::{EventDescriptor, lock, wait_until};
 
 /// The socket, and the threads that wait for its messages. One of them reads it for all. So in the common case no thread has
 /// to wake another one, which would take as long as the message from process to process.
@@ -28,6 +28,8 @@ pub(super) struct Link {
     calls: Mutex<Calls>,
     /// Signalled when a message has come, or the thread that reads returns.
     changed: Condvar,
+    /// Readable when the thread that reads has to return, because another thread was woken.
+    waker: EventDescriptor,
     notification: Notification,
     /// The thread that reads when no call does, for notifications.
     listener: Mutex<Option<JoinHandle<()>>>,
@@ -41,6 +43,8 @@ struct Calls {
     are_read: bool,
     /// Whether events wait, as far as the program has notified of them.
     events_wait: bool,
+    /// Whether a wait for events has to return.
+    woken: bool,
     /// Why the program is about to close the connection, as it said.
     announced_end: Option<DebugError>,
     gone: Option<DebugError>,
@@ -104,6 +108,7 @@ impl Link {
             frames: Mutex::new(FrameReader::new(FrameLimits::ANSWER)),
             calls: Mutex::default(),
             changed: Condvar::new(),
+            waker: EventDescriptor::new().map_err(failed)?,
             notification: Notification::new().map_err(failed)?,
             listener: Mutex::new(None),
         }))
@@ -131,10 +136,24 @@ impl Link {
         self.until(Some(Instant::now()), |calls| calls.gone.clone())
     }
 
-    /// Waits until events wait, or the connection has ended. Returns `false` after the timeout.
+    /// Waits until events wait, or the connection has ended. Returns `false` after the timeout, or when it is woken.
     pub fn wait(&self, timeout: Duration) -> bool {
         let until = Instant::now().checked_add(timeout);
-        self.until(until, |calls| (calls.events_wait || calls.gone.is_some()).then_some(())).is_some()
+        let ready = self.until(until, |calls| {
+            let ready = calls.events_wait || calls.gone.is_some();
+            (std::mem::take(&mut calls.woken) || ready).then_some(ready)
+        });
+        ready.unwrap_or(false)
+    }
+
+    /// Makes a wait in progress return, or the next one.
+    pub fn wake(&self) {
+        let mut calls = lock(&self.calls);
+        calls.woken = true;
+        if calls.are_read {
+            self.waker.signal();
+        }
+        self.changed.notify_all();
     }
 
     /// Sends a request and waits for the answer.
@@ -235,7 +254,12 @@ impl Link {
     fn read(&self, until: Option<Instant>) -> Result<(), DebugError> {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
-        if let Ok(0) = poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], left.as_ref()) {
+        let mut fds = [PollFd::new(&self.stream, PollFlags::IN), PollFd::new(&self.waker, PollFlags::IN)];
+        if let Ok(0) = poll(&mut fds, left.as_ref()) {
+            return Ok(());
+        }
+        if !fds[1].revents().is_empty() {
+            self.waker.clear();
             return Ok(());
         }
         match lock(&self.frames).read(&mut Ready(&self.stream)) {

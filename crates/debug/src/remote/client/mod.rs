@@ -101,9 +101,15 @@ impl Client {
         self.link.notification().fd()
     }
 
-    /// Waits until events wait, or the connection has ended. Returns `false` if neither has happened within the timeout.
+    /// Waits until events wait, or the connection has ended. Returns `false` if neither has happened within the timeout, or
+    /// before it is [woken](Self::wake).
     pub fn wait(&self, timeout: Duration) -> bool {
         self.link.wait(timeout)
+    }
+
+    /// Makes a [`wait`](Self::wait) in progress return, or the next one if there is none.
+    pub fn wake(&self) {
+        self.link.wake();
     }
 
     /// Sets the function that is called, on a thread of its own, whenever events wait, and once when the connection has

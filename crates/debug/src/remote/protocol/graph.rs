@@ -81,6 +81,15 @@ pub struct OperatorInfo {
     pub captures: Vec<ValueInfo>,
 }
 
+/// The answer to `values`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueRows {
+    /// How many the model has.
+    pub total: u64,
+    /// Those that this answer lists.
+    pub values: Vec<ValueInfo>,
+}
+
 /// A value of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueInfo {

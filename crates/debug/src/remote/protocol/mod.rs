@@ -14,6 +14,7 @@ pub(crate) use frame::frame_head;
 pub use frame::{Frame, FrameError, FrameLimits, FrameReader};
 pub use graph::{
     Backtrace, BacktraceFrame, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, ProducerInfo, SourceText, ValueInfo,
+    ValueRows,
 };
 pub use request::{Continuation, HelloRequest, Request, TensorForm};
 pub use tensor::{At, HistogramInfo, PageInfo, Ranked, TensorPage};
@@ -32,6 +33,9 @@ pub const MOST_EVENTS: usize = 4096;
 
 /// How many operators an answer to `operators` has at most.
 pub const MOST_OPERATORS: usize = 4096;
+
+/// How many values an answer to `values` has at most.
+pub const MOST_VALUES: usize = 4096;
 
 /// How many elements an answer to `top_k` has at most.
 pub const MOST_RANKED: usize = 4096;

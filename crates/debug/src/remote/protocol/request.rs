@@ -160,6 +160,17 @@ pub enum Request {
         #[serde(default = "most")]
         most: u64,
     },
+    /// Values of a model.
+    Values {
+        /// The model.
+        model: ModelId,
+        /// How many of them are skipped at the beginning.
+        #[serde(default)]
+        offset: u64,
+        /// The largest number of values in the answer.
+        #[serde(default = "most")]
+        most: u64,
+    },
     /// A description of one operator.
     Operator {
         /// The model.
@@ -249,6 +260,7 @@ impl Request {
             Request::Model { .. } => "model",
             Request::Operators { .. } => "operators",
             Request::Operator { .. } => "operator",
+            Request::Values { .. } => "values",
             Request::Source { .. } => "source",
         }
     }

@@ -7,12 +7,16 @@ use crate::breakpoint::{OperatorMapping, Target};
 use crate::error::{DebugError, ErrorCode, Refusal};
 use crate::event::ModelId;
 use crate::remote::protocol::{
-    MOST_OPERATORS, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, PAGE_BYTES, ProducerInfo, SourceText, ValueInfo,
+    MOST_OPERATORS, MOST_VALUES, ModelInfo, OperatorInfo, OperatorRow, OperatorRows, PAGE_BYTES, ProducerInfo,
+    SourceText, ValueInfo, ValueRows,
 };
 use crate::session::Attachment;
 
 /// How many values, consumers or attributes of one operator are listed.
 const MOST_OF_ONE: usize = 1024;
+
+/// How many consumers all values of one answer have, or one value more than that.
+const MOST_CONSUMERS: usize = 1 << 16;
 
 /// Returns the graph of a model.
 pub(super) fn graph(attachment: &Attachment, model: ModelId) -> Result<Arc<Graph>, Refusal> {
@@ -84,6 +88,25 @@ pub(super) fn operator(attachment: &Attachment, model: ModelId, index: u32) -> R
         outputs: slots(&operator.outputs),
         captures: operator.captures.iter().take(MOST_OF_ONE).map(|&id| value(graph.value(id))).collect(),
     })
+}
+
+/// Lists values.
+pub(super) fn values(
+    attachment: &Attachment,
+    model: ModelId,
+    offset: usize,
+    most: usize,
+) -> Result<ValueRows, Refusal> {
+    let graph = graph(attachment, model)?;
+    let (mut values, mut consumers) = (Vec::new(), 0);
+    for next in graph.values.iter().skip(offset).take(most.min(MOST_VALUES)) {
+        if consumers > MOST_CONSUMERS {
+            break;
+        }
+        values.push(value(next));
+        consumers += next.consumers.len().min(MOST_OF_ONE);
+    }
+    Ok(ValueRows { total: graph.values.len() as u64, values })
 }
 
 /// Returns lines of the listing.

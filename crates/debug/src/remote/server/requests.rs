@@ -168,6 +168,9 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
             Reply::of(&graphs::operators(attachment, model, &pattern, saturated(offset), saturated(most))?)
         }
         Request::Operator { model, operator } => Reply::of(&graphs::operator(attachment, model, operator)?),
+        Request::Values { model, offset, most } => {
+            Reply::of(&graphs::values(attachment, model, saturated(offset), saturated(most))?)
+        }
         Request::Source { model, line, most } => {
             let mut source = graphs::source(attachment, model, saturated(line), saturated(most))?;
             let lines = std::mem::take(&mut source.text);

@@ -1,0 +1,46 @@
+use std::cell::Cell;
+
+use super::{Failure, Status};
+
+/// Which functions a client may call from inside of its callback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// None: before 13.0.
+    Strict,
+    /// Those that take and acknowledge events: since 13.0.
+    Relaxed,
+}
+
+thread_local! {
+    /// The rule for the calls of this thread while it calls the client's function.
+    static INSIDE: Cell<Option<Rule>> = const { Cell::new(None) };
+}
+
+/// Calls the client's function. The rule applies to the calls that it makes on this thread.
+pub fn inside(rule: Rule, callback: impl FnOnce()) {
+    /// Ends the rule also where the function throws an exception.
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            INSIDE.set(None);
+        }
+    }
+    INSIDE.set(Some(rule));
+    let _leave = Leave;
+    callback();
+}
+
+/// Checks a call; `takes_events` is whether it takes or acknowledges events.
+pub(super) fn check(takes_events: bool) -> Result<(), Failure> {
+    let text = match INSIDE.try_with(Cell::get).unwrap_or(None) {
+        None => return Ok(()),
+        Some(Rule::Relaxed) if takes_events => return Ok(()),
+        Some(Rule::Relaxed) => {
+            "inside of the notification callback only events can be taken and acknowledged; call this from another thread"
+        }
+        Some(Rule::Strict) => {
+            "before version 13.0 nothing can be called inside of the notification callback; call this from another thread"
+        }
+    };
+    Err(Failure::new(Status::RecursiveApiCall, text))
+}

@@ -1,0 +1,183 @@
+//! Suspending, resuming and stepping.
+
+use opscope_debug::Sequence;
+
+use super::place::{device, lane, multiprocessor, warp};
+use crate::border::{Failure, Status, call, out};
+use crate::layout::numbers::step;
+use crate::session::{Session, Stop, cannot_step, current, require_suspended};
+
+pub extern "C" fn suspend_device(dev: u32) -> Status {
+    call(|| was_running(device(dev)?.suspend()))
+}
+
+pub extern "C" fn resume_device(dev: u32) -> Status {
+    call(|| Ok(device(dev)?.resume_all()?))
+}
+
+/// With a number other than 0 it does not wait: an event follows for clients that asked for such events.
+pub extern "C" fn suspend_all_devices(non_blocking: u32) -> Status {
+    call(|| {
+        let session = current()?;
+        if non_blocking == 0 {
+            return was_running(session.suspend());
+        }
+        was_running(session.suspend_in_background())
+    })
+}
+
+pub extern "C" fn resume_all_devices() -> Status {
+    call(|| Ok(current()?.resume_all()?))
+}
+
+pub extern "C" fn single_step_warp40(dev: u32, sm: u32, wp: u32) -> Status {
+    call(|| step_times(dev, sm, wp, 1))
+}
+
+/// # Safety
+/// `mask` is NULL, or valid for writes.
+pub unsafe extern "C" fn single_step_warp41(dev: u32, sm: u32, wp: u32, mask: *mut u64) -> Status {
+    call(|| {
+        current()?;
+        let mask = out(mask, "the mask")?;
+        step_times(dev, sm, wp, 1)?;
+        mask.set(1 << wp);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `mask` is NULL, or valid for writes.
+pub unsafe extern "C" fn single_step_warp65(dev: u32, sm: u32, wp: u32, steps: u32, mask: *mut u64) -> Status {
+    call(|| {
+        current()?;
+        let mask = out(mask, "the mask")?;
+        step_times(dev, sm, wp, steps)?;
+        mask.set(1 << wp);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `mask` is NULL, or valid for writes.
+pub unsafe extern "C" fn single_step_warp(
+    dev: u32,
+    sm: u32,
+    wp: u32,
+    lane_hint: u32,
+    steps: u32,
+    flags: u32,
+    mask: *mut u64,
+) -> Status {
+    call(|| {
+        let session = device(dev)?;
+        if lane_hint != u32::MAX {
+            lane(&session, lane_hint)?;
+        }
+        blocks(flags)?;
+        let mask = out(mask, "the mask")?;
+        step_times(dev, sm, wp, steps)?;
+        mask.set(1 << wp);
+        Ok(())
+    })
+}
+
+fn step_times(dev: u32, sm: u32, wp: u32, steps: u32) -> Result<(), Failure> {
+    let session = device(dev)?;
+    multiprocessor(&session, sm)?;
+    if steps == 0 {
+        return Err(Failure::new(Status::InvalidArgs, "0 steps were asked for; ask for one at least"));
+    }
+    let (_, first) = warp(&mut session.state(), sm, wp, &session)?;
+    for _ in 0..steps {
+        let Some((event, stop)) = still_stopped(&session, wp, &first) else { break };
+        session.step(event, &stop).map_err(cannot_step)?;
+        if is_at_breakpoint(&session, wp) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+pub extern "C" fn resume_warps_until_pc60(dev: u32, sm: u32, mask: u64, pc: u64) -> Status {
+    call(|| until(dev, sm, mask, pc))
+}
+
+pub extern "C" fn resume_warps_until_pc(dev: u32, sm: u32, mask: u64, pc: u64, flags: u32) -> Status {
+    call(|| {
+        device(dev)?;
+        blocks(flags)?;
+        until(dev, sm, mask, pc)
+    })
+}
+
+/// Steps runs until they are at an instruction, at a breakpoint, or behind it: it may be one of an operator that the engine
+/// executes as a part of another one.
+fn until(dev: u32, sm: u32, mask: u64, pc: u64) -> Result<(), Failure> {
+    let session = device(dev)?;
+    multiprocessor(&session, sm)?;
+    let is_meant = |stop: &Stop| stop.warp.is_some_and(|warp| mask & 1 << warp != 0);
+    let warps: Vec<Stop> = {
+        let mut state = session.state();
+        require_suspended(&mut state)?;
+        state.stops().map(|(_, stop)| stop).filter(|stop| is_meant(stop)).cloned().collect()
+    };
+    if mask == 0 || warps.len() != mask.count_ones() as usize {
+        let text = format!("the mask {mask:#x} is not one of stopped runs; readValidWarps returns theirs");
+        return Err(Failure::new(Status::InvalidWarpMask, text));
+    }
+    let is_ahead = |from: u64| {
+        let state = session.state();
+        let (here, there) = (state.addresses.code_at(from), state.addresses.code_at(pc));
+        here.zip(there).is_some_and(|(here, there)| here.model == there.model && there.offset == 0 && from < pc)
+    };
+    if let Some(stop) = warps.iter().find(|stop| !is_ahead(stop.address)) {
+        let text = format!("{pc:#x} is no instruction that the run at {:#x} comes to", stop.address);
+        return Err(Failure::new(Status::WarpResumeNotPossible, text));
+    }
+    for first in warps {
+        let Some(wp) = first.warp else { continue };
+        while let Some((event, stop)) = still_stopped(&session, wp, &first)
+            && stop.address < pc
+        {
+            // A breakpoint where it begins is not hit again.
+            let stepped = match stop.address == first.address {
+                true => session.step(event, &stop),
+                false => session.step_or_hit(event, &stop),
+            };
+            stepped.map_err(cannot_step)?;
+            if is_at_breakpoint(&session, wp) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns where a run is stopped now. If it has ended, its warp may be that of the next one.
+fn still_stopped(session: &Session, wp: u32, first: &Stop) -> Option<(Sequence, Stop)> {
+    let stopped = warp(&mut session.state(), 0, wp, session);
+    stopped.ok().filter(|(_, stop)| stop.run == first.run)
+}
+
+/// Checks that a call is to wait until it is done.
+fn blocks(flags: u32) -> Result<(), Failure> {
+    if flags & step::NON_BLOCKING != 0 {
+        let text = "a step always waits until it is done; do not ask for NON_BLOCKING";
+        return Err(Failure::new(Status::NotSupported, text));
+    }
+    Ok(())
+}
+
+/// Returns whether a warp is stopped at a breakpoint, or by an exception.
+fn is_at_breakpoint(session: &Session, wp: u32) -> bool {
+    let is_hit = |stop: &Stop| stop.warp == Some(wp) && (stop.is_broken() || stop.exception().is_some());
+    session.state().stops().any(|(_, stop)| is_hit(stop))
+}
+
+fn was_running(outcome: Result<bool, impl Into<Failure>>) -> Result<(), Failure> {
+    match outcome.map_err(Into::into)? {
+        true => Ok(()),
+        false => Err(Failure::new(Status::SuspendedDevice, "the device is suspended already")),
+    }
+}

@@ -1,0 +1,99 @@
+//! Events: taken out of the queues, and acknowledged.
+
+use super::encode::Structure;
+use crate::border::{Failure, Status, call, call_for_events, out};
+use crate::layout::event::Event as Event60;
+use crate::layout::event30::Event30;
+use crate::layout::event32::Event32;
+use crate::layout::event42::Event42;
+use crate::layout::event50::Event50;
+use crate::layout::event55::Event55;
+use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
+use crate::session::current;
+
+/// Functions that take the next event out of a queue.
+macro_rules! next_event {
+    ($($function:ident: $queue:ident, $structure:ty;)*) => {
+        $(
+            /// # Safety
+            /// `event` is NULL, or valid for writes of its structure.
+            pub unsafe extern "C" fn $function(event: *mut $structure) -> Status {
+                next(QueueType::$queue as u32, event)
+            }
+        )*
+    };
+}
+
+next_event! {
+    get_next_event30: Sync, Event30;
+    get_next_event32: Sync, Event32;
+    get_next_event42: Sync, Event42;
+    get_next_sync_event50: Sync, Event50;
+    get_next_async_event50: Async, Event50;
+    get_next_sync_event55: Sync, Event55;
+    get_next_async_event55: Async, Event55;
+}
+
+/// # Safety
+/// `event` is NULL, or valid for writes of its structure.
+pub unsafe extern "C" fn get_next_event(queue: u32, event: *mut Event60) -> Status {
+    next(queue, event)
+}
+
+/// The argument is not read, and may be NULL.
+pub extern "C" fn acknowledge_event30(_event: *const Event30) -> Status {
+    acknowledge_sync_events()
+}
+
+pub extern "C" fn acknowledge_events42() -> Status {
+    acknowledge_sync_events()
+}
+
+pub extern "C" fn acknowledge_sync_events() -> Status {
+    call_for_events(|| {
+        current()?.acknowledge();
+        Ok(())
+    })
+}
+
+pub extern "C" fn set_kernel_launch_notification_mode(mode: u32) -> Status {
+    call(|| {
+        let session = current()?;
+        let mode = match mode {
+            0 => LaunchNotifyMode::Event,
+            1 => LaunchNotifyMode::Defer,
+            other => {
+                let text = format!("{other} is no mode of launch notifications; there are 0 (events) and 1 (none)");
+                return Err(Failure::new(Status::InvalidArgs, text));
+            }
+        };
+        Ok(session.set_launch_notification(mode)?)
+    })
+}
+
+fn next<S: Structure>(queue: u32, event: *mut S) -> Status {
+    call_for_events(|| {
+        let session = current()?;
+        let queue = match queue {
+            0 => QueueType::Sync,
+            1 => QueueType::Async,
+            other => {
+                let text = format!("{other} is no queue; there are 0 (synchronous) and 1 (asynchronous)");
+                return Err(Failure::new(Status::InvalidArgs, text));
+            }
+        };
+        let place = out(event, "event")?;
+        let next = session.next(queue, S::GENERATION);
+        match next {
+            Some(next) => {
+                place.set(S::of(&next));
+                Ok(())
+            }
+            None => {
+                // Some clients look at the kind only. It is the first field in all generations.
+                out(event.cast(), "event")?.set(Kind::Invalid as u32);
+                Err(Failure::new(Status::NoEventAvailable, "no event waits in this queue"))
+            }
+        }
+    })
+}

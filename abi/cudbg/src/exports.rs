@@ -1,0 +1,136 @@
+//! The exported functions.
+
+use std::ffi::c_int;
+use std::hint::black_box;
+
+use crate::border::{Status, call, out};
+use crate::globals;
+use crate::table::{TABLE, Table};
+use crate::version::{MAJOR, MINOR, REVISION, request};
+
+/// Returns the table for a client that was made for this version.
+///
+/// # Safety
+/// `table` is NULL, or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudbgGetAPI(_major: u32, _minor: u32, revision: u32, table: *mut *const Table) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { give_table(revision, table) }
+}
+
+/// Returns the version of the table.
+///
+/// # Safety
+/// Each pointer is NULL, or valid for writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudbgGetAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { give_version([major, minor, revision]) }
+}
+
+/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPI` to.
+///
+/// # Safety
+/// As [`cudbgGetAPI`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GetCUDADebuggerAPI(
+    _major: u32,
+    _minor: u32,
+    revision: u32,
+    table: *mut *const Table,
+) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { give_table(revision, table) }
+}
+
+/// What NVIDIA's `libcuda.so.1` forwards `cudbgGetAPIVersion` to.
+///
+/// # Safety
+/// As [`cudbgGetAPIVersion`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GetCUDADebuggerAPIVersion(major: *mut u32, minor: *mut u32, revision: *mut u32) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { give_version([major, minor, revision]) }
+}
+
+// The exported functions do not call each other: in a process with a libcuda.so.1, the linker may give its function for the name.
+
+/// # Safety
+/// `table` is NULL, or valid for writes.
+unsafe fn give_table(revision: u32, table: *mut *const Table) -> Status {
+    call(|| {
+        let table = out(table, "the place for the table")?;
+        request(revision)?;
+        table.set(&raw const TABLE);
+        Ok(())
+    })
+}
+
+/// # Safety
+/// Each pointer is NULL, or valid for writes.
+unsafe fn give_version([major, minor, revision]: [*mut u32; 3]) -> Status {
+    call(|| {
+        let places = [out(major, "major")?, out(minor, "minor")?, out(revision, "revision")?];
+        places.into_iter().zip([MAJOR, MINOR, REVISION]).for_each(|(place, number)| place.set(number));
+        Ok(())
+    })
+}
+
+/// Called by NVIDIA's driver in a process that is to be debugged. Nothing more has to be done there: a model is debugged through
+/// its debug server.
+#[unsafe(no_mangle)]
+pub extern "C" fn InitializeInjection() -> c_int {
+    globals::note_injection();
+    1
+}
+
+/// Called by a debugger in a process that it attaches to: events tell it of what is there already, while the process runs.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudbgApiAttach() {
+    globals::note_attachment();
+}
+
+/// Called by a debugger in a process that it detaches from: an event tells it of the end, while the process runs.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudbgApiDetach() {
+    globals::note_attachment();
+}
+
+/// The entry of an engine in a process of its own, which there is not.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub extern "C" fn cudbgMain(
+    _client_pid: c_int,
+    _client_revision: u32,
+    _session: c_int,
+    _attach_state: c_int,
+    _attach_event_initialized: c_int,
+    _write_fd: c_int,
+    _detach_fd: c_int,
+    _attach_stub_in_use: c_int,
+    _enable_preemption: c_int,
+) -> Status {
+    Status::NotSupported
+}
+
+/// Functions that do nothing. A client sets breakpoints on some of them, so each one has an address of its own.
+macro_rules! empty {
+    ($( $function:ident ( $($argument:ident: $type:ty)? ) $number:literal )*) => {
+        $(
+            #[doc = "Does nothing."]
+            #[inline(never)]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $function($($argument: $type)?) {
+                black_box($number);
+            }
+        )*
+    };
+}
+
+empty! {
+    cudbgApiInit(_attach: u32) 1
+    cudbgReportDriverApiError() 2
+    cudbgReportDriverInternalError() 3
+    cudbgReportAttachProcedureFinished() 4
+    cudbgPreInit() 5
+}

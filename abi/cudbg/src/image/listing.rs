@@ -1,0 +1,113 @@
+//! The listing: what a debugger shows as the source of a model, with a line for each operator.
+
+use std::fmt::Write;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use opscope_text::shown_text;
+use rustix::process::geteuid;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::graph::{Graph, Value};
+
+/// How many characters of a name and how many slots a line has at most.
+const MOST_NAME: usize = 200;
+const MOST_SLOTS: usize = 64;
+
+/// A listing and the place of its file.
+#[derive(Debug)]
+pub struct Listing {
+    pub text: String,
+    /// The directory that it is in.
+    pub directory: PathBuf,
+    /// The file's name, which depends on the text: another text is another file.
+    pub file: String,
+}
+
+impl Listing {
+    /// Lists a graph.
+    pub fn new(graph: &Graph, directory: PathBuf) -> Self {
+        let mut text = String::new();
+        for (index, operator) in graph.operators.iter().enumerate() {
+            let _ = write!(text, "#{index} {} {}: ", shown(&operator.op_type), shown(&operator.name));
+            slots(&mut text, graph, &operator.inputs);
+            text.push_str(" -> ");
+            slots(&mut text, graph, &operator.outputs);
+            text.push('\n');
+        }
+        let name: String =
+            graph.name.chars().filter(|sign| sign.is_ascii_alphanumeric() || "_-".contains(*sign)).take(64).collect();
+        let name = if name.is_empty() { "model" } else { &name };
+        let file = format!("{name}-{:016x}.txt", xxh3_64(text.as_bytes()));
+        Self { text, directory, file }
+    }
+
+    /// Writes the file, unless it is there. The directory is made if it is missing, and then for its user alone.
+    ///
+    /// # Errors
+    /// Those of the file system, and a directory that other users can write to.
+    pub fn write(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        check_owner(&self.directory)?;
+        let path = self.directory.join(&self.file);
+        if fs::read(&path).is_ok_and(|there| there == self.text.as_bytes()) {
+            return Ok(());
+        }
+        let beside = self.directory.join(format!("{}.{}", self.file, std::process::id()));
+        fs::File::create(&beside)?.write_all(self.text.as_bytes())?;
+        fs::rename(beside, path)
+    }
+}
+
+/// Returns where listings are written: `OPSCOPE_LISTINGS`, or `opscope/listings` in the user's cache.
+pub fn directory() -> PathBuf {
+    let variable =
+        |name: &str| std::env::var_os(name).filter(|value| Path::new(value).is_absolute()).map(PathBuf::from);
+    let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let fallback = || std::env::temp_dir().join(format!("opscope-{}", geteuid().as_raw()));
+    let own = || cache().map_or_else(fallback, |cache| cache.join("opscope")).join("listings");
+    variable("OPSCOPE_LISTINGS").unwrap_or_else(own)
+}
+
+/// Refuses a directory in which another user could put a file of that name.
+fn check_owner(directory: &Path) -> io::Result<()> {
+    let found = directory.symlink_metadata()?;
+    if found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let place = directory.display();
+    Err(io::Error::other(format!("other users can write to {place}; set OPSCOPE_LISTINGS to a directory of your own")))
+}
+
+fn slots(line: &mut String, graph: &Graph, slots: &[Option<u32>]) {
+    for (index, slot) in slots.iter().take(MOST_SLOTS).enumerate() {
+        line.push_str(if index > 0 { ", " } else { "" });
+        match slot.and_then(|value| graph.values.get(value as usize)) {
+            Some(value) => tensor(line, value),
+            None => line.push('_'),
+        }
+    }
+    if slots.len() > MOST_SLOTS {
+        let _ = write!(line, ", ... {} more", slots.len() - MOST_SLOTS);
+    }
+}
+
+fn tensor(line: &mut String, value: &Value) {
+    line.push_str(&shown(&value.name));
+    if let Some(dtype) = &value.dtype {
+        let _ = write!(line, " {}", shown(dtype));
+    }
+    if let Some(shape) = &value.shape {
+        let dimensions: Vec<_> = shape.iter().map(|dimension| shown(dimension)).collect();
+        let _ = write!(line, "[{}]", dimensions.join(", "));
+    }
+}
+
+/// Returns text of the file, printable in one line.
+fn shown(text: &str) -> String {
+    let end = text.char_indices().nth(MOST_NAME).map_or(text.len(), |(end, _)| end);
+    let dots = if end < text.len() { "..." } else { "" };
+    format!("{}{dots}", shown_text(&text[..end]))
+}

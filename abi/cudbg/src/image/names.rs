@@ -1,0 +1,59 @@
+//! The names of symbols: those of the file, in a form that debuggers can parse.
+
+use std::collections::HashSet;
+
+use crate::graph::Graph;
+
+/// How many bytes a name has at most. Longer ones are cut.
+const MOST: usize = 512;
+
+/// The symbols of a model. No two are the same.
+#[derive(Debug)]
+pub struct Names {
+    /// Those of the operators by index.
+    pub operators: Vec<String>,
+    /// Those of the values by index.
+    pub values: Vec<String>,
+}
+
+impl Names {
+    /// Names the operators and values of a graph. A name of the file is kept if every debugger can parse it.
+    pub fn new(graph: &Graph) -> Self {
+        let mut taken = HashSet::new();
+        let operators = graph.operators.iter().enumerate();
+        let operators =
+            operators.map(|(index, operator)| unique(&mut taken, &operator.name, "operator", index)).collect();
+        let values = graph.values.iter().enumerate();
+        let values = values.map(|(index, value)| unique(&mut taken, &value.name, "value", index)).collect();
+        Self { operators, values }
+    }
+
+    /// Returns the operator with this symbol.
+    pub fn operator(&self, symbol: &str) -> Option<u32> {
+        self.operators.iter().position(|name| name == symbol).map(|index| index as u32)
+    }
+}
+
+/// Returns the symbol of a name that no other name has.
+fn unique(taken: &mut HashSet<String>, name: &str, kind: &str, index: usize) -> String {
+    let plain = plain(name);
+    // A debugger takes a number for a line.
+    let named = match plain.starts_with(|first: char| first.is_ascii_alphabetic() || "_/".contains(first)) {
+        true => plain,
+        false if plain.is_empty() => format!("{kind}_{index}"),
+        false => format!("_{plain}"),
+    };
+    let mut symbol = named.clone();
+    let mut attempt = index;
+    while !taken.insert(symbol.clone()) {
+        symbol = format!("{named}.{attempt}");
+        attempt += 1;
+    }
+    symbol
+}
+
+/// Replaces what the parsers of debuggers would stumble over: spaces, colons, brackets, quotes, and whatever is not ASCII.
+fn plain(name: &str) -> String {
+    let allowed = |sign: char| sign.is_ascii_alphanumeric() || "_./$".contains(sign);
+    name.chars().map(|sign| if allowed(sign) { sign } else { '_' }).take(MOST).collect()
+}

@@ -1,0 +1,49 @@
+use super::event32::{Context, KernelFinished};
+use super::event42::{ElfImageLoaded, KernelReady};
+use super::layout;
+
+/// The event of CUDA 5.0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Event50 {
+    pub kind: u32,
+    pub cases: Cases,
+}
+
+/// What an event has beside its kind.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union Cases {
+    pub elf_image_loaded: ElfImageLoaded,
+    pub kernel_ready: KernelReady,
+    pub kernel_finished: KernelFinished,
+    pub context_push: Context,
+    pub context_pop: Context,
+    pub context_create: Context,
+    pub context_destroy: Context,
+    pub internal_error: InternalError,
+}
+
+/// The debugger failed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct InternalError {
+    pub error_type: u32,
+}
+
+layout!(
+    Event50, 88, 8: kind @ 0, cases @ 8, cases.elf_image_loaded.relocated_elf_image @ 8,
+    cases.elf_image_loaded.non_relocated_elf_image @ 16, cases.elf_image_loaded.size32 @ 24,
+    cases.elf_image_loaded.dev @ 28, cases.elf_image_loaded.context @ 32, cases.elf_image_loaded.module @ 40,
+    cases.elf_image_loaded.size @ 48, cases.kernel_ready.dev @ 8, cases.kernel_ready.grid_id @ 12,
+    cases.kernel_ready.tid @ 16, cases.kernel_ready.context @ 24, cases.kernel_ready.module @ 32,
+    cases.kernel_ready.function @ 40, cases.kernel_ready.function_entry @ 48, cases.kernel_ready.grid_dim @ 56,
+    cases.kernel_ready.block_dim @ 68, cases.kernel_ready.kernel_type @ 80, cases.kernel_finished.dev @ 8,
+    cases.kernel_finished.grid_id @ 12, cases.kernel_finished.tid @ 16, cases.kernel_finished.context @ 24,
+    cases.kernel_finished.module @ 32, cases.kernel_finished.function @ 40,
+    cases.kernel_finished.function_entry @ 48, cases.context_push.dev @ 8, cases.context_push.tid @ 12,
+    cases.context_push.context @ 16, cases.context_pop.dev @ 8, cases.context_pop.tid @ 12,
+    cases.context_pop.context @ 16, cases.context_create.dev @ 8, cases.context_create.tid @ 12,
+    cases.context_create.context @ 16, cases.context_destroy.dev @ 8, cases.context_destroy.tid @ 12,
+    cases.context_destroy.context @ 16, cases.internal_error.error_type @ 8
+);

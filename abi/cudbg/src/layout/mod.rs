@@ -1,0 +1,43 @@
+//! The structures that debuggers read and write, and the numbers in them. [`zeroed`] makes one
+//! of zeros, to be filled.
+
+pub mod callback;
+pub mod device;
+pub mod dimensions;
+pub mod event;
+pub mod event30;
+pub mod event32;
+pub mod event42;
+pub mod event50;
+pub mod event55;
+pub mod grid;
+pub mod memory;
+pub mod numbers;
+pub mod warp;
+
+use std::mem::MaybeUninit;
+
+/// A structure of the interface, of numbers and pointers only.
+///
+/// # Safety
+/// All bytes 0 are a value of it.
+pub unsafe trait Layout: Copy {}
+
+/// Returns a structure of zeros.
+pub fn zeroed<T: Layout>() -> T {
+    // SAFETY: `Layout` says so.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Asserts the size of a structure and the offsets of its fields.
+macro_rules! layout {
+    ($struct:ty, $size:literal, $align:literal: $($($field:ident).+ @ $offset:literal),+ $(,)?) => {
+        const _: () = {
+            $(assert!(std::mem::offset_of!($struct, $($field).+) == $offset);)+
+            assert!(size_of::<$struct>() == $size && align_of::<$struct>() == $align);
+        };
+        // SAFETY: its fields are numbers, pointers, and structures of them.
+        unsafe impl $crate::layout::Layout for $struct {}
+    };
+}
+use layout;

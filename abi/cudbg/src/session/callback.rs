@@ -1,0 +1,48 @@
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+use opscope_producer::{ToolData, call_tool};
+
+use crate::LIBRARY;
+use crate::border::{Rule, inside};
+use crate::layout::callback::{CallbackData, CallbackData40, CallbackData41};
+
+/// A function of the client that is called when events wait, in the form of its generation.
+#[derive(Debug, Clone, Copy)]
+pub enum Callback {
+    Cuda31(extern "C-unwind" fn(*mut c_void), ToolData),
+    Cuda40(extern "C-unwind" fn(*mut CallbackData40)),
+    Cuda41(extern "C-unwind" fn(*mut CallbackData41)),
+    Cuda130(extern "C-unwind" fn(*mut CallbackData), ToolData),
+}
+
+/// The function that was set last, also before a session was opened.
+static CALLBACK: Mutex<Option<Callback>> = Mutex::new(None);
+
+/// Why the client is notified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// The thread of the program that raised the newest event; 0 for none.
+    pub thread: u32,
+    /// Whether an event was not acknowledged in time.
+    pub timeout: bool,
+}
+
+/// Sets the function; `None` for none.
+pub fn set(callback: Option<Callback>) {
+    *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner) = callback;
+}
+
+/// Calls the function, if there is one. No lock is held meanwhile. An exception of C++ that it throws is reported.
+pub fn call(notice: Notice, rule: Rule) {
+    let callback = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(callback) = callback else { return };
+    let (tid, timeout) = (notice.thread, u32::from(notice.timeout));
+    let function = || match callback {
+        Callback::Cuda31(function, ToolData(data)) => function(data),
+        Callback::Cuda40(function) => function(&mut CallbackData40 { tid }),
+        Callback::Cuda41(function) => function(&mut CallbackData41 { tid, timeout }),
+        Callback::Cuda130(function, ToolData(user_data)) => function(&mut CallbackData { user_data, tid }),
+    };
+    call_tool(LIBRARY, "the notification callback", || inside(rule, function));
+}

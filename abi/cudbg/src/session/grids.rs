@@ -1,0 +1,94 @@
+use std::collections::{HashMap, VecDeque};
+
+use opscope_debug::{ModelId, Moment, RunPosition};
+use opscope_model::RunId;
+
+use crate::layout::numbers::GridStatus;
+
+/// A dispatch: an operator in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// From 1, rising.
+    pub id: u64,
+    pub model: ModelId,
+    pub operator: u32,
+    pub run: RunId,
+    /// The thread of the program that the run is on.
+    pub thread: u32,
+}
+
+/// The dispatches that were met so far.
+#[derive(Default)]
+pub struct Grids {
+    last: u64,
+    active: HashMap<(RunId, u32), Grid>,
+    finished: VecDeque<Grid>,
+}
+
+/// How many finished dispatches can be asked for.
+const MOST_FINISHED: usize = 4096;
+
+impl Grids {
+    /// Returns the dispatch at a place. One that is met for the first time gets the next number. Behind an operator it may
+    /// have finished already.
+    pub fn at(&mut self, place: &RunPosition, thread: u32) -> Grid {
+        let is_here = |grid: &&Grid| grid.run == place.run && grid.operator == place.operator;
+        if place.moment == Moment::After
+            && !self.is_active(place)
+            && let Some(grid) = self.finished.iter().rev().find(is_here)
+        {
+            return *grid;
+        }
+        self.started(place, thread)
+    }
+
+    fn started(&mut self, place: &RunPosition, thread: u32) -> Grid {
+        let last = &mut self.last;
+        *self.active.entry((place.run, place.operator)).or_insert_with(|| {
+            *last += 1;
+            Grid { id: *last, model: place.model, operator: place.operator, run: place.run, thread }
+        })
+    }
+
+    /// Returns whether a dispatch has begun, as far as it is known, and has not finished.
+    pub fn is_active(&self, place: &RunPosition) -> bool {
+        self.active.contains_key(&(place.run, place.operator))
+    }
+
+    /// Notes the end of a dispatch.
+    pub fn finish(&mut self, place: &RunPosition, thread: u32) -> Grid {
+        let grid = self.started(place, thread);
+        self.active.remove(&(place.run, place.operator));
+        self.keep_finished(grid);
+        grid
+    }
+
+    /// Notes the end of a run.
+    pub fn end(&mut self, run: RunId) {
+        let mut left: Vec<Grid> = self.active.values().filter(|grid| grid.run == run).copied().collect();
+        self.active.retain(|_, grid| grid.run != run);
+        left.sort_by_key(|grid| grid.id);
+        left.into_iter().for_each(|grid| self.keep_finished(grid));
+    }
+
+    /// Returns a dispatch by its number, and how far it is. Whether it is pending, or its run is stopped behind it, is not
+    /// known here.
+    pub fn find(&self, id: u64) -> Option<(Grid, GridStatus)> {
+        let active = self.active.values().find(|grid| grid.id == id).map(|grid| (*grid, GridStatus::Active));
+        let finished = || self.finished.iter().find(|grid| grid.id == id).map(|grid| (*grid, GridStatus::Terminated));
+        active.or_else(finished)
+    }
+
+    /// Returns the newest known number that ends with these 32 bits.
+    pub fn widen(&self, low: u32) -> u64 {
+        let known = self.active.values().chain(&self.finished).map(|grid| grid.id);
+        known.filter(|id| *id as u32 == low).max().unwrap_or(u64::from(low))
+    }
+
+    fn keep_finished(&mut self, grid: Grid) {
+        if self.finished.len() >= MOST_FINISHED {
+            self.finished.pop_front();
+        }
+        self.finished.push_back(grid);
+    }
+}

@@ -1,0 +1,273 @@
+//! The session: the connection to the program, the events that wait for the client, and the thread that calls it.
+
+mod breakpoints;
+mod callback;
+mod control;
+mod engine;
+mod event;
+mod grids;
+mod memory;
+mod modules;
+mod options;
+mod points;
+mod queues;
+mod state;
+mod stops;
+mod target;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use opscope_debug::client::Client;
+use opscope_debug::{AttachOptions, BreakpointSpec, DebugError, ErrorCode, EventSet, Resume, Target, Watched};
+
+use crate::border::{Failure, Status};
+use crate::globals;
+use crate::layout::numbers::{Kind, LaunchNotifyMode, QueueType};
+pub use callback::Callback;
+pub use control::{cannot_step, require_suspended};
+pub use event::{Case, Event, Generation};
+pub use grids::Grid;
+pub use modules::{Module, handle};
+use options::Options;
+pub use options::SUPPORTED;
+pub use state::State;
+pub use stops::Stop;
+
+/// A client's session with a program.
+pub struct Session {
+    pub client: Client,
+    pub options: Options,
+    state: Mutex<State>,
+    /// Signalled when events were fetched.
+    changed: Condvar,
+    /// Held while events are fetched, so that they are taken in their order.
+    fetching: Mutex<()>,
+    /// What the program was asked to send last.
+    subscription: Mutex<EventSet>,
+    /// Signalled to wake the engine's thread once the connection has ended.
+    woken: (Mutex<bool>, Condvar),
+    is_closed: AtomicBool,
+    engine: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The session of this process.
+static SESSION: Mutex<Option<Arc<Session>>> = Mutex::new(None);
+
+/// Held while a session is opened or closed.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Whether a session could not be opened: then there is a text that says why.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether `initialize` was called, even if it failed.
+pub fn was_tried() -> bool {
+    HAS_FAILED.load(Ordering::Relaxed) || lock(&SESSION).is_some()
+}
+
+/// Returns the session.
+///
+/// # Errors
+/// Returns an error before `initialize` and after `finalize`.
+pub fn current() -> Result<Arc<Session>, Failure> {
+    lock(&SESSION).clone().ok_or_else(|| Failure::new(Status::Uninitialized, "call initialize first"))
+}
+
+/// Opens the session, unless it is open.
+pub fn open() -> Result<(), Failure> {
+    let _changing = lock(&CHANGING);
+    if lock(&SESSION).is_some() {
+        return Ok(());
+    }
+    let session = Session::attach().inspect_err(|_| HAS_FAILED.store(true, Ordering::Relaxed))?;
+    // The client is called from now on, and may take events at once: the session has to be known by then.
+    *lock(&SESSION) = Some(Arc::clone(&session));
+    if let Err(failure) = session.start() {
+        lock(&SESSION).take();
+        HAS_FAILED.store(true, Ordering::Relaxed);
+        return Err(failure);
+    }
+    globals::set_initialized(true);
+    Ok(())
+}
+
+/// Closes the session: the program continues without a debugger.
+pub fn close() -> Result<(), Failure> {
+    let _changing = lock(&CHANGING);
+    let session = current()?;
+    lock(&SESSION).take();
+    globals::set_initialized(false);
+    session.close();
+    Ok(())
+}
+
+/// Sets the client's function, also before the session is opened. It is called if events wait.
+pub fn set_callback(callback: Option<Callback>) {
+    let is_set = callback.is_some();
+    callback::set(callback);
+    if let Some(session) = lock(&SESSION).clone().filter(|_| is_set) {
+        let mut state = session.state();
+        if !state.queues.is_empty() {
+            state.notify(0);
+            drop(state);
+            session.wake();
+        }
+    }
+}
+
+impl Session {
+    fn attach() -> Result<Arc<Self>, Failure> {
+        let (options, client) = (Options::of_environment(), target::connect()?);
+        let subscription = options.subscription(LaunchNotifyMode::Event, false);
+        let attached = client.attach(AttachOptions {
+            name: format!("a CUDA debugger client, process {}", std::process::id()),
+            events: subscription,
+            lease: options.lease,
+            ..AttachOptions::default()
+        });
+        attached.map_err(|error| {
+            let code = match error.code() {
+                ErrorCode::AlreadyAttached => Status::AttachNotPossible,
+                _ => Status::InitializationFailure,
+            };
+            Failure::new(code, error.to_string())
+        })?;
+        if options.watches_non_finite {
+            client.add_breakpoint(BreakpointSpec::at(Target::First(Watched::NonFinite)))?;
+        }
+        let session = Arc::new(Self {
+            client,
+            options,
+            state: Mutex::new(State::new(options)),
+            changed: Condvar::new(),
+            fetching: Mutex::new(()),
+            subscription: Mutex::new(subscription),
+            woken: (Mutex::new(false), Condvar::new()),
+            is_closed: AtomicBool::new(false),
+            engine: Mutex::new(None),
+        });
+        // What happened before can be read as soon as `initialize` returns.
+        session.fetch();
+        Ok(session)
+    }
+
+    /// Starts the thread that calls the client.
+    fn start(self: &Arc<Self>) -> Result<(), Failure> {
+        let engine = Arc::clone(self);
+        let thread = thread::Builder::new().name("cudbg-events".into()).spawn(move || engine.run());
+        let thread = thread.map_err(|error| Failure::new(Status::OsResources, error.to_string()))?;
+        *lock(&self.engine) = Some(thread);
+        Ok(())
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.let_go();
+        let _ = self.client.detach();
+        self.wake();
+        if let Some(engine) = lock(&self.engine).take() {
+            let _ = engine.join();
+        }
+    }
+
+    /// Acknowledges every event that a thread of the program waits at, and asks for no others.
+    fn let_go(&self) {
+        let _ = self.client.subscribe(EventSet::ALWAYS);
+        let mut state = self.state();
+        let held: Vec<_> = state.queues.held().map(|(event, _)| event).collect();
+        state.suspended = false;
+        let breakpoints = state.breakpoints.take_all();
+        state.queues.release_all();
+        drop(state);
+        for breakpoint in breakpoints {
+            let _ = self.client.remove_breakpoint(breakpoint);
+        }
+        for event in held {
+            let _ = self.client.acknowledge(event, Resume::Continue);
+        }
+    }
+
+    /// Lets the program continue without a debugger. The last event is `DETACH_COMPLETE`.
+    pub fn detach(&self) -> Result<(), DebugError> {
+        self.let_go();
+        self.client.detach()?;
+        self.fetch_and_notify();
+        Ok(())
+    }
+
+    /// Takes the next event that a client of this generation knows out of a queue.
+    pub fn next(&self, queue: QueueType, generation: Generation) -> Option<Event> {
+        let mut state = self.state();
+        let next = state.queues.next(queue, generation);
+        self.release(state);
+        next
+    }
+
+    /// Queues an event at which no thread waits.
+    pub fn announce(&self, event: Event) {
+        let mut state = self.state();
+        state.push(event);
+        self.release(state);
+    }
+
+    /// Sets whether launches are reported. If they are not, those that were not read are not either.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
+    pub fn set_launch_notification(&self, mode: LaunchNotifyMode) -> Result<(), DebugError> {
+        let mut state = self.state();
+        state.mode = mode;
+        if mode == LaunchNotifyMode::Defer {
+            state.queues.discard(Kind::KernelReady);
+        }
+        self.release(state);
+        self.update_subscription()
+    }
+
+    /// Acknowledges all events that were read.
+    pub fn acknowledge(&self) {
+        let mut state = self.state();
+        if state.queues.acknowledge() {
+            state.notify(0);
+        }
+        state.forget_unloaded();
+        self.release(state);
+    }
+
+    /// Lets the threads continue that nothing keeps any more, and wakes the engine if the client has to be notified.
+    fn release(&self, mut state: MutexGuard<'_, State>) {
+        let suspended = state.suspended;
+        let (free, is_due) = (state.queues.take_free(suspended), state.due.is_some());
+        drop(state);
+        for event in free {
+            // One whose lease expired has continued already.
+            let _ = self.client.acknowledge(event, Resume::Continue);
+        }
+        if is_due {
+            self.wake();
+        }
+    }
+
+    /// Asks the program for the events that are needed now.
+    pub fn update_subscription(&self) -> Result<(), DebugError> {
+        let mut known = lock(&self.subscription);
+        let state = self.state();
+        let wanted = self.options.subscription(state.mode, state.suspended);
+        let is_over = state.is_over;
+        drop(state);
+        if wanted != *known && !is_over {
+            self.client.subscribe(wanted)?;
+            *known = wanted;
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

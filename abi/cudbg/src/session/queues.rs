@@ -1,0 +1,211 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use opscope_debug::{ModelId, Sequence};
+
+use super::event::{Event, Generation};
+use super::stops::{Cause, Stop};
+use crate::layout::numbers::{Kind, QueueType};
+
+/// The events that wait for the client, and the threads of the program that wait for it.
+#[derive(Default)]
+pub struct Queues {
+    sync: VecDeque<Queued>,
+    asynchronous: VecDeque<Event>,
+    held: BTreeMap<Sequence, Held>,
+}
+
+struct Queued {
+    event: Event,
+    /// The event of the program whose thread waits for the acknowledgement.
+    holder: Option<Sequence>,
+}
+
+/// A thread of the program that waits at an event of the program. That event is one or several events for the client, which
+/// get into the queue one after the other: each when the one before was acknowledged.
+pub struct Held {
+    rest: VecDeque<Event>,
+    current: Option<Current>,
+    /// Where it is, if it waits at an operator.
+    pub stop: Option<Stop>,
+    /// Since when the lease of the event runs.
+    pub since: Instant,
+}
+
+/// The event for the client that the thread waits for.
+struct Current {
+    kind: Kind,
+    is_read: bool,
+}
+
+/// How many asynchronous events are kept. Older ones are dropped: clients before 5.0 never read that queue.
+const MOST_ASYNCHRONOUS: usize = 16_384;
+
+impl Queues {
+    /// Queues an event at which no thread waits.
+    pub fn push(&mut self, event: Event) {
+        match event.queue() {
+            QueueType::Sync => self.sync.push_back(Queued { event, holder: None }),
+            QueueType::Async => {
+                if self.asynchronous.len() >= MOST_ASYNCHRONOUS {
+                    self.asynchronous.pop_front();
+                }
+                self.asynchronous.push_back(event);
+            }
+        }
+    }
+
+    /// Notes a thread that waits until these events are acknowledged, and longer if it is stopped at an operator. Returns
+    /// whether an event was queued.
+    pub fn hold(&mut self, sequence: Sequence, events: Vec<Event>, stop: Option<Stop>) -> bool {
+        let held = Held { rest: events.into(), current: None, stop, since: Instant::now() };
+        self.held.insert(sequence, held);
+        self.advance(sequence)
+    }
+
+    /// Takes the next event that a client of this generation knows. The others are acknowledged for it.
+    pub fn next(&mut self, queue: QueueType, generation: Generation) -> Option<Event> {
+        loop {
+            let (event, holder) = match queue {
+                QueueType::Sync => self.sync.pop_front().map(|queued| (queued.event, queued.holder))?,
+                QueueType::Async => (self.asynchronous.pop_front()?, None),
+            };
+            let is_known = generation.knows(event.kind());
+            if let Some(sequence) = holder {
+                self.mark_read(sequence);
+                if !is_known {
+                    self.advance(sequence);
+                }
+            }
+            if is_known {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Takes events of a kind out that were not read, because the client does not want them any more.
+    pub fn discard(&mut self, kind: Kind) {
+        let queued = std::mem::take(&mut self.sync);
+        let (unwanted, kept): (VecDeque<_>, _) = queued.into_iter().partition(|queued| queued.event.kind() == kind);
+        self.sync = kept;
+        for sequence in unwanted.into_iter().filter_map(|queued| queued.holder) {
+            self.advance(sequence);
+        }
+    }
+
+    /// Acknowledges the events that were read. Returns whether others were queued.
+    pub fn acknowledge(&mut self) -> bool {
+        let is_read = |held: &Held| held.current.as_ref().is_some_and(|current| current.is_read);
+        let read: Vec<_> = self.held.iter().filter(|(_, held)| is_read(held)).map(|(sequence, _)| *sequence).collect();
+        let mut is_queued = false;
+        for sequence in read {
+            is_queued |= self.advance(sequence);
+        }
+        is_queued
+    }
+
+    /// Removes the threads that can continue: all their events are acknowledged, and they are not kept at an operator.
+    pub fn take_free(&mut self, suspended: bool) -> Vec<Sequence> {
+        let is_free = |held: &Held| held.is_acknowledged() && !(suspended && held.stop.is_some());
+        let free: Vec<_> = self.held.iter().filter(|(_, held)| is_free(held)).map(|(sequence, _)| *sequence).collect();
+        free.iter().for_each(|sequence| drop(self.held.remove(sequence)));
+        free
+    }
+
+    /// Removes a thread that continued, or is about to. Its events can still be read.
+    pub fn remove(&mut self, sequence: Sequence) -> Option<Held> {
+        let held = self.held.remove(&sequence)?;
+        self.sync.iter_mut().filter(|queued| queued.holder == Some(sequence)).for_each(|queued| queued.holder = None);
+        Some(held)
+    }
+
+    /// Queues what is left of all events, because no thread of the program waits any more.
+    pub fn release_all(&mut self) {
+        for (_, held) in std::mem::take(&mut self.held) {
+            self.sync.extend(held.rest.into_iter().map(|event| Queued { event, holder: None }));
+        }
+        self.sync.iter_mut().for_each(|queued| queued.holder = None);
+    }
+
+    /// Returns whether an event of a model waits that was not read.
+    pub fn has_event_of(&self, model: ModelId) -> bool {
+        let rest = self.held.values().flat_map(|held| &held.rest);
+        self.sync.iter().map(|queued| &queued.event).chain(rest).any(|event| event.model == model)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sync.is_empty() && self.asynchronous.is_empty()
+    }
+
+    /// Returns whether a thread waits for the client to acknowledge an event.
+    pub fn is_awaited(&self) -> bool {
+        self.held.values().any(|held| held.current.is_some())
+    }
+
+    /// Returns whether an event of a kind waits in the asynchronous queue.
+    pub fn has_asynchronous(&self, kind: Kind) -> bool {
+        self.asynchronous.iter().any(|event| event.kind() == kind)
+    }
+
+    /// Returns the threads that wait, in the order of their events.
+    pub fn held(&self) -> impl Iterator<Item = (Sequence, &Held)> {
+        self.held.iter().map(|(sequence, held)| (*sequence, held))
+    }
+
+    pub fn held_mut(&mut self) -> impl Iterator<Item = (Sequence, &mut Held)> {
+        self.held.iter_mut().map(|(sequence, held)| (*sequence, held))
+    }
+
+    fn mark_read(&mut self, sequence: Sequence) {
+        if let Some(current) = self.held.get_mut(&sequence).and_then(|held| held.current.as_mut()) {
+            current.is_read = true;
+        }
+    }
+
+    /// Queues the next event of a thread. Returns whether there is one.
+    fn advance(&mut self, sequence: Sequence) -> bool {
+        let Some(held) = self.held.get_mut(&sequence) else { return false };
+        let next = held.rest.pop_front();
+        held.current = next.as_ref().map(|event| Current { kind: event.kind(), is_read: false });
+        let is_queued = next.is_some();
+        self.sync.extend(next.map(|event| Queued { event, holder: Some(sequence) }));
+        is_queued
+    }
+}
+
+impl Held {
+    /// Returns whether the client has acknowledged all its events.
+    pub fn is_acknowledged(&self) -> bool {
+        self.current.is_none() && self.rest.is_empty()
+    }
+
+    /// Returns whether it is at its operator: nothing is to be acknowledged before, or a step has brought it there.
+    pub fn is_entered(&self) -> bool {
+        self.is_acknowledged() || self.stop.as_ref().is_some_and(|stop| stop.cause == Cause::Step)
+    }
+
+    /// Returns the kind of the event that the client has to acknowledge, and whether it was read.
+    pub fn awaited(&self) -> Option<(Kind, bool)> {
+        self.current.as_ref().map(|current| (current.kind, current.is_read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Case;
+
+    #[test]
+    fn a_model_has_events_until_the_last_one_was_read() {
+        let model = ModelId(3);
+        let event = |case| Event { case, model, thread: 1 };
+        let mut queues = Queues::default();
+        assert!(queues.hold(Sequence(1), vec![event(Case::ContextCreate), event(Case::ContextDestroy)], None));
+        for is_left in [true, false] {
+            assert!(queues.has_event_of(model) && !queues.has_event_of(ModelId(4)));
+            assert!(queues.next(QueueType::Sync, Generation::Cuda60).is_some());
+            assert_eq!(queues.acknowledge(), is_left);
+        }
+        assert!(!queues.has_event_of(model));
+    }
+}

@@ -1,0 +1,67 @@
+//! The library as a file, and its names.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::support::{libraries, succeeds};
+
+const SYMBOLS: &str = include_str!("../symbols.txt");
+
+const FILE: &str = "libcudadebugger.so.13.4.193";
+
+fn output_of(command: &str, options: &[&str]) -> String {
+    let output = succeeds(Command::new(command).args(options).arg(libraries().join(FILE)));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn the_library_exports_the_symbols_of_the_interface_and_no_others() {
+    let listed = output_of("nm", &["-D", "--defined-only"]);
+    let symbol = |line: &str| line.split_once(' ').expect("an address").1.to_owned();
+    let exported: BTreeSet<String> = listed.lines().map(symbol).collect();
+    let expected: BTreeSet<String> = SYMBOLS.lines().map(ToOwned::to_owned).collect();
+    assert_eq!(exported, expected);
+    // A debugger sets breakpoints on functions that do nothing, so that each has a place of its own.
+    let empty = listed.lines().filter(|line| line.contains("Report") && line.contains(" T ")).map(|line| &line[..16]);
+    assert_eq!(empty.collect::<BTreeSet<_>>().len(), 3, "{listed}");
+}
+
+#[test]
+fn variables_have_the_sizes_of_the_interface() {
+    let listed = output_of("readelf", &["--dyn-syms", "-W"]);
+    for (name, size) in [
+        ("cudbgIpcFlag", "4"),
+        ("cudbgDebuggerCapabilities", "4"),
+        ("cudbgInitiateDebuggerAttachProcedureFd", "4"),
+        ("cudbgReportedDriverApiErrorFuncNameAddr", "8"),
+        ("cudbgInjectionPath", "4096"),
+    ] {
+        let line = listed.lines().find(|line| line.ends_with(&format!(" {name}"))).expect("the variable");
+        assert_eq!(line.split_whitespace().nth(2), Some(size), "{line}");
+    }
+}
+
+#[test]
+fn the_library_has_its_names_and_cannot_be_unloaded_or_written_to() {
+    let text = output_of("readelf", &["-dlW"]);
+    for part in ["soname: [libcudadebugger.so.1]", "NODELETE", "BIND_NOW", "GNU_RELRO"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    assert_eq!(fs::read_link(libraries().join("libcudadebugger.so.1")).expect("a link"), Path::new(FILE));
+}
+
+#[test]
+fn a_libcuda_in_a_directory_of_its_own_exports_two_functions_and_forwards_to_the_library() {
+    let file = libraries().join("opscope/cudbg/libcuda.so.1");
+    let listed = succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&file));
+    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
+    let names: Vec<&str> = listed.lines().map(|line| line.split(' ').next_back().expect("a name")).collect();
+    assert_eq!(names, ["cudbgGetAPI", "cudbgGetAPIVersion"]);
+    let text = succeeds(Command::new("readelf").arg("-dW").arg(&file));
+    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    for part in ["soname: [libcuda.so.1]", "Shared library: [libcudadebugger.so.1]", "[$ORIGIN/../..]"] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+}
