@@ -42,9 +42,7 @@ impl Session {
         let mut reminded = Instant::now();
         while !self.is_closed.load(Ordering::Acquire) {
             if self.wait(next.saturating_duration_since(Instant::now())) {
-                if !self.take_delivered() {
-                    self.fetch_sync();
-                }
+                self.take_delivered();
                 self.notify();
                 // The program notifies again after this.
                 self.fetch_async();
@@ -123,14 +121,17 @@ impl Session {
         self.sync_taken(fetching);
     }
 
-    /// Takes the events that came with their notification. Returns whether there are any.
-    fn take_delivered(&self) -> bool {
+    /// Takes the events that came with their notification, and notes whether the connection has ended.
+    fn take_delivered(&self) {
         let fetching = lock(&self.fetching);
         let events = self.client.take_delivered();
-        let is_any = !events.is_empty();
         self.take_sync(events);
+        if let Some(error) = self.client.gone() {
+            // Those that came meanwhile are the last ones.
+            self.take_sync(self.client.take_delivered());
+            self.end(&error);
+        }
         self.sync_taken(fetching);
-        is_any
     }
 
     fn take_sync(&self, events: Vec<Raised>) {
@@ -161,12 +162,14 @@ impl Session {
 
     fn take_async(&self) {
         while let Ok(events) = self.client.next_events(Queue::Async, BATCH) {
-            if events.is_empty() {
-                break;
-            }
+            let is_last = events.len() < BATCH;
             let mut state = self.state();
             events.into_iter().for_each(|event| state.take(event));
+            drop(state);
             self.changed.notify_all();
+            if is_last {
+                break;
+            }
         }
     }
 
