@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_debug::{
@@ -42,8 +42,9 @@ impl Session {
         let mut reminded = Instant::now();
         while !self.is_closed.load(Ordering::Acquire) {
             if self.wait(next.saturating_duration_since(Instant::now())) {
-                self.fetch_sync();
+                self.take_delivered();
                 self.notify();
+                // The program notifies again after this.
                 self.fetch_async();
             }
             self.notify();
@@ -105,22 +106,50 @@ impl Session {
     fn fetch_sync(&self) {
         let fetching = lock(&self.fetching);
         match self.client.next_events(Queue::Sync, BATCH) {
-            Ok(events) => {
-                // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where
-                // launches are reported, they have given the numbers.
-                let is_deferred = self.state().mode == LaunchNotifyMode::Defer;
-                let is_late = |event: &Raised| match event.kind {
-                    EventKind::RunPopped { .. } => true,
-                    EventKind::OperatorReady { .. } => is_deferred,
-                    _ => event.kind.stop_cause().is_some(),
-                };
-                if events.iter().any(is_late) {
-                    self.take_async();
-                }
-                events.into_iter().for_each(|event| self.take(event));
+            Ok(fetched) => {
+                let mut events = self.client.take_delivered();
+                events.extend(fetched);
+                // Some were delivered before the answer came, and some behind it.
+                events.sort_by_key(|event| event.sequence);
+                self.take_sync(events);
             }
-            Err(error) => self.end(&error),
+            Err(error) => {
+                self.take_sync(self.client.take_delivered());
+                self.end(&error);
+            }
         }
+        self.sync_taken(fetching);
+    }
+
+    /// Takes the events that came with their notification, and notes whether the connection has ended.
+    fn take_delivered(&self) {
+        let fetching = lock(&self.fetching);
+        let events = self.client.take_delivered();
+        self.take_sync(events);
+        if let Some(error) = self.client.gone() {
+            // Those that came meanwhile are the last ones.
+            self.take_sync(self.client.take_delivered());
+            self.end(&error);
+        }
+        self.sync_taken(fetching);
+    }
+
+    fn take_sync(&self, events: Vec<Raised>) {
+        // What finished before a run has stopped, or has ended, is known by then: it has the lower number. Where launches are
+        // reported, they have given the numbers.
+        let is_deferred = self.state().mode == LaunchNotifyMode::Defer;
+        let is_late = |event: &Raised| match event.kind {
+            EventKind::RunPopped { .. } => true,
+            EventKind::OperatorReady { .. } => is_deferred,
+            _ => event.kind.stop_cause().is_some(),
+        };
+        if events.iter().any(is_late) {
+            self.take_async();
+        }
+        events.into_iter().for_each(|event| self.take(event));
+    }
+
+    fn sync_taken(&self, fetching: MutexGuard<'_, ()>) {
         drop(fetching);
         self.changed.notify_all();
         self.release(self.state());
@@ -133,12 +162,14 @@ impl Session {
 
     fn take_async(&self) {
         while let Ok(events) = self.client.next_events(Queue::Async, BATCH) {
-            if events.is_empty() {
-                break;
-            }
+            let is_last = events.len() < BATCH;
             let mut state = self.state();
             events.into_iter().for_each(|event| state.take(event));
+            drop(state);
             self.changed.notify_all();
+            if is_last {
+                break;
+            }
         }
     }
 

@@ -124,6 +124,7 @@ impl Session {
             name: format!("a CUDA debugger client, process {}", std::process::id()),
             events: subscription,
             lease: options.lease,
+            deliver: true,
             ..AttachOptions::default()
         });
         attached.map_err(|error| {

@@ -48,6 +48,7 @@ pub(super) unsafe fn attach_options(options: *const opscope_attach_options_t) ->
         strict_callbacks: given.strict_callbacks != 0,
         statistics: given.statistics != 0,
         async_capacity: if given.async_capacity == 0 { default.async_capacity } else { given.async_capacity },
+        ..default
     })
 }
 

@@ -35,6 +35,7 @@ pub struct Attachment {
     rule: Rule,
     notifier: Mutex<Option<Notifier>>,
     timeout: Option<Duration>,
+    deliver: bool,
 }
 
 impl Attachment {
@@ -45,8 +46,8 @@ impl Attachment {
         options: &AttachOptions,
     ) -> Result<Self, DebugError> {
         let rule = Rule::for_callbacks(options.strict_callbacks);
-        let (notifier, timeout) = (Mutex::default(), options.timeout);
-        let attachment = Self { shared, generation, descriptor, rule, notifier, timeout };
+        let (notifier, timeout, deliver) = (Mutex::default(), options.timeout, options.deliver);
+        let attachment = Self { shared, generation, descriptor, rule, notifier, timeout, deliver };
         if attachment.timeout.is_some() {
             attachment.with_notifier(|_| ())?;
         }
@@ -324,6 +325,12 @@ impl Attachment {
     /// Detaches a client that is gone without having detached, and logs why.
     pub(crate) fn abandon(&self, reason: &str) {
         self.shared.detach(self.generation, Some(reason));
+    }
+
+    /// Returns whether the client gets sync events along with their notification.
+    #[cfg(not(loom))]
+    pub(crate) fn delivers(&self) -> bool {
+        self.deliver
     }
 
     /// Returns whether the client is still attached. This does not count as a call of the client.

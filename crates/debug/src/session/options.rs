@@ -21,6 +21,8 @@ pub struct AttachOptions {
     /// Whether every call from inside of the notification callback returns `RecursiveCall`, also those that take and
     /// acknowledge events.
     pub strict_callbacks: bool,
+    /// Whether a client over a socket gets sync events along with their notification, without a request.
+    pub deliver: bool,
     /// Whether `OperatorFinished` events have statistics of the operator's outputs.
     pub statistics: bool,
     /// How many async events can wait.
@@ -35,6 +37,7 @@ impl Default for AttachOptions {
             lease: Duration::from_secs(30),
             timeout: None,
             strict_callbacks: false,
+            deliver: false,
             statistics: false,
             async_capacity: 16_384,
         }

@@ -215,7 +215,14 @@ impl Registry {
             thread: run.thread(),
             stopped: event(run.id),
         };
-        self.runs.iter().map(state).collect()
+        // One that is over has no more events, unless it waits at the last one.
+        self.runs
+            .iter()
+            .map(state)
+            .zip(&self.runs)
+            .filter(|(state, run)| !run.is_over() || state.stopped.is_some())
+            .map(|(state, _)| state)
+            .collect()
     }
 
     pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {

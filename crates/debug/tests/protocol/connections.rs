@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use opscope_debug::client::Client;
 use opscope_debug::server::{Listen, ServerOptions};
-use opscope_debug::{AttachOptions, Debugger, ErrorCode, Resume};
+use opscope_debug::{AttachOptions, Debugger, ErrorCode, Event, EventName, EventSet, Queue, Resume};
 use opscope_model::Fidelity;
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn a_client_that_waits_for_events_can_be_woken_by_another_thread_of_its_own() {
     let program = Program::new();
     let client = program.attached();
     // The end of attaching.
-    while !client.next_events(opscope_debug::Queue::Sync, 9).unwrap().is_empty() {}
+    while !client.next_events(Queue::Sync, 9).unwrap().is_empty() {}
     for _ in 0..100 {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| client.wait(LONG));
@@ -74,6 +74,32 @@ fn a_client_that_waits_for_events_can_be_woken_by_another_thread_of_its_own() {
     let event = stop(&client);
     client.acknowledge(event.sequence, Resume::Continue).unwrap();
     run.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_debugger_that_wants_it_so_gets_its_events_along_with_the_notification() {
+    let program = Program::new();
+    let client = program.client();
+    let events = EventSet::default().with(EventName::OperatorReady).with(EventName::OperatorFinished);
+    client.attach(AttachOptions { deliver: true, events, ..AttachOptions::default() }).unwrap();
+    let mut taken: Vec<Event> = Vec::new();
+    let run = program.start(1, PLAIN);
+    while !run.is_finished() {
+        client.wait(std::time::Duration::from_millis(100));
+        for event in client.take_delivered() {
+            // It counts as read.
+            client.acknowledge(event.sequence, Resume::Continue).unwrap();
+            taken.push(event);
+        }
+        // After the answer the program notifies again.
+        let finished = client.next_events(Queue::Async, 100).unwrap();
+        assert!(finished.iter().all(|event| event.kind.name() == EventName::OperatorFinished));
+    }
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+    assert!(taken.is_sorted_by_key(|event| event.sequence));
+    let count = |name: EventName| taken.iter().filter(|event| event.kind.name() == name).count();
+    assert_eq!((count(EventName::AttachComplete), count(EventName::OperatorReady)), (1, 3));
+    assert_eq!(client.next_events(Queue::Sync, 100).unwrap(), [], "none is sent twice");
 }
 
 #[test]

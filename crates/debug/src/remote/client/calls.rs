@@ -62,6 +62,11 @@ impl Client {
         Ok(next.events)
     }
 
+    /// Takes the sync events that came with [notifications](crate::AttachOptions::deliver), in their order.
+    pub fn take_delivered(&self) -> Vec<Event> {
+        self.link.take_delivered()
+    }
+
     /// See [`Attachment::acknowledge`](crate::Attachment::acknowledge).
     pub fn acknowledge(&self, event: Sequence, resume: Resume) -> Result<(), DebugError> {
         let (resume, attachment) = Continuation::of(resume);

@@ -8,11 +8,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::notification::Notification;
 use crate::error::{ConnectionError, DebugError, ErrorCode, Refusal};
+use crate::event::Event;
 use crate::remote::protocol::{Bye, Frame, FrameError, FrameLimits, FrameReader, Request};
 use crate::remote::socket::{Ready, send_frame};
 use crate::sync::{EventDescriptor, lock, wait_until};
@@ -43,6 +44,8 @@ struct Calls {
     are_read: bool,
     /// Whether events wait, as far as the program has notified of them.
     events_wait: bool,
+    /// The events that came with notifications, and were not taken yet.
+    delivered: Vec<Event>,
     /// Whether a wait for events has to return.
     woken: bool,
     /// Why the program is about to close the connection, as it said.
@@ -63,12 +66,19 @@ struct Incoming {
     #[serde(default)]
     id: Option<u64>,
     #[serde(default)]
-    notify: Option<IgnoredAny>,
+    notify: Option<Notified>,
     #[serde(default)]
     bye: Option<Bye>,
     /// Used only where there is no id: an error of the whole connection.
     #[serde(default)]
     error: Option<Refusal>,
+}
+
+/// What comes with a notification.
+#[derive(Deserialize)]
+struct Notified {
+    #[serde(default)]
+    events: Vec<Event>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +150,7 @@ impl Link {
     pub fn wait(&self, timeout: Duration) -> bool {
         let until = Instant::now().checked_add(timeout);
         let ready = self.until(until, |calls| {
-            let ready = calls.events_wait || calls.gone.is_some();
+            let ready = calls.events_wait || !calls.delivered.is_empty() || calls.gone.is_some();
             (std::mem::take(&mut calls.woken) || ready).then_some(ready)
         });
         ready.unwrap_or(false)
@@ -154,6 +164,11 @@ impl Link {
             self.waker.signal();
         }
         self.changed.notify_all();
+    }
+
+    /// Takes the events that came with notifications.
+    pub fn take_delivered(&self) -> Vec<Event> {
+        std::mem::take(&mut lock(&self.calls).delivered)
     }
 
     /// Sends a request and waits for the answer.
@@ -285,7 +300,8 @@ impl Link {
                 calls.events_wait = false;
                 self.notification.clear();
             }
-        } else if incoming.notify.is_some() {
+        } else if let Some(notified) = incoming.notify {
+            calls.delivered.extend(notified.events);
             calls.events_wait = true;
             self.notification.notify();
         } else if let Some(bye) = incoming.bye {

@@ -32,12 +32,16 @@ pub struct Next {
 }
 
 /// A message of a program that answers no request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Pushed {
     /// Events wait. Not sent again before an answer to `next_events`.
-    Notify {},
+    Notify {
+        /// Sync events, for a debugger that [has them delivered](crate::AttachOptions::deliver).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        events: Vec<Event>,
+    },
     /// The program closes the connection.
     Bye(Bye),
 }

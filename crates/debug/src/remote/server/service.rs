@@ -11,6 +11,7 @@ use super::control::ServerControl;
 use super::reply::fail;
 use super::requests;
 use crate::error::{ErrorCode, Refusal};
+use crate::event::Queue;
 use crate::remote::protocol::{Bye, FrameError, Pushed};
 use crate::session::Debugger;
 
@@ -33,6 +34,9 @@ struct Ready {
 
 /// How many debuggers can be connected. One of them can be attached; the others see its name.
 const MOST_CONNECTIONS: usize = 16;
+
+/// How many events are delivered with a notification.
+const DELIVERED: usize = 64;
 
 /// How long no connection is accepted after the system could not accept one.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -165,7 +169,9 @@ fn serve(debugger: &Debugger, connection: &mut Connection, io: bool, events: boo
     }
     if events && connection.poll_events().is_some() {
         connection.notified = true;
-        connection.push(&Pushed::Notify {});
+        let delivering = connection.attachment.as_ref().filter(|attachment| attachment.delivers());
+        let events = delivering.and_then(|attachment| attachment.next_events(Queue::Sync, DELIVERED).ok());
+        connection.push(&Pushed::Notify { events: events.unwrap_or_default() });
     }
     connection.flush()
 }
