@@ -216,13 +216,8 @@ impl Registry {
             stopped: event(run.id),
         };
         // One that is over has no more events, unless it waits at the last one.
-        self.runs
-            .iter()
-            .map(state)
-            .zip(&self.runs)
-            .filter(|(state, run)| !run.is_over() || state.stopped.is_some())
-            .map(|(state, _)| state)
-            .collect()
+        let is_listed = |run: &&Arc<ActiveRun>| !run.is_over() || event(run.id).is_some();
+        self.runs.iter().filter(is_listed).map(state).collect()
     }
 
     pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {

@@ -1,8 +1,9 @@
 //! `acl.json`: the file in which AscendCL programs say what to dump and what to profile.
 //!
 //! It is read strictly, and all problems are reported at once, each with its location and what would be right. Keys are of
-//! three classes: an unknown key is a problem (a note for a program that the vendor's library would have read the file for); a key of the vendor that has no meaning on this engine is checked and listed as
-//! a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys.
+//! three classes: an unknown key is a problem; a key of the vendor that has no meaning on this engine is checked and listed as
+//! a [`Note`]; all others become the types of this module. `docs/acl-json.md` has the table of all keys. Programs of AscendCL
+//! need it [read as by the vendor's library](AclConfig::parse_as_vendor), which is less strict.
 
 mod dump_list;
 mod dump_section;
@@ -68,7 +69,7 @@ impl AclConfig {
     }
 
     /// Reads the text of a file as the vendor's library does: outside of the `profiler` section, keys that do not exist have no effect,
-    /// and a dump and a profile can be asked for at once.
+    /// a dump and a profile can be asked for at once, and the directory of a dump has to exist.
     ///
     /// # Errors
     /// Every other problem of the text, as [`read`](Self::read).

@@ -8,6 +8,7 @@ use opscope_tensor::{DType, Statistics, TensorView};
 use super::proto::{DumpData, FORMAT_ND, OpOutput, Shape};
 use super::{FileName, data_type, directory};
 use crate::{Io, Origin, Stream};
+
 /// The bytes that a file has of an overflow: what the units of the device say of it, one behind the other.
 const BYTES: usize = 1048;
 /// Where the AI Core's part begins, behind those of the units for atomic additions.
