@@ -7,13 +7,14 @@ import numpy as np
 import digits_cnn
 import expected
 import fixtures
+import inner_graphs
 import operators
 import tiny_transformer
 import token_classifier
 from graph import save
 
 MADE = ["*.onnx", "*.npy", "*.jsonl"]
-MADE_DIRECTORIES = ["expected", "fixtures"]
+MADE_DIRECTORIES = ["expected", "fixtures", "inner_graphs"]
 
 
 def write(root):
@@ -28,6 +29,7 @@ def write(root):
 
     _write_model(root, tiny_transformer.NAME, tiny_transformer.build(), "hidden_states", tiny_transformer.sample(2, 16))
     fixtures.write(root / "fixtures")
+    inner_graphs.write(root / "inner_graphs")
     operators.write(root / "operators.jsonl")
 
 
