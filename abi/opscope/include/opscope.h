@@ -444,9 +444,9 @@ typedef struct {
 typedef struct {
     /// `sizeof(opscope_kernel_t)`.
     size_t size;
-    /// The name of the operator that its time counts for, in the file.
+    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its own.
     const char *operator_name;
-    /// That operator's type, such as "Conv".
+    /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     const char *operator_type;
     /// The engine's name for the kernel.
     const char *name;
@@ -596,6 +596,14 @@ typedef struct {
     uint32_t reserved;
 } opscope_dump_counts_t;
 
+/// An iteration of a body that a kernel was executed in.
+typedef struct {
+    /// The id of the operator that has the body.
+    uint32_t operator_id;
+    /// The iteration, from 0; of `If` always 0.
+    uint32_t iteration;
+} opscope_path_level_t;
+
 /// A tensor on its way to a sink: what is known before its first piece. It is valid until the callback returns.
 typedef struct {
     /// `sizeof(opscope_stream_t)` in the library.
@@ -622,8 +630,13 @@ typedef struct {
     uint32_t io;
     /// The operator's input or output slot.
     uint32_t slot;
-    /// How many tensors of this operator were selected in this run, with this one.
+    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one.
     uint32_t siblings;
+    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations in which it was executed, outermost first. NULL
+    /// if `path_length` is 0.
+    const opscope_path_level_t *path;
+    /// The number of `path`.
+    size_t path_length;
 } opscope_stream_t;
 
 /// Which tensors are captured, and how they are delivered. All zero is every output of every operator of every run, and so is
@@ -909,14 +922,6 @@ typedef struct {
     /// The device that the kernel ran on: 0 for the host.
     uint32_t device;
 } opscope_dispatch_record_t;
-
-/// An iteration of a body that a kernel was executed in.
-typedef struct {
-    /// The id of the operator that has the body.
-    uint32_t operator_id;
-    /// The iteration, from 0; of `If` always 0.
-    uint32_t iteration;
-} opscope_path_level_t;
 
 /// One run.
 typedef struct {

@@ -36,6 +36,9 @@
 // opscope_producer_model_t.fidelity: the engine executes every operator as the file has it.
 #define OPSCOPE_FIDELITY_EXACT 2
 
+// opscope_producer_kernel_t.operator_id: the kernel stands for no operator of the file.
+#define OPSCOPE_NO_OPERATOR UINT64_MAX
+
 // opscope_producer_copy_t.direction: inputs, into the engine's memory.
 #define OPSCOPE_COPY_HOST_TO_DEVICE 1
 
@@ -134,11 +137,12 @@ typedef struct opscope_producer_kernel_t {
   size_t size;
   // Its index in opscope_producer_plan_t.kernels.
   uint64_t index;
-  // The operator that its time counts for: an index into opscope_producer_model_t.operators.
+  // The operator that its time counts for: an index into opscope_producer_model_t.operators. OPSCOPE_NO_OPERATOR for a
+  // kernel that the engine added on its own, such as a conversion between layouts.
   uint64_t operator_id;
-  // The name of that operator.
+  // The name of that operator; the same as kernel where there is none.
   const char *name;
-  // The type of that operator.
+  // The type of that operator; the same as op where there is none.
   const char *type;
   // The engine's own name for the kernel.
   const char *kernel;
@@ -146,7 +150,7 @@ typedef struct opscope_producer_kernel_t {
   const char *op;
   // All operators that the kernel stands for; the first is that of operator_id.
   const struct opscope_producer_attribution_t *operators;
-  // How many there are; at least 1.
+  // How many there are; 0 where operator_id is OPSCOPE_NO_OPERATOR.
   size_t operator_count;
   // The type of the first output's elements, such as "float32"; "" for a type of the engine's own.
   const char *output_dtype;

@@ -5,19 +5,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use opscope::SessionError;
 use opscope::compare::{CompareError, Reference, RunSpec, compare_run};
 use opscope::dump::{
     CompareOptions, Comparison, Mapping, MatchBy, Order, StoredDump, StoredOrigin, Tolerances, Verdict,
     differing_initializers,
 };
+use opscope::engine::{EngineName, EngineSpec};
 use opscope::inputs::{Data, InputError, InputFiles, Inputs, ShapeSpec, concrete_shapes, generate};
-use opscope::model::{Fidelity, LoadBudget};
+use opscope::model::{EngineError, Fidelity, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
 use crate::consumers;
+use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
-use crate::options::{one_of, shape_set};
+use crate::isolate::Invocation;
+use crate::options::{EngineArguments, Environment, engine_name, one_of, shape_set};
 use crate::terminal::{Messages, print, print_json};
 
 /// The arguments of `opscope compare`.
@@ -40,6 +44,11 @@ pub struct CompareArguments {
     /// Threads within an operator for the second model
     #[arg(long, default_value = "1")]
     reference_threads: NonZeroUsize,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// What runs the second model: tract or onnxruntime (short: ort); the engine of the first one if not given
+    #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = "Engine")]
+    reference_engine: Option<EngineName>,
     /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
     #[arg(long, value_name = "N")]
     load_budget: Option<LoadBudget>,
@@ -74,6 +83,9 @@ pub struct CompareArguments {
     /// Also write the comparison as a table with commas
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Run the models in a process of its own: a crash of an engine's library is then an error of this command
+    #[arg(long)]
+    isolate: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -83,7 +95,9 @@ pub struct CompareArguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let isolation = invocation.isolate(arguments.isolate, &arguments.tensors)?;
+    isolation.note("comparing", false);
     let messages = Messages { quiet: arguments.quiet, debug: false };
     let comparison = compare(arguments, messages)?;
     let warn_of_problems = || comparison.problems.iter().for_each(|problem| messages.warning(problem));
@@ -110,7 +124,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
 fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Comparison, Failure> {
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
-    let options = CompareOptions {
+    let mut options = CompareOptions {
         tolerances: tolerances(&arguments.tolerances)?,
         mapping: mapping.unwrap_or_default(),
         match_by: arguments.match_by,
@@ -119,27 +133,58 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
         ..CompareOptions::default()
     };
     let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
+    refuse_engines_of_dumps(arguments)?;
     match (is_model(&arguments.tensors), is_model(&arguments.reference)) {
-        (false, false) => Ok(Comparison::of(&open(&arguments.tensors)?, &open(&arguments.reference)?, &options)),
+        (false, false) => {
+            let (tensors, reference) = (open(&arguments.tensors)?, open(&arguments.reference)?);
+            options.tolerances = options.tolerances.between([tensors.engine(), reference.engine()], &reference);
+            Ok(Comparison::of(&tensors, &reference, &options))
+        }
         (false, true) => Err(Failure::wrong_use(
             "the first is a dump and the second a model; give the model first: what is compared, then the reference",
         )),
         (true, reference_is_model) => {
             consumers::attach(messages);
             let budget = arguments.load_budget.unwrap_or_default();
-            let run = run_spec(&arguments.tensors, arguments.fidelity, arguments.engine_threads, budget);
+            let [engine, reference_engine] = engines(arguments)?;
+            let run = RunSpec {
+                model: arguments.tensors.clone(),
+                engine,
+                fidelity: arguments.fidelity,
+                threads: arguments.engine_threads,
+                budget,
+            };
             let reference = if reference_is_model {
-                let (fidelity, threads) = (arguments.reference_fidelity, arguments.reference_threads);
-                Reference::Run(run_spec(&arguments.reference, fidelity, threads, budget))
+                Reference::Run(RunSpec {
+                    model: arguments.reference.clone(),
+                    engine: reference_engine,
+                    fidelity: arguments.reference_fidelity,
+                    threads: arguments.reference_threads,
+                    budget,
+                })
             } else {
                 Reference::Dump(Arc::new(open(&arguments.reference)?))
             };
             let inputs = inputs(arguments)?;
-            compare_run(&run, &reference, &inputs, options).map_err(|error| match error {
-                CompareError::Session(_) => Failure::wrong_use(error),
-                other => Failure::failed(other),
-            })
+            compare_run(&run, &reference, &inputs, options).map_err(|error| failure(error, arguments))
         }
+    }
+}
+
+fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
+    let words = input_words(arguments);
+    match &error {
+        CompareError::Session { source: SessionError::Library(error), .. } => Failure::engine(error),
+        CompareError::Session { run, source: SessionError::Engine(refused) } => {
+            with_hint(Failure::wrong_use(&error), Some(refused), &run.engine, &run.model, &words)
+        }
+        CompareError::Session { .. } | CompareError::Engine { source: EngineError::Capability(_), .. } => {
+            Failure::wrong_use(error)
+        }
+        CompareError::Engine { run, source } => {
+            with_hint(Failure::failed(&error), Some(source), &run.engine, &run.model, &words)
+        }
+        _ => Failure::failed(error),
     }
 }
 
@@ -182,8 +227,38 @@ fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-fn run_spec(model: &Path, fidelity: Fidelity, threads: NonZeroUsize, budget: LoadBudget) -> RunSpec {
-    RunSpec { model: model.to_owned(), fidelity, threads, budget }
+/// Refuses the choice of an engine for a side that is not run.
+fn refuse_engines_of_dumps(arguments: &CompareArguments) -> Result<(), Failure> {
+    let sides = [
+        ("--reference-engine", &arguments.reference, arguments.reference_engine.is_some()),
+        ("--engine", &arguments.tensors, arguments.engine.engine.is_some()),
+    ];
+    match sides.into_iter().find(|(_, path, given)| *given && !is_model(path)) {
+        Some((option, path, _)) => {
+            Err(Failure::wrong_use(format!("{option} is for a model, and {} is a dump", path.display())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The engines of the two models. Options of ONNX Runtime are for each of them that it runs.
+fn engines(arguments: &CompareArguments) -> Result<[EngineSpec; 2], Failure> {
+    let environment: Environment = std::env::vars_os().collect();
+    let first = arguments.engine.name(&environment).map_err(Failure::wrong_use)?;
+    let second = arguments.reference_engine.unwrap_or(first);
+    let specs = arguments.engine.specs([first, second]).map_err(Failure::wrong_use)?;
+    Ok(specs)
+}
+
+/// The options that would give another command these inputs.
+fn input_words(arguments: &CompareArguments) -> Vec<String> {
+    let files: Vec<_> = arguments.input.iter().map(|path| path.to_string_lossy()).collect();
+    let mut words = match &files[..] {
+        [] => vec!["--pure-data-type=random".to_owned(), format!("--seed={}", arguments.seed)],
+        files => vec![format!("--input={}", files.join(","))],
+    };
+    words.extend(arguments.dym_shape.as_ref().map(|shapes| format!("--dym-shape={shapes}")));
+    words
 }
 
 /// The inputs of both runs. Files may also have the types of the second model: each model gets the inputs in its own types.

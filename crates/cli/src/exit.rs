@@ -1,5 +1,6 @@
 use std::fmt;
 
+use opscope::engine::LibraryError;
 use opscope::text::shown_text;
 
 /// How a command ends: the exit codes of every command.
@@ -46,6 +47,20 @@ impl Failure {
     /// Adds a line for each problem.
     pub fn with_problems<P: fmt::Display>(mut self, problems: impl IntoIterator<Item = P>) -> Self {
         self.lines.extend(problems.into_iter().map(|problem| format!("  {}", one_line(problem))));
+        self
+    }
+
+    /// No engine.
+    pub fn engine(error: &LibraryError) -> Self {
+        Self { exit: Exit::WrongUse, lines: error.to_string().lines().map(one_line).collect() }
+    }
+
+    /// Adds what would help to the message.
+    pub fn with_hint(mut self, hint: impl fmt::Display) -> Self {
+        if let Some(message) = self.lines.first_mut() {
+            message.push_str("; ");
+            message.push_str(&one_line(hint));
+        }
         self
     }
 

@@ -1,7 +1,7 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `isolate` (a job in a process of its own), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
@@ -10,9 +10,11 @@ mod compare;
 mod completions;
 mod consumers;
 mod debug;
+mod engines;
 mod exit;
 mod export;
 mod inspect;
+mod isolate;
 mod manual;
 mod options;
 mod recover;
@@ -24,6 +26,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
+use crate::isolate::Invocation;
 
 /// Shows what an accelerator really does while it runs a model.
 #[derive(Debug, Parser)]
@@ -50,12 +53,18 @@ enum Command {
     /// Stop a model at its operators, look at its tensors, change them, and continue
     #[command(after_help = EXIT_CODES)]
     Debug(Box<debug::DebugArguments>),
+    /// Show the engines that can run a model here, and what each of them can do
+    #[command(after_help = EXIT_CODES)]
+    Engines(engines::EnginesArguments),
     /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
     /// Print a script with which a shell completes opscope's commands, options and values
     #[command(after_help = EXIT_CODES)]
     Completions(completions::CompletionsArguments),
+    /// Run a model once and print nothing
+    #[command(hide = true, after_help = EXIT_CODES)]
+    Attempt(Box<engines::AttemptArguments>),
     /// Write the manual pages into a directory
     #[command(hide = true, after_help = EXIT_CODES)]
     Manual(manual::ManualArguments),
@@ -65,18 +74,21 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configura
      4 compared and different.";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(options::expand(std::env::args_os())) {
+    let invocation = Invocation::new(std::env::args_os());
+    let cli = match Cli::try_parse_from(options::expand(invocation.words().iter().cloned())) {
         Ok(cli) => cli,
         Err(answer) => return explain(&answer),
     };
     let outcome = match cli.command {
-        Command::Benchmark(arguments) => benchmark::run(*arguments),
+        Command::Benchmark(arguments) => benchmark::run(*arguments, &invocation),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Compare(arguments) => compare::run(&arguments),
-        Command::Inspect(arguments) => inspect::run(&arguments),
-        Command::Debug(arguments) => debug::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments, &invocation),
+        Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
+        Command::Debug(arguments) => debug::run(&arguments, &invocation),
+        Command::Engines(arguments) => engines::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
+        Command::Attempt(arguments) => engines::attempt(&arguments),
         Command::Manual(arguments) => manual::run(&arguments, Cli::command()),
     };
     match outcome {

@@ -340,3 +340,27 @@ fn every_command_that_loads_a_model_says_how_to_raise_its_load_budget_and_takes_
         }
     }
 }
+
+#[test]
+fn a_file_without_elements_is_taken_where_the_model_declares_none_and_only_there() {
+    let place = Workplace::new();
+    let negated = |size: &str| {
+        let nodes = [process::onnx::node("turn", "Neg", &["x"], &["y"])];
+        process::onnx::file("turn", "a test", &[("x", &[size])], &nodes, &[("y", &[size])])
+    };
+    for (size, numbers) in [("0", &[][..]), ("2", &[1.0f32, 2.0][..])] {
+        place.write(&format!("of{size}.onnx"), negated(size));
+        let tensor = opscope::tensor::Tensor::from_f32(vec![numbers.len()], numbers).unwrap();
+        let mut bytes = Vec::new();
+        opscope::tensor::npy::write(&tensor.view(), &mut bytes).unwrap();
+        place.write(&format!("of{size}.npy"), bytes);
+    }
+    for (model, file, taken) in [("0", "0", true), ("2", "2", true), ("0", "2", false), ("2", "0", false)] {
+        let ended = place.benchmark(&[&format!("of{model}.onnx"), "--input", &format!("of{file}.npy")]);
+        if taken {
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+        } else {
+            ended.refused(2, &[&format!("has the shape [{file}], input 'x' takes [{model}]")]);
+        }
+    }
+}

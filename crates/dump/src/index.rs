@@ -1,3 +1,4 @@
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, Statistics};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub struct IndexLine {
     /// The operator's position in the order of the graph, from 0. Dumps of earlier versions do not have it.
     #[serde(default)]
     pub position: Option<usize>,
+    /// For an operator in a loop, the iterations of the loops around it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<LoopIteration>,
     /// `input` or `output`.
     pub io: String,
     /// The operator's slot.
@@ -71,6 +75,7 @@ impl IndexLine {
             operator: operator.name.clone(),
             op_type: operator.op_type.clone(),
             position: Some(operator.id.index()),
+            iterations: origin.iterations(),
             io: origin.io.name().into(),
             slot: origin.slot,
             value: origin.value_name().into(),

@@ -39,6 +39,7 @@
 //! |---|---|
 //! | `compare` | two dumps, or a run and a dump |
 //! | `capture` | the dumper: selection, routes from kernels to tensors, queue, delivery |
+//! | `abandoned` | closing a dump whose process ended early |
 //! | `stored` | reading dumps back, and inspecting them |
 //! | `sinks` | a file or folder for each format on disk |
 //! | `table` | tables as CSV, and numbers as text |
@@ -49,6 +50,7 @@
 
 #![forbid(unsafe_code)]
 
+mod abandoned;
 mod capture;
 mod compare;
 mod error;
@@ -61,6 +63,7 @@ mod stored;
 mod stream;
 mod table;
 
+pub use abandoned::{Abandoned, close_abandoned};
 pub use capture::dumper::{Dumper, Handle};
 pub use capture::estimate::Estimate;
 pub use capture::selection::{BlacklistEntry, IoSelection, OperatorRange, Position, Runs, Selection};

@@ -1,4 +1,4 @@
-use opscope_model::Fidelity;
+use opscope_model::{Fidelity, LoopIteration};
 use opscope_onnx::Graph;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub const MANIFEST: &str = "manifest.json";
 
 /// The value of the manifest's `schema`.
 pub const SCHEMA: &str = "opscope.dump/1";
+
+/// Why a dump that was not closed is not complete.
+const NOT_CLOSED: &str = "the dump was not closed: the process that wrote it ended early";
 
 /// `manifest.json`: what a dump is of, and whether it is complete. It says `complete: false` until the dump is closed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +92,9 @@ pub struct InFlightEntry {
     pub operator: String,
     /// Its type.
     pub op_type: String,
+    /// For an operator in a loop, the iterations of the loops around it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<LoopIteration>,
     /// The names of the values that it takes, by slot. Their tensors are in the index where they were selected.
     pub inputs: Vec<Option<String>>,
 }
@@ -111,6 +117,9 @@ pub struct MissingEntry {
     pub run: Option<u64>,
     /// The operator.
     pub operator: String,
+    /// For an operator in a loop, the iterations of the loops around it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<LoopIteration>,
     /// `input` or `output`.
     pub io: String,
     /// Its slot.
@@ -164,7 +173,7 @@ impl Manifest {
             raw: Vec::new(),
             missing_count: 0,
             missing: Vec::new(),
-            errors: vec!["the dump was not closed: the process that wrote it ended early".into()],
+            errors: vec![NOT_CLOSED.into()],
         }
     }
 
@@ -186,6 +195,11 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// Returns whether the dump was not closed.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.complete && self.errors == [NOT_CLOSED]
+    }
+
     /// Returns what the runs were given, as far as that is known, by the numbers of the runs.
     pub(crate) fn given(&self) -> impl Iterator<Item = (u64, &[InputEntry])> {
         self.runs.iter().filter_map(|run| Some((run.run, self.inputs.get(run.inputs?)?.as_slice())))
@@ -194,12 +208,13 @@ impl Manifest {
 
 impl RunEntry {
     fn new(outcome: &RunOutcome, inputs: Option<usize>) -> Self {
-        let in_flight = outcome.in_flight.iter().map(|&id| {
-            let operator = outcome.graph.operator(id);
+        let in_flight = outcome.in_flight.iter().map(|(id, path)| {
+            let operator = outcome.graph.operator(*id);
             let name = |value: &Option<_>| value.map(|value| outcome.graph.value(value).name.clone());
             InFlightEntry {
                 operator: operator.name.clone(),
                 op_type: operator.op_type.clone(),
+                iterations: LoopIteration::on(path, &outcome.graph),
                 inputs: operator.inputs.iter().map(name).collect(),
             }
         });
@@ -214,6 +229,7 @@ impl MissingEntry {
         Self {
             run: run.map(|run| run.0),
             operator: origin.operator().name.clone(),
+            iterations: origin.iterations(),
             io: io.name().into(),
             slot,
             value: origin.value_name().into(),

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use opscope_clock::Ticks;
 use opscope_onnx::{Graph, ValueId};
@@ -17,8 +18,26 @@ pub trait Engine: Send + Sync {
     /// Returns its version.
     fn version(&self) -> &str;
 
-    /// Returns what it can do.
-    fn capabilities(&self) -> Capabilities;
+    /// Returns what it can do at this fidelity.
+    fn capabilities(&self, fidelity: Fidelity) -> Capabilities;
+
+    /// Returns the resolution of the times that [`RunObserver::timed`] gets at this fidelity: an engine that takes its own
+    /// times may round them. By default it is that of the clock.
+    fn time_resolution(&self, _fidelity: Fidelity) -> Duration {
+        CLOCK_RESOLUTION
+    }
+
+    /// Returns what would give the engine the capabilities that `wanted` has and it lacks at this fidelity, such as a newer
+    /// library; `None` if nothing would.
+    fn remedy(&self, _wanted: Capabilities, _fidelity: Fidelity) -> Option<String> {
+        None
+    }
+
+    /// Returns how the engine is set up, as names and values: what a user chose, and what the results depend on. Examples are the
+    /// file of its library and the graph optimisation level.
+    fn settings(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Returns the forms that an optimised plan can have. The first is the engine's default and the fastest. Each later
     /// form leaves out more of the rewrites, and the last leaves out all of them.
@@ -30,6 +49,9 @@ pub trait Engine: Send + Sync {
     /// Returns an error if the engine lacks an operator, cannot load the graph, or exceeds the budget.
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError>;
 }
+
+/// The resolution of times that are taken with [`Ticks`].
+pub const CLOCK_RESOLUTION: Duration = Duration::from_nanos(1);
 
 /// How to load a model.
 #[derive(Debug, Clone)]

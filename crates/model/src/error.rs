@@ -1,5 +1,7 @@
 use opscope_tensor::DType;
 
+use crate::MissingCapability;
+
 /// Why an engine did not load or run a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -74,6 +76,9 @@ pub enum EngineError {
         /// The panic's message.
         reason: String,
     },
+    /// An instrument needs more than the engine can do.
+    #[error(transparent)]
+    Capability(#[from] Box<MissingCapability>),
     /// An observer stopped the run.
     #[error("the run was stopped: {0}")]
     Stopped(String),

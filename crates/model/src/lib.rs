@@ -14,20 +14,28 @@ mod capabilities;
 mod engine;
 mod error;
 mod fidelity;
+mod inputs;
+mod iteration;
 mod kernel;
+mod machine;
 mod memory;
 mod observer;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use budget::{InvalidLoadBudget, LoadBudget};
-pub use capabilities::Capabilities;
-pub use engine::{Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
+pub use capabilities::{Capabilities, MissingCapability};
+pub use engine::{CLOCK_RESOLUTION, Engine, KnownOutput, KnownOutputs, LoadOptions, Model, Plan, PlanForm};
 pub use error::EngineError;
 pub use fidelity::Fidelity;
-pub use kernel::{Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType};
+pub use inputs::{check_inputs, resized_inputs};
+pub use iteration::{Iteration, LoopIteration};
+pub use kernel::{
+    Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType, changes_layout, is_matrix_operator,
+    nearest_before, place_the_rest,
+};
+pub use machine::memory_of_machine;
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, Iteration, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
-    RunObserver,
+    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver,
 };

@@ -2,10 +2,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
-use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
+use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
-use crate::{Capabilities, DeviceTensors, Fidelity, Kernel, KernelId, KernelSet, TensorMemory};
+use crate::{Capabilities, DeviceTensors, Fidelity, Iteration, Kernel, KernelId, KernelSet, TensorMemory};
 
 /// The number of a run. The caller that starts the runs counts them from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,24 +60,32 @@ pub trait RunObserver: Sync {
     /// Returns what the observer wants to be called for. The engine asks once, before the run.
     fn interest(&self) -> Interest;
 
-    /// Called before a kernel is executed.
+    /// Called before a kernel is executed, unless it stands for no operator of the file.
     fn before(&self, _dispatch: &Dispatch<'_>, _inputs: &[TensorView<'_>]) -> Action {
         Action::Continue
     }
 
-    /// Called after a kernel was executed.
+    /// Called after a kernel was executed, unless it stands for no operator of the file.
     fn after(&self, _dispatch: &Dispatch<'_>, _outputs: &[TensorView<'_>]) -> Action {
         Action::Continue
     }
 
     /// Called right before a kernel is executed, in front of the time that [`timed`](Self::timed) reports. It is not called for a
-    /// kernel that an observer skips. It costs less than [`before`](Self::before), for which the engine shows the inputs.
+    /// kernel that an observer skips. It costs less than [`before`](Self::before), for which the engine shows the inputs. An
+    /// engine that learns of its kernels only when the run is over calls it then.
     fn started(&self, _kernel: KernelId, _path: &[Iteration]) {}
 
     /// Called with the times at which a kernel was executed. The engine takes them right around the kernel, so they
     /// contain nothing that an observer did. A kernel that fails has times too, one that panics has none. `path` is that of
     /// the dispatch: see [`Dispatch::path`].
     fn timed(&self, _kernel: KernelId, _path: &[Iteration], _start: Ticks, _end: Ticks) {}
+
+    /// Called where [`timed`](Self::timed) is wanted, with a number of dispatches whose times the engine has lost.
+    fn untimed(&self, _dispatches: u64) {}
+
+    /// Called by an engine that takes times with a profile of its own, with the start and end of its work on that profile after
+    /// a run. It lies outside of the run's own time.
+    fn profiled(&self, _start: Ticks, _end: Ticks) {}
 
     /// Called when the engine holds memory for one more tensor that a kernel computed. The same address is not reported
     /// again before it was freed, so a kernel that computes in place allocates nothing.
@@ -109,6 +117,8 @@ pub struct Interest {
     /// nothing, but keeps the engine from computing in place. The engine asks once [`before`](RunObserver::before) has
     /// returned, so `before` may still switch it on.
     pub keep_inputs: KernelSet,
+    /// Whether `before` may answer [`Action::ReplaceInputs`]. Some engines must prepare for it before the run.
+    pub replaces_inputs: bool,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
     /// [`RunObserver::started`], for every kernel.
@@ -135,15 +145,6 @@ pub struct Dispatch<'a> {
     pub inputs: &'a [TensorView<'a>],
     /// The other values that the run holds.
     pub live: &'a dyn LiveValues,
-}
-
-/// An iteration of the body of an `If`, a `Loop` or a `Scan`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Iteration {
-    /// The operator whose body it is.
-    pub operator: OperatorId,
-    /// The iteration, from 0. Always 0 for `If`.
-    pub index: u32,
 }
 
 /// The values of a run that its engine still holds.
@@ -210,6 +211,7 @@ impl Interest {
             before: self.before.union(other.before),
             after: self.after.union(other.after),
             keep_inputs: self.keep_inputs.union(other.keep_inputs),
+            replaces_inputs: self.replaces_inputs || other.replaces_inputs,
             times: self.times || other.times,
             starts: self.starts || other.starts,
             memory: self.memory || other.memory,
@@ -219,7 +221,11 @@ impl Interest {
 
 impl<'a> Dispatch<'a> {
     /// Returns the operator that this dispatch counts for.
+    ///
+    /// # Panics
+    /// If the kernel stands for no operator. Engines show no such dispatch.
     pub fn operator(&self) -> &'a Operator {
-        self.graph.operator(self.kernel.operator())
+        let operator = self.kernel.operator().expect("engines show only kernels that stand for an operator");
+        self.graph.operator(operator)
     }
 }

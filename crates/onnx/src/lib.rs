@@ -10,5 +10,5 @@ mod load;
 mod pattern;
 
 pub use error::OnnxError;
-pub use graph::{Attribute, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
+pub use graph::{Attribute, Body, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
 pub use pattern::{Pattern, PatternError};

@@ -1,8 +1,8 @@
 //! opscope shows what an accelerator really does while it runs a model: **what ran and when** (records), **what came out**
 //! (dumps), **stop and look** (events).
 //!
-//! A Rust program depends on this crate. [`Session`] loads a model into the embedded engine; [`benchmark::Job`] is
-//! what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper if asked for.
+//! A Rust program depends on this crate. [`Session`] loads a model into an engine, the embedded one unless another one is
+//! [chosen](engine::EngineSpec); [`benchmark::Job`] is what `opscope benchmark` does, from inputs to a report, with a profiler or a dumper if asked for.
 //!
 //! ```no_run
 //! use opscope::benchmark::{Job, JobHooks};
@@ -10,6 +10,18 @@
 //! let report = Job::new("resnet50.onnx").run(&JobHooks::default())?;
 //! println!("{} ms", report.measurements[0].compute.mean);
 //! # Ok::<(), opscope::benchmark::JobError>(())
+//! ```
+//!
+//! ONNX Runtime runs a model where its library is found. The job's field `engine` chooses it, too:
+//!
+//! ```no_run
+//! use opscope::engine::{EngineName, EngineSpec};
+//! use opscope::{Session, model::{Fidelity, LoadOptions}};
+//!
+//! let engine = EngineSpec { name: EngineName::OnnxRuntime, ..EngineSpec::default() }.open()?;
+//! let options = LoadOptions::new(Fidelity::Exact, std::num::NonZeroUsize::MIN);
+//! let session = Session::open_with(engine, "resnet50.onnx".as_ref(), &options)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! With two lines a debugger can attach to a program's runs; they cost nothing while none is attached:
@@ -66,6 +78,7 @@
 //! | `verify` | the fastest plan that is right |
 //! | `acl_json` | AscendCL's configuration file |
 //! | `inputs` | what a model is given: files, shapes, generated data |
+//! | `engine` | the engines, and the choice of one |
 //! | `session` | a model that is loaded, its runs, several observers of one run |
 //! | `consumers` | feeds libraries that receive what this program runs |
 //! | `machine` | the processor and the system |
@@ -78,6 +91,7 @@ pub mod acl_json;
 pub mod benchmark;
 pub mod compare;
 pub mod consumers;
+pub mod engine;
 pub mod inputs;
 mod local_time;
 pub mod machine;

@@ -38,7 +38,7 @@ pub(crate) fn memory() -> u64 {
 }
 
 /// The memory in bytes that is still available; `u64::MAX` if the system does not report it.
-pub(crate) fn available_memory() -> u64 {
+pub fn available_memory() -> u64 {
     kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
 }
 

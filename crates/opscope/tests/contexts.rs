@@ -113,7 +113,7 @@ fn kernels(session: &Session) -> Arc<[Kernel]> {
 
 /// Returns the names of the operators that a plan's kernels count for.
 fn operators(session: &Session) -> Vec<String> {
-    kernels(session).iter().map(|kernel| session.graph().operator(kernel.operator()).name.clone()).collect()
+    kernels(session).iter().map(|kernel| session.graph().operator(kernel.operator().unwrap()).name.clone()).collect()
 }
 
 #[test]

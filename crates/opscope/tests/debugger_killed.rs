@@ -202,7 +202,7 @@ fn all_masks_go_off(debugger: &Debugger) {
     let until = Instant::now() + PATIENCE;
     for subject in subjects() {
         loop {
-            let Interest { before, after, keep_inputs, times, starts, memory } =
+            let Interest { before, after, keep_inputs, times, starts, memory, .. } =
                 debugger.observe(&subject.info(RunId(u64::MAX))).interest();
             let is_on = |which: &opscope::model::KernelSet| {
                 subject.plan.kernels().iter().any(|kernel| which.contains(kernel.id))

@@ -58,7 +58,7 @@ fn a_dump_that_is_interrupted_inside_of_a_run_says_what_is_missing_of_it() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("dump");
         let ended = cancelled(&job(root.clone(), format), |stage, _| stage == Some(Stage::Running));
-        assert!(matches!(&ended, Err(JobError::NoRuns { kept: Some(kept) }) if *kept == root), "{ended:?}");
+        assert!(matches!(&ended, Err(JobError::NoRuns { kept: Some(kept) }) if **kept == *root), "{ended:?}");
         let manifest = manifest(&root);
         assert!(!manifest.complete, "{format:?}");
         assert!(manifest.runs[0].failure.as_ref().unwrap().contains("interrupted"), "{manifest:?}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opscope::Session;
-use opscope::model::{Engine, EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope::model::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, PlanForm};
 use opscope::tensor::Tensor;
 use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify};
 use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, floats, kernels};
@@ -27,6 +27,14 @@ const FORMS: [&str; 3] = ["every rewrite", "fewer rewrites", "no rewrites"];
 
 /// A model that adds one, on an engine that gives twice as much where it has a fault, and an input of zeros.
 fn faulty(faults: &[(&'static str, Fault)]) -> (Session, Arc<FakeEngine>, Vec<Tensor>) {
+    let all = Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true, skip: true };
+    faulty_with(all, faults)
+}
+
+fn faulty_with(
+    capabilities: Capabilities,
+    faults: &[(&'static str, Fault)],
+) -> (Session, Arc<FakeEngine>, Vec<Tensor>) {
     let graph = GraphBuilder::new("faulty").input("x", &[1, 4]).operator("increment", "AddOne", &["x"], &["y"]);
     let faults = faults.to_vec();
     let engine = FakeEngine::new(&FORMS, move |graph, options| {
@@ -45,7 +53,7 @@ fn faulty(faults: &[(&'static str, Fault)]) -> (Session, Arc<FakeEngine>, Vec<Te
             Ok(vec![Tensor::from_f32(inputs[0].shape().to_vec(), &elements).unwrap()])
         }))
     });
-    let engine = Arc::new(engine);
+    let engine = Arc::new(engine.with_capabilities(capabilities));
     let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);
     let graph = Arc::new(graph.output("y").build());
     let session = Session::with_engine(Arc::clone(&engine) as Arc<dyn Engine>, graph, &options).unwrap();
@@ -116,6 +124,17 @@ fn where_no_form_is_right_the_exact_plan_runs() {
     assert_eq!(verification.wrong.len(), faults.len());
     assert_eq!(session.model().fidelity(), Fidelity::Exact);
     assert_eq!(second_run(&session, &inputs), [1.0; 4]);
+}
+
+#[test]
+fn the_values_of_kernels_are_not_looked_at_where_the_engine_does_not_show_them() {
+    for intermediates in [false, true] {
+        let (session, _, inputs) = faulty_with(Capabilities { intermediates, ..Capabilities::default() }, &[]);
+        let options = VerifyOptions { when: Verify::On, cache_directory: None };
+        let (verification, _) = verify(&session, &inputs, 10, &options).expect("the model runs");
+        assert_eq!(form(&verification), "every rewrite");
+        assert_eq!(!verification.kernels.is_empty(), intermediates, "{:?}", verification.kernels);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_model::testing::{GraphBuilder, kernels};
 use opscope_model::{Fidelity, Instrument, Kernel, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
-use opscope_profile::{Profiler, ProfilerOptions, RecordingInfo};
+use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
 use opscope_trace::{intern, range_named};
 use serde_json::json;
 
@@ -30,14 +30,7 @@ const GOAL_NS: f64 = 80.0;
 fn main() {
     let directory = tempfile::tempdir().expect("a directory");
     let (graph, kernels) = model();
-    let info = RecordingInfo {
-        graph: Arc::clone(&graph),
-        engine: "loop".to_owned(),
-        engine_version: "1".to_owned(),
-        fidelity: Fidelity::Optimised,
-        engine_threads: 1,
-        concurrent_runs: 1,
-    };
+    let info = RecordingInfo { graph: Arc::clone(&graph), engine: EngineInfo::new("loop", "1", Fidelity::Optimised) };
     let start = ClockPair::now();
     let recording = directory.path().join("recording");
     let profiler = Profiler::create(&recording, &info, &ProfilerOptions::default()).expect("a new directory");

@@ -42,7 +42,9 @@ mod snapshots;
 mod tracer;
 mod whole_file;
 
-pub use account::{Account, CopyTimes, OperatorTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes};
+pub use account::{
+    Account, CopyTimes, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes,
+};
 pub use error::ProfileError;
 pub use export::{Exported, Format};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
@@ -50,7 +52,7 @@ pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
     EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
-    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind,
+    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

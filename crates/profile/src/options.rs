@@ -19,6 +19,9 @@ pub struct ProfilerOptions {
     pub flush_interval: Duration,
     /// What happens while the disk is slower than the records.
     pub when_full: Policy,
+    /// Whether records wait in a file of the recording instead of in memory, so that a process that is killed loses none:
+    /// [`close_abandoned`](crate::close_abandoned) then adds them to the others.
+    pub survives_crash: bool,
 }
 
 /// The kinds of records, each on or off. The names are those of the vendor's profiler.
@@ -76,6 +79,7 @@ impl Default for ProfilerOptions {
             watermark: Bytes::mib(1),
             flush_interval: Duration::from_secs(1),
             when_full: Policy::Lossless,
+            survives_crash: false,
         }
     }
 }

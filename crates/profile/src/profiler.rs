@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
-use opscope_model::{Capabilities, Fidelity, Instrument, Kernel, RunInfo, RunObserver};
+use opscope_model::{Capabilities, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
     Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operations,
@@ -12,8 +12,8 @@ use opscope_trace::{
 };
 
 use crate::recording::{
-    Call, ClockInfo, EngineInfo, HostInfo, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey, RecordingWriter,
-    Records, SCHEMA, name_of_this_thread, remove,
+    BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
+    RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -24,16 +24,8 @@ use crate::{ProfileError, ProfilerOptions, Switches};
 pub struct RecordingInfo {
     /// The model's graph.
     pub graph: Arc<Graph>,
-    /// The engine's name.
-    pub engine: String,
-    /// Its version.
-    pub engine_version: String,
-    /// How faithfully it follows the file.
-    pub fidelity: Fidelity,
-    /// Threads within an operator.
-    pub engine_threads: usize,
-    /// Runs at the same time.
-    pub concurrent_runs: usize,
+    /// The engine.
+    pub engine: EngineInfo,
 }
 
 /// The instrument that records what ran and when.
@@ -49,18 +41,14 @@ pub struct RecordingInfo {
 ///
 /// use opscope_model::Fidelity;
 /// use opscope_onnx::Graph;
-/// use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
+/// use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, Recording, RecordingInfo};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let root = tempfile::tempdir()?;
 /// # let directory = root.path().join("recording");
 /// let info = RecordingInfo {
 ///     graph: Arc::new(Graph::load("../../models/digits_cnn.onnx".as_ref())?),
-///     engine: "tract".to_owned(),
-///     engine_version: "0.23".to_owned(),
-///     fidelity: Fidelity::Optimised,
-///     engine_threads: 1,
-///     concurrent_runs: 1,
+///     engine: EngineInfo::new("tract", "0.23", Fidelity::Optimised),
 /// };
 /// let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default())?;
 /// {
@@ -83,6 +71,8 @@ pub struct Profiler {
     known: Mutex<Known>,
     warm_up: AtomicBool,
     refused: AtomicU64,
+    /// The dispatches whose times the engine lost.
+    untimed: AtomicU64,
     shortfalls: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
     sampler: Option<Sampler>,
@@ -104,10 +94,11 @@ impl Profiler {
     /// Returns an error if the directory exists, a file cannot be written, or there is no memory or thread for records.
     pub fn create(directory: &Path, info: &RecordingInfo, options: &ProfilerOptions) -> Result<Self, ProfileError> {
         let (writer, records) = RecordingWriter::create(directory, manifest(info, options))?;
-        Self::begin(writer, records, info, options).inspect_err(|_| remove(directory))
+        Self::begin(directory, writer, records, info, options).inspect_err(|_| remove(directory))
     }
 
     fn begin(
+        directory: &Path,
         writer: RecordingWriter,
         records: Records,
         info: &RecordingInfo,
@@ -115,7 +106,7 @@ impl Profiler {
     ) -> Result<Self, ProfileError> {
         let records = Arc::new(Mutex::new(records));
         let refused = |error: TraceError| ProfileError::Trace(error.to_string());
-        let buffer = buffer(options, Arc::clone(&records)).map_err(refused)?;
+        let buffer = buffer(directory, options, Arc::clone(&records)).map_err(refused)?;
         let mut known = Known::default();
         known.graph(&info.graph, &writer);
         let sampler = Sampler::start(options, &buffer)?;
@@ -129,6 +120,7 @@ impl Profiler {
             known: Mutex::new(known),
             warm_up: AtomicBool::new(false),
             refused: AtomicU64::new(0),
+            untimed: AtomicU64::new(0),
             shortfalls: Mutex::default(),
             notes: Mutex::default(),
             sampler,
@@ -174,7 +166,8 @@ impl Profiler {
         let end = self.records().end();
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.writer.close(&statistics, self.refused.into_inner(), end, shortfalls, notes)
+        let lost = LostRecords { refused: self.refused.into_inner(), untimed: self.untimed.into_inner() };
+        self.writer.close(&statistics, lost, end, shortfalls, notes)
     }
 
     /// Returns the ranges that are open, and collects from now on which ranges end.
@@ -251,6 +244,10 @@ impl Destination for Profiler {
             self.refuse();
         }
     }
+
+    fn lose(&self, dispatches: u64) {
+        self.untimed.fetch_add(dispatches, Ordering::Relaxed);
+    }
 }
 
 impl Known {
@@ -294,14 +291,14 @@ fn user_context(buffer: &Buffer) -> Result<Context, TraceError> {
     Ok(context)
 }
 
-fn buffer(options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {
+fn buffer(directory: &Path, options: &ProfilerOptions, records: Arc<Mutex<Records>>) -> Result<Buffer, TraceError> {
     let options = BufferOptions {
         size: options.buffer_size,
         watermark: options.watermark,
         policy: options.when_full,
         interval: Some(options.flush_interval),
         thread: CallbackThread::create("opscope-profile"),
-        file: None,
+        file: options.survives_crash.then(|| directory.join(BUFFER)),
     };
     Buffer::create(options, move |batch| records.lock().unwrap_or_else(PoisonError::into_inner).write(batch))
 }
@@ -319,13 +316,7 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
             graph: info.graph.name.clone(),
             producer: source.producer.clone(),
         },
-        engine: EngineInfo {
-            name: info.engine.clone(),
-            version: info.engine_version.clone(),
-            fidelity: info.fidelity,
-            threads: info.engine_threads,
-            concurrent_runs: info.concurrent_runs,
-        },
+        engine: info.engine.clone(),
         host: HostInfo::current(),
         process: ProcessInfo::current(),
         clock: ClockInfo::start(),
@@ -337,6 +328,7 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
 
 #[cfg(test)]
 mod tests {
+    use opscope_model::Fidelity;
     use opscope_trace::MarkerOperation;
 
     use super::*;
@@ -349,11 +341,7 @@ mod tests {
         let directory = root.path().join("recording");
         let info = RecordingInfo {
             graph: test_recording::graph(),
-            engine: "paper".to_owned(),
-            engine_version: "1".to_owned(),
-            fidelity: Fidelity::Optimised,
-            engine_threads: 1,
-            concurrent_runs: 1,
+            engine: EngineInfo::new("paper", "1", Fidelity::Optimised),
         };
         let profiler = Profiler::create(&directory, &info, &ProfilerOptions::default()).expect("a new directory");
         let (ends, stays) = (opscope_trace::range("ends meanwhile"), opscope_trace::range("stays open"));

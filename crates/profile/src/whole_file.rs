@@ -8,6 +8,9 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// How the name of a file ends until the file is whole.
+pub(crate) const PART: &str = ".part";
+
 /// Creates a file and lets `write` fill it. It appears under its name when it is whole, and is gone if that fails.
 ///
 /// A directory may come from elsewhere, such as a recording that was sent. So the file is written under a name that cannot
@@ -41,7 +44,7 @@ fn part_of(path: &Path) -> io::Result<NamedTempFile> {
     prefix.push(".");
     // What other files get: the process's mask takes away from it.
     let permissions = Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(&prefix).suffix(".part").permissions(permissions).tempfile_in(directory)
+    tempfile::Builder::new().prefix(&prefix).suffix(PART).permissions(permissions).tempfile_in(directory)
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use opscope_profile::{Fact, Format, ProfilerOptions};
+use opscope_profile::{Fact, Format, ProfilerOptions, close_abandoned};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
 /// Where the started process records to, and how many runs it makes; only set in it.
 const DIRECTORY: &str = "OPSCOPE_TEST_RECORDING";
 const RUNS: &str = "OPSCOPE_TEST_RUNS";
+/// Set where its records are to survive it.
+const SURVIVES: &str = "OPSCOPE_TEST_SURVIVES";
 
 /// Not a test of its own: what the started process does. It ends as well when nobody reads its lines any more.
 #[test]
@@ -26,6 +28,7 @@ fn process_that_records_until_it_ends() {
         buffer_size: Bytes::kib(64),
         watermark: Bytes::kib(4),
         flush_interval: Duration::from_millis(1),
+        survives_crash: std::env::var_os(SURVIVES).is_some(),
         ..ProfilerOptions::default()
     };
     let profiler = paper.profiler(Path::new(&directory), &options);
@@ -82,6 +85,53 @@ fn a_killed_process_leaves_a_recording_that_can_be_read_and_exported() {
     }
     let summary = fs::read_to_string(directory.join("op_summary.csv")).expect("a table");
     assert_eq!(summary.lines().count() as u64, dispatches + 1);
+}
+
+#[test]
+fn a_recording_that_survives_its_process_has_every_record_once_and_the_names_of_all() {
+    // Each is killed at another moment of its writing.
+    for attempt in 0..8 {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path().join("recording");
+        let mut child = start(&directory, &format!("export {SURVIVES}=1;"), u64::MAX);
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        assert!(output.any(|line| line.expect("text") == "10000 more runs"));
+        child.kill().expect("a process");
+        child.wait().expect("a status");
+
+        let waiting = opscope_trace::recover(directory.join("buffer.bin")).expect("a buffer's file");
+        let written = open(&directory).facts().expect("records").count() as u64;
+        let in_both = written.saturating_sub(waiting.recovery.delivered);
+        // A frame and a name that were not written to their ends.
+        let append = |name: &str, bytes: &[u8]| {
+            let mut file = fs::OpenOptions::new().append(true).open(directory.join(name)).expect("a file");
+            std::io::Write::write_all(&mut file, bytes).expect("room");
+        };
+        append("records.bin", b"OBAT\x40\0\0\0half");
+        append("names.jsonl", b"{\"thread\":");
+        fs::write(directory.join("timeline.json.x.part"), "[").expect("room");
+        let manifest = close_abandoned(&directory, "it was killed").expect("a recording");
+        assert_eq!((manifest.complete, &manifest.incomplete_because[..]), (false, &["it was killed".to_owned()][..]));
+
+        let recording = open(&directory);
+        assert_eq!(recording.problems(), ["it was killed"], "no frame and no line is damaged");
+        let facts: Vec<Fact> = recording.facts().expect("records").map(|fact| fact.expect("a record")).collect();
+        assert!(facts.len() as u64 >= written + waiting.recovery.records - in_both, "attempt {attempt}");
+        let runs: Vec<u64> =
+            facts.iter().filter_map(|fact| if let Fact::Run(run) = fact { Some(run.run) } else { None }).collect();
+        assert_eq!(runs, (0..runs.len() as u64).collect::<Vec<_>>(), "each run is there once");
+        let (_, dispatches) = counts(&recording);
+        assert!((2 * runs.len() as u64..=2 * runs.len() as u64 + 2).contains(&dispatches), "and each dispatch");
+        let account = recording.account().expect("an account");
+        assert!(account.ranges.len() == 1 && account.ranges[0].range == "a request", "{:?}", account.ranges);
+        let mut files: Vec<_> =
+            fs::read_dir(&directory).expect("it").map(|entry| entry.expect("a file").file_name()).collect();
+        files.sort();
+        assert_eq!(files, ["manifest.json", "names.jsonl", "records.bin"]);
+        assert_eq!(recording.manifest().records, None, "nobody counted what was emitted");
+        close_abandoned(&directory, "it was killed").expect("a recording");
+        assert_eq!(open(&directory).facts().expect("records").count(), facts.len(), "closing it again adds nothing");
+    }
 }
 
 #[test]

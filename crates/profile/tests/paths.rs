@@ -9,7 +9,7 @@ use std::sync::Arc;
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
 use opscope_model::{Fidelity, Iteration};
 use opscope_onnx::OperatorId;
-use opscope_profile::{Fact, Format, Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_profile::{EngineInfo, Fact, Format, Profiler, ProfilerOptions, Recording, RecordingInfo};
 use opscope_tensor::Tensor;
 use opscope_trace::Bytes;
 use support::open;
@@ -36,14 +36,8 @@ fn looping(iterations: u32) -> FakePlan {
 }
 
 fn profiled(directory: &Path, plan: &FakePlan, runs: u64, options: &ProfilerOptions) -> Recording {
-    let info = RecordingInfo {
-        graph: Arc::clone(&plan.graph),
-        engine: "fake".to_owned(),
-        engine_version: "1".to_owned(),
-        fidelity: Fidelity::Optimised,
-        engine_threads: 1,
-        concurrent_runs: 1,
-    };
+    let info =
+        RecordingInfo { graph: Arc::clone(&plan.graph), engine: EngineInfo::new("fake", "1", Fidelity::Optimised) };
     let profiler = Profiler::create(directory, &info, options).expect("a new directory");
     for run in 0..runs {
         plan.run_with(&profiler, run).expect("no kernel fails");

@@ -1,4 +1,5 @@
-//! The statistics of tensors as AscendCL's tables: a file of text for each operator and run, with a line for each tensor.
+//! The statistics of tensors as AscendCL's tables: a file of text for each operator, run and iteration of a loop, with a line for
+//! each tensor.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use opscope::acl_json::Statistic;
 use opscope::dump::ascend::{ChunkTarget, FileName, data_type_name, directory};
 use opscope::dump::{Answer, Closed, Ending, Io, Piece, Sink, Stream};
-use opscope::model::RunId;
+use opscope::model::{Iteration, RunId};
 use opscope::onnx::OperatorId;
 use opscope::tensor::{Accumulator, Statistics};
 
@@ -23,7 +24,8 @@ pub struct StatisticsSink<T> {
     waiting: HashMap<Key, Table>,
 }
 
-type Key = (usize, Option<RunId>, OperatorId);
+/// The plan, the run, the operator, and the iterations of bodies.
+type Key = (usize, Option<RunId>, OperatorId, Box<[Iteration]>);
 
 #[derive(Default)]
 struct Table {
@@ -128,8 +130,8 @@ impl<T: ChunkTarget> StatisticsSink<T> {
         let statistics = self.counted.take().map(Accumulator::finish);
         let line = self.columns.line(stream, statistics.as_ref());
         let origin = &stream.origin;
-        let key = (origin.plan, origin.run, origin.operator);
-        let table = self.waiting.entry(key).or_insert_with(|| Table {
+        let key = (origin.plan, origin.run, origin.operator, origin.path.clone());
+        let table = self.waiting.entry(key.clone()).or_insert_with(|| Table {
             file: directory(origin).join(FileName::new(origin, now()).full() + STATISTICS),
             lines: Vec::new(),
         });
@@ -150,7 +152,7 @@ impl<T: ChunkTarget> StatisticsSink<T> {
     /// Sends what there is of operators that miss a tensor.
     fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
         let mut keys: Vec<Key> =
-            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).copied().collect();
+            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).cloned().collect();
         keys.sort_unstable();
         keys.iter().try_for_each(|key| self.waiting.remove(key).map_or(Ok(()), |table| self.send(table)))
     }
@@ -187,4 +189,37 @@ impl<T: ChunkTarget> Sink for StatisticsSink<T> {
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+
+    use opscope::dump::ascend::Chunks;
+    use opscope::dump::{Dumper, Request};
+    use opscope_model::testing::looping;
+
+    use super::*;
+
+    #[test]
+    fn each_iteration_of_a_loop_has_a_table_of_its_own() {
+        let files = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&files);
+        let target = Chunks(move |path: &Path, bytes: &[u8], _: bool| {
+            let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+            keep.lock().expect("no check fails").push((name, String::from_utf8_lossy(bytes).lines().count()));
+            Ok(())
+        });
+        let dumper = Dumper::new();
+        let sink = StatisticsSink::new(target, &[]);
+        dumper.subscribe(Box::new(sink), Request::default()).expect("the sink is taken");
+        let plan = looping(2);
+        dumper.add_plan(&plan, &plan).expect("its constants can be read");
+        plan.run_with(&dumper, 0).expect("no kernel fails");
+        dumper.finish().expect("nothing is lost");
+        let files = files.lock().expect("no check fails");
+        let of = |name: &str| files.iter().filter(|(file, lines)| file.starts_with(name) && *lines == 2).count();
+        assert_eq!((files.len(), of("Sum.Loop_0_Add_0_0.3."), of("Sum.Loop_0_Add_0_1.3.")), (8, 1, 1), "{files:?}");
+    }
 }

@@ -70,8 +70,7 @@ pub unsafe extern "C" fn opscope_debugger_create(debugger: *mut opscope_debugger
 pub extern "C" fn opscope_debugger_load(debugger: opscope_debugger_t, session: opscope_session_t) -> opscope_status_t {
     call(|| {
         let (debugger, loaded) = (get(debugger)?, get(session)?);
-        let model = loaded.session.model();
-        let shown = debugger.load(model.graph(), model.fidelity());
+        let shown = loaded.session.shown_to(&debugger.debugger);
         let replaced = debugger.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, shown);
         drop(replaced);
         Ok(())

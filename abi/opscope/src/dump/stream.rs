@@ -2,8 +2,10 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use opscope::dump::{Io, Origin, Piece, Stream};
+use opscope::model::Iteration;
 
 use crate::border::{Text, sized};
+use crate::records::opscope_path_level_t;
 use crate::tensor::dtype_code;
 
 /// Whether an operator takes a tensor or gives it.
@@ -47,8 +49,13 @@ pub struct opscope_stream_t {
     pub io: u32,
     /// The operator's input or output slot.
     pub slot: u32,
-    /// How many tensors of this operator were selected in this run, with this one.
+    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one.
     pub siblings: u32,
+    /// For an operator in the body of an `If`, `Loop` or `Scan`: the iterations in which it was executed, outermost first. NULL
+    /// if `path_length` is 0.
+    pub path: *const opscope_path_level_t,
+    /// The number of `path`.
+    pub path_length: usize,
 }
 
 sized!(opscope_stream_t, 80);
@@ -80,6 +87,7 @@ pub(super) struct OriginForC {
     operator_id: u32,
     io: u32,
     slot: u32,
+    path: Box<[opscope_path_level_t]>,
 }
 
 impl OriginForC {
@@ -96,6 +104,7 @@ impl OriginForC {
                 Io::Input => opscope_io_t::OPSCOPE_INPUT as u32,
             },
             slot: origin.slot as u32,
+            path: origin.path.iter().map(level).collect(),
         }
     }
 
@@ -127,8 +136,14 @@ impl OriginForC {
             io: self.io,
             slot: self.slot,
             siblings: 0,
+            path: if self.path.is_empty() { ptr::null() } else { self.path.as_ptr() },
+            path_length: self.path.len(),
         }
     }
+}
+
+fn level(level: &Iteration) -> opscope_path_level_t {
+    opscope_path_level_t { operator_id: level.operator.index() as u32, iteration: level.index }
 }
 
 /// Describes a piece for C.
@@ -140,5 +155,46 @@ pub(super) fn piece_for_c(piece: Piece<'_>) -> opscope_piece_t {
         bytes: piece.bytes.len(),
         last: u32::from(piece.last),
         reserved: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use opscope::dump::{Answer, Delivery, Dumper, Request};
+    use opscope_model::testing::looping;
+
+    use super::*;
+
+    #[test]
+    fn a_tensor_of_a_body_has_its_iterations() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&seen);
+        let sink = move |stream: &Stream, _: Piece<'_>| {
+            let origin = OriginForC::new(&stream.origin);
+            let for_c = origin.stream(stream);
+            let path = match for_c.path.is_null() {
+                true => &[][..],
+                // SAFETY: there are as many levels, and `origin` still has them.
+                false => unsafe { std::slice::from_raw_parts(for_c.path, for_c.path_length) },
+            };
+            let path: Vec<_> = path.iter().map(|level| (level.operator_id, level.iteration)).collect();
+            keep.lock().expect("no check fails").push((for_c.operator_id, for_c.siblings, path));
+            Answer::Continue
+        };
+        let dumper = Dumper::new();
+        let request = Request { delivery: Some(Delivery::Direct), ..Request::default() };
+        dumper.subscribe(Box::new(sink), request).expect("the sink is taken");
+        let plan = looping(2);
+        dumper.add_plan(&plan, &plan).expect("its constants can be read");
+        plan.run_with(&dumper, 0).expect("no kernel fails");
+        dumper.finish().expect("nothing is lost");
+        let found = seen.lock().expect("no check fails").clone();
+        let add = |iteration| (2, 1, vec![(1, iteration)]);
+        let negate = |iteration| (4, 1, vec![(1, iteration), (3, 0)]);
+        let choose = |iteration| (3, 1, vec![(1, iteration)]);
+        let (first, last) = ((0, 1, vec![]), (1, 1, vec![]));
+        assert_eq!(found, [first, add(0), negate(0), choose(0), add(1), negate(1), choose(1), last]);
     }
 }

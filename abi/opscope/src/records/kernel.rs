@@ -13,9 +13,9 @@ use crate::border::{Failure, Text, call, keep, out, sized, write};
 pub struct opscope_kernel_t {
     /// `sizeof(opscope_kernel_t)`.
     pub size: usize,
-    /// The name of the operator that its time counts for, in the file.
+    /// The name of the operator that its time counts for, in the file. Empty for a kernel that the engine added on its own.
     pub operator_name: *const c_char,
-    /// That operator's type, such as "Conv".
+    /// That operator's type, such as "Conv". Empty for a kernel that the engine added on its own.
     pub operator_type: *const c_char,
     /// The engine's name for the kernel.
     pub name: *const c_char,
@@ -73,5 +73,6 @@ pub unsafe extern "C" fn opscope_kernel(plan: u64, index: u32, kernel: *mut opsc
 
 fn texts(kernel: &KernelNames, model: &str) -> [Text; 6] {
     let fused: Vec<&str> = kernel.fused.iter().map(|operator| operator.name.as_str()).collect();
-    [&*kernel.operator, &*kernel.op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(Text::new)
+    let (operator, op_type) = if kernel.added { ("", "") } else { (&*kernel.operator, &*kernel.op_type) };
+    [operator, op_type, &*kernel.name, &*kernel.op, &*fused.join(", "), model].map(Text::new)
 }

@@ -109,7 +109,7 @@ pub unsafe extern "C" fn opscope_session_info(
                 Fidelity::Exact => opscope_fidelity_t::OPSCOPE_EXACT as u32,
             },
             threads: session.threads().get() as u32,
-            operators: graph.operators.len(),
+            operators: graph.all_operators().count(),
             inputs: graph.inputs.len(),
             outputs: graph.outputs.len(),
         };

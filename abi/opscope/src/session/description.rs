@@ -52,7 +52,7 @@ impl Description {
             info,
             inputs: graph.inputs.iter().map(|&id| Value::new(graph, id)).collect(),
             outputs: graph.outputs.iter().map(|&id| Value::new(graph, id)).collect(),
-            operators: graph.operators.iter().map(|operator| Operator::new(graph, operator)).collect(),
+            operators: graph.all_operators().map(|operator| Operator::new(graph, operator)).collect(),
         }
     }
 }

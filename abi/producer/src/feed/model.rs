@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::announced::Announced;
 use super::text::Texts;
 use crate::consumers::{self, ConsumerSet};
-use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED};
+use crate::layout::{self, OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
 
 /// What a producer says of a model.
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +46,16 @@ pub struct OperatorFacts<'a> {
 /// What a producer says of a kernel.
 #[derive(Debug, Clone)]
 pub struct KernelFacts<'a> {
-    /// The name of the operator that its time counts for.
+    /// The name of the operator that its time counts for; the engine's own name for a kernel that stands for none.
     pub operator_name: &'a str,
-    /// The type of that operator.
+    /// The type of that operator; what the kernel does, if it stands for none.
     pub operator_type: &'a str,
     /// The engine's own name for it.
     pub name: &'a str,
     /// The engine's name for what it does.
     pub op: &'a str,
-    /// The indices of the operators that it stands for, and whether the engine states it. Its time counts for the first.
+    /// The indices of the operators that it stands for, and whether the engine states it. Its time counts for the first. Empty
+    /// for a kernel that the engine added on its own.
     pub operators: Vec<(u64, bool)>,
     /// The type of the first output's elements; empty for a type of the engine's own.
     pub output_dtype: &'a str,
@@ -180,7 +181,7 @@ impl Plan {
             let description = layout::Kernel {
                 size: size_of::<layout::Kernel>(),
                 index: index as u64,
-                operator_id: operators.first().map_or(0, |first| first.operator_id),
+                operator_id: operators.first().map_or(OPSCOPE_NO_OPERATOR, |first| first.operator_id),
                 name: keep(kernel.operator_name),
                 r#type: keep(kernel.operator_type),
                 kernel: keep(kernel.name),

@@ -8,7 +8,7 @@ mod run;
 mod table;
 
 pub use model::{Attribution, Kernel, Model, Operator, Plan, Runtime, Thread};
-pub use model::{OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED};
+pub use model::{OPSCOPE_FIDELITY_EXACT, OPSCOPE_FIDELITY_OPTIMISED, OPSCOPE_NO_OPERATOR};
 pub use run::{Allocation, Copy, Dispatch, Iteration, Run};
 pub use run::{OPSCOPE_COPY_DEVICE_TO_HOST, OPSCOPE_COPY_HOST_TO_DEVICE, OPSCOPE_MEMORY_ALLOCATE, OPSCOPE_MEMORY_FREE};
 pub use table::{Attach, Entry, OPSCOPE_ATTACH_WRONG_VERSION, OPSCOPE_ATTACHED, OPSCOPE_PRODUCER_VERSION, Table};

@@ -7,6 +7,9 @@ pub const OPSCOPE_FIDELITY_OPTIMISED: u64 = 1;
 /// opscope_producer_model_t.fidelity: the engine executes every operator as the file has it.
 pub const OPSCOPE_FIDELITY_EXACT: u64 = 2;
 
+/// opscope_producer_kernel_t.operator_id: the kernel stands for no operator of the file.
+pub const OPSCOPE_NO_OPERATOR: u64 = u64::MAX;
+
 /// The producer itself.
 #[repr(C)]
 pub struct Runtime {
@@ -79,11 +82,12 @@ pub struct Kernel {
     pub size: usize,
     /// Its index in opscope_producer_plan_t.kernels.
     pub index: u64,
-    /// The operator that its time counts for: an index into opscope_producer_model_t.operators.
+    /// The operator that its time counts for: an index into opscope_producer_model_t.operators. OPSCOPE_NO_OPERATOR for a
+    /// kernel that the engine added on its own, such as a conversion between layouts.
     pub operator_id: u64,
-    /// The name of that operator.
+    /// The name of that operator; the same as kernel where there is none.
     pub name: *const c_char,
-    /// The type of that operator.
+    /// The type of that operator; the same as op where there is none.
     pub r#type: *const c_char,
     /// The engine's own name for the kernel.
     pub kernel: *const c_char,
@@ -91,7 +95,7 @@ pub struct Kernel {
     pub op: *const c_char,
     /// All operators that the kernel stands for; the first is that of operator_id.
     pub operators: *const Attribution,
-    /// How many there are; at least 1.
+    /// How many there are; 0 where operator_id is OPSCOPE_NO_OPERATOR.
     pub operator_count: usize,
     /// The type of the first output's elements, such as "float32"; "" for a type of the engine's own.
     pub output_dtype: *const c_char,

@@ -6,9 +6,10 @@ use std::thread::{self, JoinHandle};
 use opscope::debug::Debugger;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals};
+use signal_hook::iterator::Handle;
 
 use crate::exit::Failure;
+use crate::isolate::Isolation;
 use crate::options::DebugServerSpec;
 use crate::terminal::Messages;
 
@@ -22,7 +23,7 @@ pub struct DebugServer {
 
 impl DebugServer {
     /// Starts a server, and prints how to attach.
-    pub fn start(at: &DebugServerSpec, messages: Messages) -> Result<(Debugger, Self), Failure> {
+    pub fn start(at: &DebugServerSpec, isolation: &Isolation, messages: Messages) -> Result<(Debugger, Self), Failure> {
         let log = move |message: &str| messages.warning(message);
         let failed = |error: std::io::Error| Failure::failed(format!("no debugger can attach: {error}"));
         let debugger = Debugger::with_log(log).map_err(failed)?;
@@ -34,12 +35,12 @@ impl DebugServer {
         };
         messages.note(format!("attach with: opscope debug --attach {address}"));
 
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let mut signals = isolation.signals(&[SIGINT, SIGTERM]).map_err(failed)?;
         let handle = signals.handle();
         let server = Arc::new(Mutex::new(Some(server)));
         let theirs = Arc::clone(&server);
         let waiting = thread::Builder::new().name("opscope-interrupt".into()).spawn(move || {
-            if signals.forever().next().is_some() {
+            if signals.next().is_some() {
                 close(&theirs);
             }
         });

@@ -5,11 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use opscope::benchmark::{Stage, remove_unfinished_outputs};
+use opscope::engine::EngineName;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
-use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 
 use crate::exit::Failure;
+use crate::isolate::Isolation;
 
 /// What Ctrl-C and SIGTERM do to a benchmark.
 ///
@@ -26,30 +27,47 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 impl Interrupt {
     /// Installs the handlers.
-    pub fn listen() -> Result<Self, Failure> {
+    ///
+    /// The libraries of the process are told of its end, unless one of them is ONNX Runtime: it crashes if it is taken down while
+    /// it works.
+    pub fn listen(isolation: &Isolation, engine: EngineName) -> Result<Self, Failure> {
+        let exit: fn(i32) -> ! = match engine {
+            EngineName::OnnxRuntime => low_level::exit,
+            EngineName::Tract => std::process::exit,
+        };
         let interrupt = Self { cancelled: Arc::default(), stage: Arc::new(Mutex::new(Stage::Loading)) };
         let failed = |error| Failure::failed(format!("no handler for signals can be installed: {error}"));
-        // The handler that reads the flag comes before the one that sets it: otherwise the first signal could count as the
-        // second.
-        for (signal, code) in CODES {
-            flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.cancelled)).map_err(failed)?;
-        }
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let mut signals = isolation.signals(&CODES.map(|(signal, _)| signal)).map_err(failed)?;
         let (cancelled, stage) = (Arc::clone(&interrupt.cancelled), Arc::clone(&interrupt.stage));
-        let wait = move || {
-            let Some(signal) = signals.forever().next() else { return };
+        // The stage in which the process can be ended: not while the results are being written.
+        let stage_to_end = move || match *stage.lock().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Closing | Stage::Exporting => None,
+            stage => Some(stage),
+        };
+        let listen = move || {
+            let Some(signal) = signals.next() else { return };
+            let stage = stage_to_end();
             cancelled.store(true, Ordering::Relaxed);
-            let stage = || *stage.lock().unwrap_or_else(PoisonError::into_inner);
-            if stage() == Stage::Running {
-                thread::sleep(PATIENCE);
+            match stage {
+                Some(Stage::Running) => {
+                    // On a thread of its own: a second signal does not wait for the patience with the first.
+                    let late = move || {
+                        thread::sleep(PATIENCE);
+                        if let Some(stage) = stage_to_end() {
+                            end(signal, stage, exit);
+                        }
+                    };
+                    // Without that thread, the run ends when it ends.
+                    let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(late);
+                }
+                Some(stage) => end(signal, stage, exit),
+                None => {}
             }
-            match stage() {
-                // The results are being written.
-                Stage::Closing | Stage::Exporting => {}
-                stage => end(signal, stage),
+            if let Some(signal) = signals.next() {
+                low_level::exit(code(signal));
             }
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+        thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
         Ok(interrupt)
     }
 
@@ -67,11 +85,14 @@ impl Interrupt {
 /// The exit codes of a process that a signal ended, as shells define them.
 const CODES: [(i32, i32); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-fn end(signal: i32, stage: Stage) -> ! {
+fn end(signal: i32, stage: Stage, exit: fn(i32) -> !) -> ! {
     if stage.has_no_results() {
         remove_unfinished_outputs();
     }
     let _ = writeln!(io::stderr(), "interrupted while {stage}");
-    let code = CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code);
-    std::process::exit(code)
+    exit(code(signal))
+}
+
+fn code(signal: i32) -> i32 {
+    CODES.iter().find(|(known, _)| *known == signal).map_or(130, |(_, code)| *code)
 }

@@ -8,29 +8,35 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use opscope::SessionError;
 use opscope::acl_json::{self, AclConfig};
-use opscope::benchmark::{AclError, CaptureSpec, Job, JobError, JobHooks, MeasureError, Report, Stage, apply_acl_json};
+use opscope::benchmark::{
+    AclError, CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Report, Stage, apply_acl_json,
+};
 use opscope::dump::Estimate;
 use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::profile::ProfilerOptions;
 use opscope::text::shown_text;
-use opscope::{Session, SessionError};
 use serde_json::json;
 
 use self::debug_server::DebugServer;
 use self::interrupt::Interrupt;
 use crate::consumers;
+use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
+use crate::isolate::Invocation;
 use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting};
 use crate::terminal::{Messages, Progress, print, print_json};
 
 /// Runs the command.
-pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
+    let inputs = arguments.fed.words();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
     let BenchmarkRequest { mut job, action, tools, debug_server, reporting } = resolved.request;
-    job.arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let isolation = invocation.isolate(job.survives_crash, &job.model)?;
+    job.arguments = invocation.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
     for note in &resolved.notes {
         match note.kind {
@@ -39,12 +45,13 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
         }
     }
     consumers::attach_with_tools(tools, messages)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen(&isolation, job.engine.name)?;
     let progress = Progress::new(reporting.quiet);
     let hooks = JobHooks {
         cancel: interrupt.flag(),
         stage: &|stage| {
             interrupt.enter(stage);
+            isolation.note(stage, !stage.has_no_results());
             messages.debug(stage);
             progress.stage(stage);
         },
@@ -54,7 +61,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let _server = match &debug_server {
         None => None,
         Some(at) => {
-            let (debugger, server) = DebugServer::start(at, messages)?;
+            let (debugger, server) = DebugServer::start(at, &isolation, messages)?;
             job.debugger = Some(debugger);
             Some(server)
         }
@@ -62,7 +69,7 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
     let outcome = match &action {
         Action::Run => job.run(&hooks),
         Action::EstimateDump => {
-            let estimates = job.estimate().map_err(failure)?;
+            let estimates = job.estimate().map_err(|error| failure(error, &job, &inputs))?;
             progress.finish();
             return show_estimates(&estimates, reporting).map(|()| Exit::Done);
         }
@@ -75,13 +82,11 @@ pub fn run(arguments: BenchmarkArguments) -> Result<Exit, Failure> {
                 progress.finish();
                 return show_fit(path, &job.model, reporting).map(|()| Exit::Done);
             }
-            Session::with_graph(Arc::new(graph), &job.load_options())
-                .map_err(JobError::from)
-                .and_then(|session| job.run_in(&session, &hooks))
+            job.load_graph(Arc::new(graph)).map_err(JobError::from).and_then(|session| job.run_in(&session, &hooks))
         }
     };
     progress.finish();
-    let report = outcome.map_err(failure)?;
+    let report = outcome.map_err(|error| failure(error, &job, &inputs))?;
     if report.run != job.run_name.to_string_lossy() {
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
@@ -154,7 +159,11 @@ fn all(path: &Path, problems: &[acl_json::Problem]) -> Failure {
     Failure::wrong_use(format!("{} cannot be used:", path.display())).with_problems(problems)
 }
 
-fn failure(error: JobError) -> Failure {
+/// `inputs` are the options that gave the job its inputs.
+fn failure(error: JobError, job: &Job, inputs: &[String]) -> Failure {
+    if let JobError::Session(SessionError::Library(error)) = &error {
+        return Failure::engine(error);
+    }
     if let JobError::NoRuns { kept: Some(_) } = &error {
         return Failure::incomplete(error);
     }
@@ -165,6 +174,7 @@ fn failure(error: JobError) -> Failure {
         };
     }
     let wrong_use = match &error {
+        JobError::Instrument(InstrumentError::Capability(_)) => true,
         JobError::Session(SessionError::File(_)) | JobError::Input(_) | JobError::OutputPath(_) => true,
         JobError::Measure { source: MeasureError::Input(_), .. } => true,
         JobError::Measure { source: MeasureError::Engine(error), .. } => matches!(
@@ -173,7 +183,13 @@ fn failure(error: JobError) -> Failure {
         ),
         _ => false,
     };
-    if wrong_use { Failure::wrong_use(error) } else { Failure::failed(error) }
+    let failure = if wrong_use { Failure::wrong_use(&error) } else { Failure::failed(&error) };
+    let of_engine = match &error {
+        JobError::Session(SessionError::Engine(error)) => Some(error),
+        JobError::Measure { source: MeasureError::Engine(error), .. } => Some(error),
+        _ => None,
+    };
+    with_hint(failure, of_engine, &job.engine, &job.model, inputs)
 }
 
 /// A time with its unit.

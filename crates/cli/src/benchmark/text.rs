@@ -5,6 +5,7 @@ use std::fmt::Write;
 use opscope::benchmark::{InputSummary, Job, Latency, Measured, MemorySummary, Report};
 use opscope::dump::Estimate;
 use opscope::model::Fidelity;
+use opscope::profile::EngineInfo;
 use opscope::text::Column::{Beginnings, Numbers, Words};
 use opscope::text::{TextTable, shown_size, shown_text};
 use opscope::verify::Verification;
@@ -89,10 +90,22 @@ fn head(text: &mut String, report: &Report) {
     };
     let exact = if engine.fidelity == Fidelity::Exact { " (these are not the model's times)" } else { "" };
     let _ = writeln!(text, "engine    {} {}, {}{exact}, {threads}{runs}", engine.name, engine.version, engine.fidelity);
+    if let Some(settings) = settings(engine) {
+        let _ = writeln!(text, "          {settings}");
+    }
     let _ = writeln!(text, "machine   {}, {} processors", shown_text(&report.machine.cpu), report.machine.processors);
     let peak = shown_size(report.peak_memory_bytes);
     let plan: f64 = report.measurements.iter().map(|measured| measured.plan_ms).sum();
     let _ = writeln!(text, "load      {}, plan {}, peak memory {peak}", millis(report.load_ms), millis(plan));
+}
+
+/// How an engine is set up, without the path of its library and what is as always; `None` for an engine without settings.
+fn settings(engine: &EngineInfo) -> Option<String> {
+    const AS_ALWAYS: [(&str, &str); 2] = [("allow_spinning", "true"), ("execution_mode", "sequential")];
+    let is_shown = |name: &str, value: &str| name != "library" && !AS_ALWAYS.contains(&(name, value));
+    let shown = engine.settings.iter().filter(|(name, value)| is_shown(name, value));
+    let shown: Vec<String> = shown.map(|(name, value)| shown_text(&format!("{name} {value}")).into_owned()).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
@@ -119,7 +132,9 @@ fn measured(text: &mut String, measured: &Measured, report: &Report) {
         shapes => format!(" at first; {shapes} shapes in all"),
     };
     let _ = writeln!(text, "inputs    {}{others}", inputs(&measured.inputs));
-    let _ = writeln!(text, "memory    {}", memory(&measured.run_memory));
+    if let Some(needed) = &measured.run_memory {
+        let _ = writeln!(text, "memory    {}", memory(needed));
+    }
     let open = &measured.made_up_dimensions;
     if !open.is_empty() {
         let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });

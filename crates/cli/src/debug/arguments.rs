@@ -5,7 +5,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use opscope::model::{Fidelity, LoadBudget};
 
-use crate::options::{FeedArguments, one_of, truth};
+use crate::options::{EngineArguments, FeedArguments, one_of, truth};
 
 /// The arguments of `opscope debug`.
 #[derive(Debug, Args)]
@@ -26,9 +26,15 @@ pub struct DebugArguments {
     /// Threads within one operator; 1 if not given
     #[arg(long, value_name = "N")]
     pub engine_threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
     /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
     #[arg(long, value_name = "N")]
     pub load_budget: Option<LoadBudget>,
+    /// Run the model and this debugger in a process of its own: a crash of the engine's library is then an error of this command
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(conflicts_with = "attach")]
+    pub isolate: Option<bool>,
     #[command(flatten)]
     pub script: Script,
     /// Run the commands of -ex and -x, or else lines of stdin, then end; the first that fails ends it with exit code 1

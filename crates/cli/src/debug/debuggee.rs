@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use opscope::Session;
 use opscope::debug::server::{Listen, Server, ServerOptions};
 use opscope::debug::{Debugger, LoadedModelHandle};
+use opscope::engine::EngineSpec;
 use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
 use opscope::model::{EngineError, LoadOptions, RunId, RunInfo};
+use opscope::{Session, SessionError};
 
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
+use crate::engines::with_hint;
 use crate::exit::Failure;
 
 /// A loaded model with a debugger, and the threads that run it.
@@ -38,22 +40,35 @@ struct Loaded {
 }
 
 impl Debuggee {
-    /// Loads a model and makes its plan.
+    /// Loads a model and makes its plan. `words` are the options that gave the inputs.
     ///
     /// # Errors
     /// Returns an error if the model or its inputs cannot be used, or the system lacks a resource for the debugger.
-    pub fn load(path: &Path, inputs: &InputSpec, shapes: &ShapeSpec, options: &LoadOptions) -> Result<Self, Failure> {
+    pub fn load(
+        path: &Path,
+        inputs: &InputSpec,
+        shapes: &ShapeSpec,
+        words: &[String],
+        engine: &EngineSpec,
+        options: &LoadOptions,
+    ) -> Result<Self, Failure> {
         let fidelity = options.fidelity;
-        let session = Session::open(path, options).map_err(Failure::wrong_use)?;
+        let opened = engine.open().map_err(|error| Failure::engine(&error))?;
+        let refused = |error: &EngineError| with_hint(Failure::wrong_use(error), Some(error), engine, path, words);
+        let session = Session::open_with(opened, path, options).map_err(|error| match &error {
+            SessionError::Engine(error) => refused(error),
+            other => Failure::wrong_use(other),
+        })?;
         let inputs = inputs.find(session.graph(), shapes).map_err(Failure::wrong_use)?;
         let debugger = Debugger::new().map_err(Failure::failed)?;
+        session.check(&debugger).map_err(Failure::wrong_use)?;
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;
-        let handle = debugger.load(session.graph(), fidelity);
+        let handle = session.shown_to(&debugger);
         let (next_run, cancelled, left) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled, left };
         // The plan tells where breakpoints are before the first run, and wrong inputs are reported now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
-        let plan = loaded.session.model().plan(&batch.tensors).map_err(Failure::wrong_use)?;
+        let plan = loaded.session.model().plan(&batch.tensors).map_err(|error| refused(&error))?;
         loaded.debugger.planned(loaded.session.graph(), fidelity, plan.kernels());
         Ok(Self { model: Arc::new(loaded), server, threads: Arc::default() })
     }

@@ -27,18 +27,18 @@ use opscope::text::shown_text;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::consumers;
 use crate::exit::{Exit, Failure};
-use crate::options::{FeedArguments, threads};
+use crate::isolate::{Invocation, Isolation};
+use crate::options::{EngineArguments, FeedArguments, threads};
 use crate::terminal::Messages;
 pub use arguments::DebugArguments;
 use arguments::Part;
 use console::Console;
 use debuggee::Debuggee;
 use events::{ConsoleEvent, EventReader, Inbox};
-use output::Output;
+use output::{Output, end};
 use prompt::{Prompt, Typed};
 use show::first_line;
 
@@ -46,7 +46,10 @@ use show::first_line;
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Runs `opscope debug`.
-pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &DebugArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    let model = arguments.model.as_deref().unwrap_or(Path::new(""));
+    let isolation = invocation.isolate(arguments.isolate.unwrap_or(false), model)?;
+    isolation.note("loading the model", false);
     let by_stdin = arguments.batch && arguments.script.0.is_empty();
     if by_stdin && (io::stdin().is_terminal() || io::stdin().lock().fill_buf().is_ok_and(<[u8]>::is_empty)) {
         let reason = "--batch needs commands to run: -ex COMMAND or -x FILE, or lines on the standard input";
@@ -54,9 +57,10 @@ pub fn run(arguments: &DebugArguments) -> Result<Exit, Failure> {
     }
     let output = Output { json: arguments.json.unwrap_or(false), quiet: arguments.quiet.unwrap_or(false) };
     let (client, debuggee) = open(arguments)?;
+    isolation.note("debugging", false);
     let client = Arc::new(client);
     let inbox = Arc::new(Inbox::default());
-    watch_for_interrupts(&inbox, arguments.batch)?;
+    watch_for_interrupts(&inbox, &isolation, arguments.batch)?;
     let own = debuggee.is_some();
     let events = subscribed(EventSet::default(), own);
     let options = AttachOptions {
@@ -94,9 +98,10 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
         if arguments.fed.0 != FeedArguments::default()
             || arguments.engine_threads.is_some()
             || arguments.load_budget.is_some()
+            || arguments.engine != EngineArguments::default()
         {
             return Err(Failure::wrong_use(
-                "--attach takes no inputs, shapes, threads or load budget: the program has its own",
+                "--attach takes no inputs, shapes, engine, threads or load budget: the program has its own",
             ));
         }
         let client = match program.parse() {
@@ -113,10 +118,11 @@ fn open(arguments: &DebugArguments) -> Result<(Client, Option<Debuggee>), Failur
     };
     let threads = threads("--engine-threads", arguments.engine_threads).map_err(Failure::wrong_use)?;
     let threads = threads.unwrap_or(std::num::NonZeroUsize::MIN);
+    let engine = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
     let budget = arguments.load_budget.unwrap_or_default();
     let options = LoadOptions { budget, ..LoadOptions::new(arguments.fidelity, threads) };
     consumers::attach(Messages { quiet: arguments.quiet.unwrap_or(false), debug: false });
-    let debuggee = Debuggee::load(model, &inputs, &shapes, &options)?;
+    let debuggee = Debuggee::load(model, &inputs, &shapes, &arguments.fed.0.words(), &engine, &options)?;
     let stream = debuggee.connect().map_err(Failure::failed)?;
     Ok((Client::over(stream).map_err(Failure::failed)?, Some(debuggee)))
 }
@@ -200,7 +206,7 @@ fn exit_when_gone(inbox: &Arc<Inbox>, output: Output) {
         // The cursor is behind the prompt.
         output.interrupted();
         output.gone(&reason);
-        process::exit(0);
+        end(0);
     };
     // Without this thread the session ends after the next line.
     let _ = thread::Builder::new().name("gone".into()).spawn(watch);
@@ -223,26 +229,26 @@ fn run_typed(console: &mut Console, text: &str) {
 /// Ctrl-C pauses all runs. A second one soon after exits unless the prompt has come back in between, even if the program does
 /// not answer. A batch has no user who could look, so there the first one exits. Other signals end the debugger; a program
 /// that it is attached to continues.
-fn watch_for_interrupts(inbox: &Arc<Inbox>, batch: bool) -> Result<(), Failure> {
+fn watch_for_interrupts(inbox: &Arc<Inbox>, isolation: &Isolation, batch: bool) -> Result<(), Failure> {
     const SOON: Duration = Duration::from_secs(1);
     let cannot = |error| Failure::failed(format!("no handler for signals can be set: {error}"));
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
+    let mut signals = isolation.signals(&[SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
     let inbox = Arc::clone(inbox);
     // Line editing changes the terminal's mode, which is restored before the process exits.
     let terminal = tcgetattr(io::stdin()).ok();
     let watch = move || {
         let mut last: Option<(Instant, u64)> = None;
-        for signal in signals.forever() {
+        while let Some(signal) = signals.next() {
             if signal != SIGINT {
                 if let Some(terminal) = &terminal {
                     let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
                 }
-                process::exit(128 + signal);
+                end(128 + signal);
             }
             let typed = inbox.typed.load(Ordering::Relaxed);
             let again = last.is_some_and(|(last, line)| last.elapsed() < SOON && line == typed);
             if batch || again && !inbox.typing.load(Ordering::Relaxed) {
-                process::exit(130);
+                end(130);
             }
             last = Some((Instant::now(), typed));
             inbox.post(ConsoleEvent::Interrupted);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::process;
 
 use opscope::debug::DebugError;
 use opscope::text::shown_text;
@@ -111,12 +110,18 @@ fn line(text: &str) {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::exit(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => end(0),
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: the result cannot be printed: {error}");
-            process::exit(1);
+            end(1);
         }
     }
+}
+
+/// Ends the process at once. The model may be running on another thread, and ONNX Runtime crashes if it is taken down while it
+/// works, as `process::exit` would do.
+pub fn end(code: i32) -> ! {
+    signal_hook::low_level::exit(code)
 }
 
 #[cfg(test)]

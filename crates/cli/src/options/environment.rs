@@ -2,6 +2,10 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use opscope::engine::EngineName;
+
+use super::refusal::Refusal;
+
 /// The environment variables that options read.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(HashMap<OsString, OsString>);
@@ -16,6 +20,15 @@ impl Environment {
         let directory = |name: &str| self.0.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")))?;
         Some(caches.join("opscope"))
+    }
+
+    /// The engine that runs models where no option chooses one: that of `OPSCOPE_ENGINE`, or the embedded one.
+    pub(super) fn engine(&self) -> Result<EngineName, Refusal> {
+        const NAME: &str = "OPSCOPE_ENGINE";
+        let Some(value) = self.0.get(OsStr::new(NAME)).filter(|value| !value.is_empty()) else {
+            return Ok(EngineName::default());
+        };
+        value.to_string_lossy().parse().map_err(|error| Refusal::unreadable(NAME, error))
     }
 
     /// The first variable that asks for a raw recording without exports: one of four names, with the value `1`.

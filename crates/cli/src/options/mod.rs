@@ -12,7 +12,7 @@ mod resolve;
 mod spellings;
 mod values;
 
-pub use arguments::{BenchmarkArguments, FeedArguments};
+pub use arguments::{BenchmarkArguments, EngineArguments, FeedArguments, engine_name};
 pub use environment::Environment;
 pub use notes::NoteKind;
 pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting};

@@ -1,6 +1,8 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
+use opscope::engine::EngineName;
+
 /// Why a command line is refused. The command ends with exit code 2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -57,6 +59,18 @@ pub enum Refusal {
         option: String,
         /// Why, and what to do instead.
         reason: &'static str,
+    },
+    /// An option of another engine than the one that runs the model.
+    #[error(
+        "{option} belongs to {belongs_to}, and {chosen} runs the model; add --engine {belongs_to}, or leave it out"
+    )]
+    OtherEngine {
+        /// The option.
+        option: &'static str,
+        /// The engine that has it.
+        belongs_to: EngineName,
+        /// The engine that was chosen.
+        chosen: EngineName,
     },
     /// A value that the library cannot read.
     #[error("{option}: {reason}")]

@@ -53,6 +53,7 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("dump-non-finite", &[]),
     boolean("dump-npy", &[]),
     boolean("energy-consumption", &["-ec"]),
+    boolean("isolate", &[]),
     boolean("json", &[]),
     boolean("perf", &[]),
     boolean("pipeline", &[]),
@@ -133,7 +134,7 @@ fn split(word: &OsStr) -> Option<(OsString, Option<&'static Spelling>, Option<Os
     }
 }
 
-fn truth(word: &OsStr) -> Option<bool> {
+pub(super) fn truth(word: &OsStr) -> Option<bool> {
     match word.to_str()?.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "y" | "t" => Some(true),
         "0" | "false" | "no" | "n" | "f" => Some(false),

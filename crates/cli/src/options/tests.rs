@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser};
 use opscope::benchmark::{CaptureSpec, OutputFormat, Repetition};
 use opscope::dump::{Delivery, DumpFormat, IoSelection, Pattern, Policy, Request, Runs};
+use opscope::engine::{EngineName, ExecutionMode, GraphOptimizationLevel};
 use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
 use opscope::profile::{ProfilerOptions, Switches};
 use opscope::trace::{self, Bytes};
@@ -83,6 +84,14 @@ fn profiler(request: &BenchmarkRequest) -> &ProfilerOptions {
     }
 }
 
+fn providers(request: &BenchmarkRequest) -> Vec<(&str, Vec<(&str, &str)>)> {
+    fn words((key, value): &(String, String)) -> (&str, &str) {
+        (key, value)
+    }
+    let providers = request.job.engine.onnxruntime.providers.iter();
+    providers.map(|provider| (provider.name.as_str(), provider.options.iter().map(words).collect())).collect()
+}
+
 fn is_only(shapes: &[ShapeSpec], name: &str, dims: &[usize]) -> bool {
     shapes == [ShapeSpec::Fixed(vec![NamedShape { name: name.to_owned(), dims: dims.to_vec() }])]
 }
@@ -109,6 +118,39 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("load-budget", "4", "m.onnx", Works(|r| r.job.load_budget.factor() == 4)),
     ("threads", "4", "m.onnx", Works(|r| r.job.repetition.concurrent.get() == 4)),
     ("engine-threads", "2", "m.onnx", Works(|r| r.job.engine_threads.get() == 2)),
+    ("engine", "ort", "m.onnx", Works(|r| r.job.engine.name == EngineName::OnnxRuntime)),
+    (
+        "engine-library",
+        "lib.so",
+        "m.onnx --engine ort",
+        Works(|r| r.job.engine.library.as_deref() == Some(Path::new("lib.so"))),
+    ),
+    ("provider", "cuda", "m.onnx --engine ort", Works(|r| providers(r) == [("cuda", vec![])])),
+    (
+        "provider-option",
+        "device_id=1",
+        "m.onnx --engine ort",
+        Refused("--provider-option needs --provider NAME in front of it"),
+    ),
+    (
+        "execution-mode",
+        "parallel",
+        "m.onnx --engine ort",
+        Works(|r| r.job.engine.onnxruntime.execution_mode == ExecutionMode::Parallel),
+    ),
+    (
+        "graph-optimization-level",
+        "basic",
+        "m.onnx --engine ort",
+        Works(|r| r.job.engine.onnxruntime.graph_optimization_level == GraphOptimizationLevel::Basic),
+    ),
+    ("allow-spinning", "no", "m.onnx --engine ort", Works(|r| !r.job.engine.onnxruntime.allow_spinning)),
+    (
+        "inter-op-threads",
+        "2",
+        "m.onnx --engine ort --execution-mode parallel",
+        Works(|r| r.job.engine.onnxruntime.inter_op_threads.is_some_and(|threads| threads.get() == 2)),
+    ),
     ("batch-size", "8", "m.onnx", Works(|r| r.job.batch_size == Some(8))),
     ("output-batchsize-axis", "1", "m.onnx", Works(|r| r.job.output_batch_axis == 1)),
     ("dym-batch", "8", "m.onnx", Works(|r| r.job.shapes == [ShapeSpec::Batch(8)])),
@@ -189,6 +231,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServerSpec { path: None }))),
     ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
+    ("isolate", "1", "m.onnx", Works(|r| r.job.survives_crash)),
     ("quiet", "1", "m.onnx", Works(|r| r.reporting.quiet)),
     ("debug", "1", "m.onnx", Works(|r| r.reporting.debug)),
     ("device", "0", "m.onnx", Noted("--device 0: there is one device here, the CPU")),
@@ -428,6 +471,55 @@ fn the_switch_for_raw_recordings_is_known_by_all_its_names() {
         let off = run_words(words(), &Environment::from_iter([(variable, "0")])).unwrap();
         assert!(is_exported(&off.request) && off.notes.is_empty());
     }
+}
+
+#[test]
+fn an_option_of_a_provider_belongs_to_the_one_in_front_of_it() {
+    let line = "m.onnx --engine onnxruntime --provider tensorrt --provider_option a=1 --provider-option b=x=y --provider cuda \
+                --provider-option device_id=1 --provider cpu";
+    let expected = [("tensorrt", vec![("a", "1"), ("b", "x=y")]), ("cuda", vec![("device_id", "1")]), ("cpu", vec![])];
+    assert_eq!(providers(&request(line)), expected);
+    for wrong in ["device_id", "=1"] {
+        let refused = refusal(&format!("m.onnx --engine ort --provider cuda --provider-option {wrong}"));
+        assert!(refused.contains("write KEY=VALUE"), "{refused}");
+    }
+}
+
+#[test]
+fn options_of_onnx_runtime_are_refused_where_another_engine_runs_the_model() {
+    for option in [
+        "--engine-library lib.so",
+        "--provider cpu",
+        "--execution-mode parallel",
+        "--graph-optimization-level all",
+        "--allow-spinning 1",
+        "--inter-op-threads 2",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        let expected = format!(
+            "{name} belongs to onnxruntime, and tract runs the model; add --engine onnxruntime, or leave it out"
+        );
+        assert_eq!(refusal(&format!("m.onnx {option}")), expected);
+        assert_eq!(refusal(&format!("m.onnx {option} --engine tract")), expected);
+    }
+    let needs = refusal("m.onnx --engine ort --inter-op-threads 2");
+    assert!(needs.contains("--inter-op-threads needs --execution-mode parallel"), "{needs}");
+    assert!(refusal("m.onnx --engine mxnet").contains("[possible values: tract, onnxruntime]"));
+}
+
+#[test]
+fn the_environment_names_the_engine_where_no_option_does() {
+    let engine = |line: &str, value: &str| {
+        let words = ["opscope", "benchmark", "m.onnx"].into_iter().chain(line.split_whitespace()).map(OsString::from);
+        let resolved = run_words(words.collect(), &Environment::from_iter([("OPSCOPE_ENGINE", value)]));
+        resolved.map(|resolved| resolved.request.job.engine.name)
+    };
+    assert_eq!(engine("", "ort"), Ok(EngineName::OnnxRuntime));
+    assert_eq!(engine("--provider cpu", "onnxruntime"), Ok(EngineName::OnnxRuntime));
+    assert_eq!(engine("--engine tract", "ort"), Ok(EngineName::Tract));
+    assert_eq!(engine("", ""), Ok(EngineName::Tract));
+    let wrong = engine("", "mxnet").unwrap_err();
+    assert_eq!(wrong, "OPSCOPE_ENGINE: there is no engine 'mxnet'; there are tract and onnxruntime (short: ort)");
 }
 
 proptest! {

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::process::{Workplace, end, model};
-use crate::{batch, digits, in_order};
+use super::process::{Workplace, end, model};
+use super::{batch, digits, in_order};
 
 #[test]
 fn a_batch_without_commands_runs_the_lines_of_stdin_up_to_the_first_that_fails() {
@@ -136,6 +136,7 @@ fn wrong_use_is_reported_before_anything_runs() {
     refused(&[&digits, "--batch"], &["-ex COMMAND or -x FILE"]);
     refused(&[&digits, "--attach", "1"], &["--attach"]);
     refused(&["--attach", "1", "--dym-batch", "2"], &["--attach takes no inputs"]);
+    refused(&["--attach", "1", "--engine", "ort"], &["--attach takes no inputs, shapes, engine"]);
     refused(&[&digits, "--input", "nowhere.npy"], &["nowhere.npy"]);
     refused(&[&digits, "--dym-shape-range", "image:1~3,1,8,8"], &["--dym-shape"]);
     end(&mut place.command(&["debug", "--attach", "4194304"])).refused(1, &["4194304"]);

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::process::{Workplace, model};
-use crate::{batch, digits, in_json, in_order};
+use super::process::{Workplace, model};
+use super::{batch, digits, in_json, in_order};
 
 #[test]
 fn an_aborted_run_ends_without_outputs_and_is_no_failure() {

@@ -4,9 +4,9 @@ use std::fs;
 
 use opscope::tensor::{Tensor, npy};
 
-use crate::process::tensors::{close, near, numbers, read};
-use crate::process::{Workplace, fixture, model};
-use crate::{batch, digits, in_order};
+use super::process::tensors::{close, near, numbers, read};
+use super::process::{Workplace, fixture, model};
+use super::{batch, digits, in_order};
 
 #[test]
 fn what_is_saved_at_a_stop_is_what_the_model_is_known_to_compute() {

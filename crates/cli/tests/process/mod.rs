@@ -5,6 +5,7 @@
 
 #[path = "../../../dump/tests/disk/mod.rs"]
 pub mod disk;
+pub mod engine;
 pub mod onnx;
 pub mod running;
 pub mod tensors;
@@ -68,6 +69,7 @@ impl Workplace {
         for name in RAW_ONLY {
             command.env_remove(name);
         }
+        command.env("OPSCOPE_ENGINE", engine::name());
         // Results of a verification are not kept, unless a test sets a directory.
         command.env("XDG_CACHE_HOME", "/dev/null");
         command

@@ -63,7 +63,7 @@ impl Breakpoint {
         Self { id: earlier.id, counts, operators: Mutex::new(operators), ..self }
     }
 
-    /// Returns the operators of its target in a model, in the order of execution.
+    /// Returns the operators of its target in a model, in the order of their ids.
     pub fn operators(&self, model: ModelId, graph: &Graph) -> Arc<[OperatorId]> {
         if self.spec.model.is_some_and(|only| only != model) {
             return Arc::default();

@@ -57,9 +57,9 @@ pub struct TargetError {
 const MOST_TEXT: usize = 1024;
 
 impl Target {
-    /// Returns the operators of a graph that it names, in the order of execution; all for [`Target::First`].
+    /// Returns the operators of a graph that it names, in the order of their ids; all for [`Target::First`].
     pub fn operators<'a>(&self, graph: &'a Graph) -> Vec<&'a Operator> {
-        let by = |fits: &dyn Fn(&Operator) -> bool| graph.operators.iter().filter(|operator| fits(operator)).collect();
+        let by = |fits: &dyn Fn(&Operator) -> bool| graph.all_operators().filter(|operator| fits(operator)).collect();
         match self {
             Target::Index(index) => by(&|operator| operator.id.index() == *index as usize),
             Target::Name(pattern) => by(&|operator| pattern.matches(&operator.name)),

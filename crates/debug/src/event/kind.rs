@@ -210,8 +210,8 @@ event_kinds! {
             }
             Exception::Engine { message, .. } => {
                 write!(f, "Run {} failed", run.0)?;
-                if let Some(RunPosition { operator, name, op_type, .. }) = place {
-                    write!(f, " at #{operator} {name} ({op_type})")?;
+                if let Some(place) = place {
+                    write!(f, " at {}", place.label())?;
                 }
                 write!(f, ": {message}")
             }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use opscope_model::RunId;
+use opscope_model::{LoopIteration, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::id::{ModelId, run_number};
@@ -31,6 +31,9 @@ pub struct RunPosition {
     pub name: Arc<str>,
     /// The operator's type.
     pub op_type: Arc<str>,
+    /// For an operator in a loop, the iterations of the loops around it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<LoopIteration>,
     /// The kernel's index in the engine's plan, from 0.
     pub kernel: u32,
     /// Before or after the operator.
@@ -48,6 +51,14 @@ impl fmt::Display for Moment {
 
 impl fmt::Display for RunPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} #{} {} ({}), run {}", self.moment, self.operator, self.name, self.op_type, self.run.0)
+        write!(f, "{} {}, run {}", self.moment, self.label(), self.run.0)
+    }
+}
+
+impl RunPosition {
+    /// Returns the operator with its index and its type, in a loop with the iteration: `#12 Loop_3/Add_0[17] (Add)`.
+    pub fn label(&self) -> String {
+        let indices = LoopIteration::indices(&self.iterations);
+        format!("#{} {}{indices} ({})", self.operator, self.name, self.op_type)
     }
 }

@@ -64,6 +64,8 @@ impl Display for Number {
             Number::Quantity(quantity, subject) => write!(f, "{}{subject}", Function::Quantity(*quantity).name()),
             Number::Rank(subject) => write!(f, "rank{subject}"),
             Number::Size(subject, axis) => write!(f, "shape{subject}[{axis}]"),
+            Number::Iteration(-1) => f.write_str("iteration"),
+            Number::Iteration(level) => write!(f, "iteration[{level}]"),
         }
     }
 }

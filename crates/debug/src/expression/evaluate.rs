@@ -1,3 +1,4 @@
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, ScanQuery, ScanResult, SliceError, TensorError, TensorView};
 
 use super::function::Quantity;
@@ -11,6 +12,11 @@ pub trait Tensors {
 
     /// Returns the tensors of the side at which the run is stopped: the inputs before an operator, the outputs after it.
     fn subjects(&self) -> &[TensorView<'_>];
+
+    /// Returns the iterations of the loops around the operator, outermost first.
+    fn iterations(&self) -> &[LoopIteration] {
+        &[]
+    }
 }
 
 /// Why a condition could not be evaluated.
@@ -108,11 +114,13 @@ impl<'a> Evaluation<'a> {
             Number::Quantity(quantity, subject) => self.quantity(*quantity, subject)?,
             Number::Rank(subject) => self.with_first(subject, |shape, _| shape.len() as f64)?,
             Number::Size(subject, axis) => {
-                let size = |shape: &[usize]| {
-                    let place = if *axis < 0 { axis + shape.len() as i64 } else { *axis };
-                    usize::try_from(place).ok().and_then(|place| shape.get(place)).map(|&size| size as f64)
-                };
+                let size = |shape: &[usize]| shape.get(place(*axis, shape.len())?).map(|&size| size as f64);
                 self.with_first(subject, |shape, _| size(shape))?.flatten()
+            }
+            Number::Iteration(level) => {
+                let iterations = self.tensors.iterations();
+                let here = place(*level, iterations.len()).and_then(|place| iterations.get(place));
+                here.map(|iteration| f64::from(iteration.index))
             }
         };
         Ok(value.filter(|value| !value.is_nan()))
@@ -239,6 +247,11 @@ fn look(view: &TensorView<'_>, query: ScanQuery) -> Result<ScanResult, TensorErr
         DType::String => Ok(ScanResult::default()),
         _ => ScanResult::of(view, query),
     }
+}
+
+/// Returns the place of a number that counts from the end if it is negative.
+fn place(number: i64, length: usize) -> Option<usize> {
+    usize::try_from(if number < 0 { number + length as i64 } else { number }).ok()
 }
 
 fn no_part(part: &TensorPart, reason: SliceError) -> EvaluateError {

@@ -8,7 +8,8 @@
 //! sum        = product { ("+" | "-") product }
 //! product    = signed { ("*" | "/") signed }
 //! signed     = "-" signed | single
-//! single     = number | "[" sizes "]" | type | function [ "(" tensor ")" ] | "(" any ")"
+//! single     = number | "[" sizes "]" | type | function [ "(" tensor ")" ] | iteration | "(" any ")"
+//! iteration  = "iteration" [ "[" [ "-" ] number "]" ]
 //! ```
 
 use opscope_tensor::DType;
@@ -40,7 +41,7 @@ impl Term {
 /// The result of [`Parser::leaf`].
 fn leaves() -> String {
     let functions = Function::ALL.map(|(_, name)| name).join(", ");
-    format!("a number, a shape such as [1, 3], a type such as f32, or a function: {functions}")
+    format!("a number, a shape such as [1, 3], a type such as f32, iteration, or a function: {functions}")
 }
 
 pub(super) fn condition(text: &str) -> Result<Truth, ConditionError> {
@@ -216,6 +217,14 @@ impl Parser<'_> {
         if matches!(word, "input" | "output" | "weight" | "value") {
             return Err(self.wrong(format!("a function of it, such as nan({word}) or absmax({word})")));
         }
+        if self.take("iteration") {
+            let level = if self.take("[") {
+                self.index("the number of a loop, as in iteration[0] or iteration[-1]")?
+            } else {
+                -1
+            };
+            return Ok(Term::new(at, Kind::Number(Number::Iteration(level))));
+        }
         let kind = match (Function::named(word), dtype(word)) {
             (Some(function), _) => {
                 self.advance();
@@ -254,10 +263,15 @@ impl Parser<'_> {
 
     /// Parses one axis of a shape after the bracket.
     fn size(&mut self, subject: Subject) -> Result<Number, ConditionError> {
+        Ok(Number::Size(subject, self.index("the number of an axis, as in shape[0] or shape[-1]")?))
+    }
+
+    /// Parses an index, which may count from the end, after the bracket.
+    fn index(&mut self, right: &str) -> Result<i64, ConditionError> {
         let negative = self.take("-");
-        let axis = self.integer("the number of an axis, as in shape[0] or shape[-1]")? as i64;
+        let index = self.integer(right)? as i64;
         self.expect("]")?;
-        Ok(Number::Size(subject, if negative { -axis } else { axis }))
+        Ok(if negative { -index } else { index })
     }
 
     /// Parses the sizes of a shape after the bracket.

@@ -12,6 +12,7 @@
 //! | `shape`, `shape[0]`, `shape[-1]` | the sizes of all axes, of one |
 //! | `rank` | the number of axes |
 //! | `dtype` | the type of the elements |
+//! | `iteration`, `iteration[0]` | the iteration of the innermost loop around the operator, of the outermost; from 0 |
 //! | `12`, `0.5`, `1e-3` | a number |
 //! | `[1, 3, 8, 8]`, `[]` | a shape |
 //! | `f32`, `float32`, `i64`, `bf16`, `bool`, ... | a type, by its name or short |
@@ -28,7 +29,7 @@
 //! `shape`, `rank` and `dtype` without an argument are those of the first of them.
 //!
 //! *Unknown numbers.* `min`, `max`, `mean` and the others are unknown if a tensor has no finite element. So are the size of an
-//! axis that the tensor does not have, the shape of no tensor, and every result of an unknown number or of `0 / 0`. A
+//! axis that the tensor does not have, the shape of no tensor, the iteration outside of loops, and every result of an unknown number or of `0 / 0`. A
 //! comparison with an unknown number is unknown, and so is its `not`. `and` is false if any part is false, and `or` is true if
 //! any part is true, even if other parts are unknown. An unknown condition does not hold, so no run stops for a number that
 //! does not exist: to stop for those, write `nan or inf`. [`Condition::evaluate`] distinguishes unknown from false.

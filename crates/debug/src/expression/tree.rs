@@ -45,6 +45,8 @@ pub(super) enum Number {
     Rank(Subject),
     /// The size of an axis; a negative number counts from the end.
     Size(Subject, i64),
+    /// The iteration of a loop around the operator, from the outermost; a negative number counts from the innermost.
+    Iteration(i64),
 }
 
 /// The argument of a function.
@@ -141,7 +143,7 @@ impl Truth {
 impl Number {
     fn for_each_subject<'a>(&'a self, presence: bool, call: &mut impl FnMut(&'a Subject, Option<Quantity>, bool)) {
         match self {
-            Number::Literal(_) => (),
+            Number::Literal(_) | Number::Iteration(_) => (),
             Number::Negative(number) => number.for_each_subject(presence, call),
             Number::Sum(first, rest) | Number::Product(first, rest) => {
                 first.for_each_subject(false, call);

@@ -42,6 +42,7 @@ impl ActiveRun {
             before: KernelSet::Live(Arc::clone(&self.masks.before)),
             after: KernelSet::Live(Arc::clone(&self.masks.after)),
             keep_inputs: KernelSet::Live(Arc::clone(&self.masks.keep)),
+            replaces_inputs: true,
             ..Interest::default()
         }
     }
@@ -83,7 +84,7 @@ impl ActiveRun {
             return [after, keep].into_iter().for_each(|mask| mask.set_all(false));
         };
         let each_begin = control.pause.is_some() || table.ready || matches!(control.step, Some(Step::Next));
-        let each_end = matches!(control.step, Some(Step::Finish));
+        let each_end = matches!(control.step, Some(Step::Finish(_)));
         let first = table.first.iter().any(|breakpoint| breakpoint.watches(self.id));
         for kernel in kernels {
             let is_bound = |moment| self.plan.is_bound(kernel, moment);

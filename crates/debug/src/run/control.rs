@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use opscope_model::KernelId;
+use opscope_onnx::OperatorId;
 use opscope_tensor::Tensor;
 
 use super::stop_table::StopTable;
@@ -34,8 +35,8 @@ pub(crate) enum Pause {
 pub(crate) enum Step {
     /// Before the next operator.
     Next,
-    /// After an operator.
-    Finish,
+    /// After this operator, and what is executed in its bodies. `None` for the operator that ends next.
+    Finish(Option<OperatorId>),
     /// Before one of these kernels.
     Until(Box<[bool]>),
 }

@@ -44,7 +44,8 @@ impl ExternalValues {
                     continue;
                 }
                 match graph.value(value).producer {
-                    Producer::Input => taken.inputs.push(value),
+                    // The input of a body comes from the operator around it.
+                    Producer::Input => taken.inputs.extend(graph.inputs.contains(&value).then_some(value)),
                     Producer::Initializer => {
                         taken.initializers.extend(flawed.get(&value).map(|counts| (value, *counts)));
                     }
@@ -64,7 +65,7 @@ impl ExternalValues {
         };
         let given: Vec<ValueId> = graph.outputs.iter().copied().filter(is_given).collect();
         let last = kernels.last().map(|kernel| kernel.id);
-        let mut seen = vec![false; graph.values.len()];
+        let mut seen = vec![false; graph.all_values().count()];
         let taken = kernels.iter().map(|kernel| {
             let mut taken = Taken::default();
             let kernel_inputs = kernel.inputs.iter().filter_map(|input| input.value);
@@ -148,9 +149,9 @@ pub(crate) fn flawed_initializers(graph: &Graph) -> FlawedInitializers {
 
 /// Returns the counts of each value that is an initializer, or was computed from initializers when the model was loaded.
 fn known_values(graph: &Graph, flawed: &FlawedInitializers, is_folded: impl Fn(&Operator) -> bool) -> Vec<Counts> {
-    let mut known = vec![Counts::default(); graph.values.len()];
+    let mut known = vec![Counts::default(); graph.all_values().count()];
     flawed.iter().for_each(|(value, counts)| known[value.index()] = *counts);
-    for operator in graph.operators.iter().filter(|operator| is_folded(operator)) {
+    for operator in graph.all_operators().filter(|operator| is_folded(operator)) {
         let inputs = operator.inputs.iter().flatten().chain(&operator.captures);
         let all = inputs.fold(Counts::default(), |all, value| all.and(known[value.index()]));
         operator.outputs.iter().flatten().for_each(|output| known[output.index()] = all);

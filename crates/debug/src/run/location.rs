@@ -21,6 +21,9 @@ pub struct Location {
     /// `None` where they are those of the kernel.
     #[serde(rename = "steps", default, skip_serializing_if = "Option::is_none")]
     pub operator_kernels: Option<u32>,
+    /// Whether the engine executes an operator that is skipped, and then replaces its outputs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executes_skipped: bool,
     /// The inputs by slot.
     pub inputs: Vec<TensorInfo>,
     /// The outputs by slot.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use opscope_model::{EngineError, Kernel, KernelId, RunId, TensorType};
+use opscope_model::{Dispatch, EngineError, Kernel, KernelId, LoopIteration, RunId, TensorType};
 use opscope_onnx::{Graph, OnnxError, OperatorId, ValueId};
 use opscope_tensor::Tensor;
 
@@ -17,7 +17,9 @@ pub(crate) struct PlanInfo {
     pub model: ModelId,
     pub graph: Arc<Graph>,
     pub kernels: Arc<[Kernel]>,
-    /// Name and type of the operator that each kernel counts for.
+    /// Whether the engine executes an operator that is skipped, and then replaces its outputs.
+    pub executes_skipped: bool,
+    /// Name and type of the operator that each kernel counts for; the engine's words for a kernel that it added.
     names: Vec<(Arc<str>, Arc<str>)>,
     /// The kernels of each operator.
     spans: Vec<Option<Span>>,
@@ -41,9 +43,9 @@ impl PlanInfo {
         kernels: &Arc<[Kernel]>,
         flawed: Arc<OnceLock<FlawedInitializers>>,
     ) -> Self {
-        let names = kernels.iter().map(|kernel| {
-            let operator = graph.operator(kernel.operator());
-            (operator.name.as_str().into(), operator.op_type.as_str().into())
+        let names = kernels.iter().map(|kernel| match kernel.operator().map(|operator| graph.operator(operator)) {
+            Some(operator) => (operator.name.as_str().into(), operator.op_type.as_str().into()),
+            None => (kernel.name.as_str().into(), kernel.op.as_str().into()),
         });
         let (names, spans) = (names.collect(), spans(graph, kernels));
         let (graph, kernels) = (Arc::clone(graph), Arc::clone(kernels));
@@ -51,6 +53,7 @@ impl PlanInfo {
             model,
             graph,
             kernels,
+            executes_skipped: false,
             names,
             spans,
             external: OnceLock::new(),
@@ -63,7 +66,7 @@ impl PlanInfo {
     /// Returns whether being before (or after) this kernel is being before (or after) the kernel's operator.
     pub fn is_bound(&self, kernel: KernelId, moment: Moment) -> bool {
         let operator = self.kernels[kernel.index()].operator();
-        self.kernel_for(operator, moment).is_some_and(|bound| bound.id == kernel)
+        operator.and_then(|operator| self.kernel_for(operator, moment)).is_some_and(|bound| bound.id == kernel)
     }
 
     /// Returns the values that enter the runs of this plan from outside.
@@ -91,14 +94,16 @@ impl PlanInfo {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn position(&self, run: RunId, kernel: &Kernel, moment: Moment) -> RunPosition {
+    pub fn position(&self, dispatch: &Dispatch<'_>, moment: Moment) -> RunPosition {
+        let kernel = dispatch.kernel;
         let (name, op_type) = &self.names[kernel.id.index()];
         RunPosition {
-            run,
+            run: dispatch.run,
             model: self.model,
-            operator: kernel.operator().index() as u32,
+            operator: dispatch.operator().id.index() as u32,
             name: Arc::clone(name),
             op_type: Arc::clone(op_type),
+            iterations: LoopIteration::on(dispatch.path, &self.graph),
             kernel: kernel.id.index() as u32,
             moment,
         }
@@ -112,7 +117,9 @@ impl PlanInfo {
         let (name, op_type) = (operator.name.as_str().into(), operator.op_type.as_str().into());
         let operator = operator.id.index() as u32;
         let (model, kernel) = (self.model, kernel as u32);
-        Some(RunPosition { run, model, operator, name, op_type, kernel, moment: Moment::Before })
+        // An error does not say the iteration.
+        let iterations = Vec::new();
+        Some(RunPosition { run, model, operator, name, op_type, iterations, kernel, moment: Moment::Before })
     }
 
     /// Returns what the engine made of an operator.
@@ -120,11 +127,12 @@ impl PlanInfo {
         let Some(kernel) = self.kernel_for(operator, Moment::Before) else { return OperatorMapping::Removed };
         let number = kernel.id.index() as u32;
         match kernel.operators.iter().position(|part| part.operator == operator) {
-            None | Some(0) => OperatorMapping::Kernel { kernel: number },
-            Some(part) => OperatorMapping::Fused {
+            Some(0) => OperatorMapping::Kernel { kernel: number },
+            // An operator in a body that the engine does not show is part of the operator around it.
+            part => OperatorMapping::Fused {
                 kernel: number,
-                into: self.graph.operator(kernel.operator()).name.clone(),
-                exact: kernel.operators[part].exact,
+                into: self.graph.operator(kernel.operators[0].operator).name.clone(),
+                exact: part.is_none_or(|part| kernel.operators[part].exact),
             },
         }
     }

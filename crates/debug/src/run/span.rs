@@ -2,6 +2,7 @@ use opscope_model::{Kernel, KernelId};
 use opscope_onnx::{Graph, Operator, ValueId};
 
 /// The kernels that are executed for an operator.
+#[derive(Clone)]
 pub(super) struct Span {
     pub first: KernelId,
     pub last: KernelId,
@@ -11,12 +12,13 @@ pub(super) struct Span {
     pub is_split: bool,
 }
 
-/// Returns the kernels of each operator of the graph; `None` where nothing is executed for it.
+/// Returns the kernels of each operator of the file; `None` where nothing is executed for it. An operator in a body that the
+/// engine does not show has the kernels of the operator around it.
 pub(super) fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
-    let mut spans: Vec<Option<Span>> = graph.operators.iter().map(|_| None).collect();
+    let mut spans: Vec<Option<Span>> = graph.all_operators().map(|_| None).collect();
     let mut begins = vec![false; spans.len()];
     for kernel in kernels {
-        let operator = kernel.operator();
+        let Some(operator) = kernel.operator() else { continue };
         // An operator begins with the first kernel that takes what is computed in the run.
         let is_first = !begins[operator.index()] && takes_inputs(graph.operator(operator), kernel);
         begins[operator.index()] |= is_first;
@@ -31,9 +33,9 @@ pub(super) fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
             none => *none = Some(Span { first: kernel.id, last: kernel.id, kernels: 1, is_split: false }),
         }
     }
-    for (span, operator) in spans.iter_mut().zip(&graph.operators) {
+    for (span, operator) in spans.iter_mut().zip(graph.all_operators()) {
         let Some(span) = span.as_mut().filter(|span| span.kernels > 1) else { continue };
-        let own = || kernels.iter().filter(|kernel| kernel.operator() == operator.id);
+        let own = || kernels.iter().filter(|kernel| kernel.operator() == Some(operator.id));
         let is_given = |value: &ValueId| own().any(|kernel| kernel.outputs.iter().any(|values| values.contains(value)));
         span.is_split =
             own().all(|kernel| kernel.operators.len() == 1) && operator.outputs.iter().flatten().all(is_given);
@@ -45,6 +47,14 @@ pub(super) fn spans(graph: &Graph, kernels: &[Kernel]) -> Vec<Option<Span>> {
             spans[part.operator.index()]
                 .get_or_insert(Span { first: kernel.id, last: kernel.id, kernels: 0, is_split: false })
                 .last = kernel.id;
+        }
+    }
+    for body in &graph.bodies {
+        for inner in graph.operators_of(body).iter().map(|inner| inner.id.index()) {
+            if spans[inner].is_none() {
+                let owner = spans[body.owner.index()].clone();
+                spans[inner] = owner.map(|owner| Span { kernels: 0, is_split: false, ..owner });
+            }
         }
     }
     spans

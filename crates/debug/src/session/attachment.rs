@@ -308,7 +308,7 @@ impl Attachment {
         drop(registry);
         let mapping =
             |operator: &Operator| plan.as_ref().map_or(OperatorMapping::Pending, |plan| plan.mapping(operator.id));
-        Ok(graph.iter().flat_map(|graph| &graph.operators).map(mapping).collect())
+        Ok(graph.iter().flat_map(|graph| graph.all_operators()).map(mapping).collect())
     }
 
     /// Detaches the client: its breakpoints are removed, and threads that wait continue. The last event that it can read

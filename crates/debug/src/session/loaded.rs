@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use opscope_model::Fidelity;
+use opscope_model::{Capabilities, Fidelity};
 use opscope_onnx::Graph;
 
 use super::shared::Shared;
@@ -22,6 +22,12 @@ impl LoadedModelHandle {
         drop(registry);
         shared.wait_at(announced);
         Self { shared: Arc::clone(shared), model }
+    }
+
+    /// Returns this handle to a model whose engine has these capabilities. Without this, an engine has all of them.
+    pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
+        self.shared.registry().set_executes_skipped(self.model, !capabilities.skip);
+        self
     }
 
     /// Returns the model's number.

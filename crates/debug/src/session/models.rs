@@ -20,6 +20,8 @@ struct Model {
     id: ModelId,
     graph: Weak<Graph>,
     fidelity: Fidelity,
+    /// Whether its engine executes an operator that is skipped, and then replaces its outputs.
+    executes_skipped: bool,
     /// How many handles to it exist.
     handles: usize,
     /// The newest plans, the newest last.
@@ -62,12 +64,13 @@ impl Models {
             name: graph.name.as_str().into(),
             path: graph.source.path.to_string_lossy().into(),
             fidelity,
-            operators: graph.operators.len() as u32,
+            operators: graph.all_operators().count() as u32,
         };
         self.known.push(Model {
             id,
             graph: Arc::downgrade(graph),
             fidelity,
+            executes_skipped: false,
             handles: 0,
             plans: Vec::new(),
             flawed: Arc::default(),
@@ -85,6 +88,13 @@ impl Models {
         self.known.iter_mut().filter(|model| model.id == id).for_each(|model| model.handles += 1);
     }
 
+    pub fn set_executes_skipped(&mut self, id: ModelId, executes_skipped: bool) {
+        self.known
+            .iter_mut()
+            .filter(|model| model.id == id)
+            .for_each(|model| model.executes_skipped = executes_skipped);
+    }
+
     /// Counts one handle less to a model, and returns whether it was the last one.
     pub fn release(&mut self, id: ModelId) -> bool {
         let Some(model) = self.known.iter_mut().find(|model| model.id == id) else { return false };
@@ -100,7 +110,9 @@ impl Models {
         if let Some(plan) = model.plans.iter().find(|plan| Arc::ptr_eq(&plan.kernels, kernels)) {
             return Arc::clone(plan);
         }
-        let plan = Arc::new(PlanInfo::new(id, graph, kernels, Arc::clone(&model.flawed)));
+        let mut plan = PlanInfo::new(id, graph, kernels, Arc::clone(&model.flawed));
+        plan.executes_skipped = model.executes_skipped;
+        let plan = Arc::new(plan);
         if model.plans.len() == PLANS {
             model.plans.remove(0);
         }
@@ -121,7 +133,7 @@ impl Models {
                 name: graph.name.clone(),
                 path: graph.source.path.display().to_string(),
                 fidelity: model.fidelity,
-                operators: graph.operators.len() as u32,
+                operators: graph.all_operators().count() as u32,
             })
         });
         models.collect()

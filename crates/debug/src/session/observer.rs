@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{Action, Dispatch, EngineError, Interest, KernelId, RunObserver};
+use opscope_onnx::OperatorId;
 use opscope_tensor::{Statistics, Tensor, TensorView};
 
 use super::shared::Shared;
@@ -54,7 +55,7 @@ impl Observer {
         {
             resume = self.stop_for(&mut table, reason, &mut stopped);
         }
-        match self.next(&table, resume) {
+        match self.next(&table, resume, Some(dispatch.operator().id)) {
             Next::Continue => stopped.into_replacements().map_or(Action::Continue, Action::ReplaceInputs),
             Next::Skip(outputs) => {
                 let mut skipped = stopped.skipped(outputs);
@@ -103,7 +104,7 @@ impl Observer {
         {
             resume = self.stop_for(&mut table, reason, &mut stopped);
         }
-        match self.next(&table, resume) {
+        match self.next(&table, resume, None) {
             Next::Continue | Next::Skip(_) => stopped.into_replacements().map_or(Action::Continue, Action::Replace),
             Next::Abort(reason) => Action::Stop(reason),
         }
@@ -132,8 +133,10 @@ impl Observer {
             return Some(Reason::Pause);
         }
         let arrived = match (&control.step, moment) {
-            (Some(Step::Next), Moment::Before) | (Some(Step::Finish), Moment::After) => {
-                self.is_bound(stopped.dispatch(), moment)
+            (Some(Step::Next), Moment::Before) => self.is_bound(stopped.dispatch(), moment),
+            (Some(Step::Finish(operator)), Moment::After) => {
+                let here = stopped.dispatch().operator().id;
+                operator.is_none_or(|operator| operator == here) && self.is_bound(stopped.dispatch(), moment)
             }
             (Some(Step::Until(kernels)), Moment::Before) => kernels[kernel.index()],
             _ => false,
@@ -207,14 +210,15 @@ impl Observer {
         self.shared.wait_at(event)
     }
 
-    /// Returns what the run does next. A step is only noted while the client that asked for it is attached.
-    fn next(&self, table: &StopTable, resume: Resume) -> Next {
+    /// Returns what the run does next, before this operator if it is stopped there. A step is only noted while the client that
+    /// asked for it is attached.
+    fn next(&self, table: &StopTable, resume: Resume, before: Option<OperatorId>) -> Next {
         let step = match resume {
             Resume::Continue => return Next::Continue,
             Resume::Skip(outputs) => return Next::Skip(outputs),
             Resume::Abort(reason) => return Next::Abort(reason),
             Resume::Step => Step::Next,
-            Resume::Finish => Step::Finish,
+            Resume::Finish => Step::Finish(before),
             Resume::Until(target) => {
                 let plan = &self.run.plan;
                 let mut kernels = vec![false; plan.kernels.len()].into_boxed_slice();
@@ -275,7 +279,7 @@ impl RunObserver for Observer {
         drop(registry);
         let resume = self.wait_at(announced);
         if let Some(table) = table
-            && let Next::Abort(reason) = self.next(&table, resume)
+            && let Next::Abort(reason) = self.next(&table, resume, None)
         {
             self.run.change(|control| control.abort = Some(reason));
         }

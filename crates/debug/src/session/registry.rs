@@ -56,6 +56,11 @@ impl Registry {
         self.models.hold(id);
     }
 
+    /// Sets whether the model's engine executes an operator that is skipped. Plans from now on have it.
+    pub fn set_executes_skipped(&mut self, id: ModelId, executes_skipped: bool) {
+        self.models.set_executes_skipped(id, executes_skipped);
+    }
+
     /// Counts one handle less to a model. Returns whether it was the last one, which unloads the model.
     pub fn unload(&mut self, id: ModelId) -> bool {
         let is_last = self.models.release(id);

@@ -4,6 +4,7 @@
 mod fake;
 
 mod attaching;
+mod bodies;
 mod breakpoints;
 mod disorder;
 mod looking;

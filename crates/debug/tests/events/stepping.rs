@@ -53,6 +53,22 @@ fn steps_finish_and_until_stop_where_they_say() {
 }
 
 #[test]
+fn steps_pass_a_kernel_that_the_engine_added() {
+    let debugger = Debugger::new().expect("the system has descriptors");
+    let fake = Arc::new(Fake::with_added_kernel());
+    debugger.planned(&fake.graph, Fidelity::Exact, &fake.kernels);
+    let attachment = debugger.attach(AttachOptions::default()).unwrap();
+    attachment.add_breakpoint(BreakpointSpec::at("scale".parse().unwrap())).unwrap();
+    attachment.add_breakpoint(BreakpointSpec::at("first nonfinite".parse().unwrap())).unwrap();
+    let run = start(&debugger, &fake, 0, PLAIN);
+    let event = stop(&attachment);
+    let event = go_on(&attachment, &event, Resume::Step);
+    assert_eq!((place(&event), kernel(&event)), ("step_complete before #1 log (Log), run 0".to_owned(), 2));
+    attachment.acknowledge(event.sequence, Resume::Continue).unwrap();
+    assert_eq!(run.join().unwrap().unwrap(), Fake::expected(PLAIN));
+}
+
+#[test]
 fn a_pause_stops_each_run_at_its_next_operator_or_else_the_next_run() {
     let (debugger, fake) = program();
     let attachment = debugger.attach(AttachOptions::default()).unwrap();

@@ -5,13 +5,17 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use opscope_debug::server::{Listen, ServerOptions};
 use opscope_debug::{
-    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, ErrorCode, EventKind, EventName, EventSet, Moment,
-    Queue, Resume,
+    AttachOptions, BreakpointChange, BreakpointSpec, DebugError, Debugger, ErrorCode, EventKind, EventName, EventSet,
+    Moment, Queue, Resume,
 };
+use opscope_model::{Capabilities, Fidelity};
 use opscope_tensor::{DType, Tensor};
+use serde_json::json;
 
 use crate::fake::{Fake, PLAIN, floats, tensor};
+use crate::raw::Raw;
 use crate::{LONG, Program, at, next, stop};
 
 #[test]
@@ -130,6 +134,34 @@ fn a_run_continues_with_what_was_replaced_or_skipped() {
     let event = stop(&client);
     client.acknowledge(event.sequence, Resume::Abort("it is enough".into())).unwrap();
     assert!(run.join().unwrap().unwrap_err().to_string().contains("it is enough"));
+}
+
+#[test]
+fn a_debugger_learns_that_the_engine_executes_what_is_skipped() {
+    let debugger = Debugger::with_log(|_| ()).unwrap();
+    let fake = Arc::new(Fake::new());
+    let loaded = debugger.load(&fake.graph, Fidelity::Exact).with_capabilities(Capabilities::default());
+    let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).unwrap();
+    let program = Program { debugger, server, fake };
+    let mut raw = Raw::attached(program.server.connect().unwrap());
+    raw.ask(json!({"id": 3, "request": "add_breakpoint", "target": "log"}));
+    let run = program.start(0, PLAIN);
+    let event = loop {
+        let answer = raw.ask(json!({"id": 4, "request": "next_events", "queue": "sync", "most": 10}));
+        match answer["ok"]["events"].as_array().unwrap().iter().find(|event| event["waiting"] == true) {
+            Some(event) => break event["sequence"].clone(),
+            None => drop(raw.receive().unwrap()),
+        }
+    };
+    let location = raw.ask(json!({"id": 5, "request": "location", "event": event}));
+    assert_eq!(location["ok"]["executes_skipped"], true, "{location}");
+    let outputs = json!([{"dtype": "float32", "shape": [2, 2]}]);
+    let skip = json!({"id": 6, "request": "acknowledge", "event": event, "resume": {"skip": outputs}});
+    let hundreds = [100_f32; 4].map(f32::to_le_bytes).concat();
+    raw.send(skip.to_string().as_bytes(), &hundreds).unwrap();
+    assert_eq!(raw.answer(), json!({"id": 6, "ok": {"executed": true}}));
+    assert_eq!(run.join().unwrap().unwrap(), [102.0, 104.0, 106.0, 108.0]);
+    drop(loaded);
 }
 
 #[test]

@@ -13,7 +13,8 @@ pub struct Estimate {
     pub tensors: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The number of tensors whose size the engine does not know in advance. They are not included in the bytes.
+    /// The number of tensors whose size the engine does not know in advance. They are not included in the bytes. Those of
+    /// operators in bodies count once, however often a run executes them.
     pub unknown: u64,
     /// The number of tensors that the engine cannot provide.
     pub missing: u64,
@@ -43,8 +44,14 @@ impl Estimate {
         }
         let mut each = Self::default();
         for kernel in plan.kernels().iter() {
-            each.add_all(&routes.before[kernel.id.index()], &kernel.input_types);
-            each.add_all(&routes.after[kernel.id.index()], &kernel.output_types);
+            let [before, after] = [&routes.before, &routes.after].map(|routes| &routes[kernel.id.index()]);
+            if kernel.operator().is_some_and(|operator| model.graph().body_of(operator).is_some()) {
+                // How often a body is executed is only known in the run.
+                before.iter().chain(after).for_each(|_| each.add(None));
+            } else {
+                each.add_all(before, &kernel.input_types);
+                each.add_all(after, &kernel.output_types);
+            }
         }
         let runs = (0..runs).filter(|&run| selection.runs.contains(RunId(run))).count() as u64;
         let mut all = Self {

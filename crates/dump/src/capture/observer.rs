@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Interest, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
+    Action, Dispatch, EngineError, Interest, Iteration, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -27,6 +27,8 @@ pub(crate) struct Observer {
     progress: Vec<AtomicU8>,
     /// Whether a kernel has ended whose outputs are captured.
     has_computed: AtomicBool,
+    /// The paths of the kernels in flight that are in bodies.
+    paths: Mutex<HashMap<KernelId, Box<[Iteration]>>>,
     /// Copies of the inputs of kernels in flight that no subscription captures.
     held: Mutex<HashMap<KernelId, Vec<(ValueId, Tensor)>>>,
 }
@@ -59,21 +61,26 @@ impl Observer {
         let (graph, kernels) = (Arc::clone(run.graph), Arc::clone(run.kernels));
         let progress = kernels.iter().map(|_| AtomicU8::new(0)).collect();
         let has_computed = AtomicBool::new(false);
-        Self { run: run.id, graph, kernels, watches, inputs, constants, progress, has_computed, held: Mutex::default() }
+        let (paths, held) = (Mutex::default(), Mutex::default());
+        Self { run: run.id, graph, kernels, watches, inputs, constants, progress, has_computed, paths, held }
     }
 
     /// Delivers what belongs to no kernel, once the run has computed something to capture: one that fails at once has nothing.
     fn deliver_other_constants(&self) -> Option<String> {
         let is_first = !self.has_computed.swap(true, Ordering::Relaxed);
-        is_first.then(|| self.deliver_constants(|watch| &watch.routes.constant_other)).flatten()
+        is_first.then(|| self.deliver_constants(&[], |watch| &watch.routes.constant_other)).flatten()
     }
 
     /// Delivers what is the same in every run.
-    fn deliver_constants<'r>(&'r self, routes: impl Fn(&'r Watch) -> &'r [Route]) -> Option<String> {
+    fn deliver_constants<'r>(
+        &'r self,
+        path: &[Iteration],
+        routes: impl Fn(&'r Watch) -> &'r [Route],
+    ) -> Option<String> {
         let mut stop = None;
         for watch in &self.watches {
             for &route in routes(watch) {
-                let origin = watch.routes.origin(route, Some(self.run));
+                let origin = watch.routes.origin(route, Some(self.run), path);
                 match self.constants.as_ref().and_then(|constants| constants.get(&route.value)) {
                     Some(tensor) => {
                         stop = stop.or(watch.subscription.deliver(origin, route.siblings, &tensor.view()));
@@ -89,15 +96,15 @@ impl Observer {
     }
 
     fn deliver<'r>(
-        &self,
+        &'r self,
+        path: &[Iteration],
         routes: impl Fn(&'r Watch) -> &'r [Route],
         tensors: &[TensorView<'_>],
-        watches: &'r [Watch],
     ) -> Action {
         let mut stop = None;
-        for watch in watches {
+        for watch in &self.watches {
             for &route in routes(watch) {
-                let origin = watch.routes.origin(route, Some(self.run));
+                let origin = watch.routes.origin(route, Some(self.run), path);
                 match tensors.get(route.engine_slot) {
                     Some(tensor) => stop = stop.or(watch.subscription.deliver(origin, route.siblings, tensor)),
                     None => {
@@ -134,7 +141,8 @@ impl Observer {
     fn deliver_held(&self) {
         let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
         for (kernel, copies) in held {
-            let operator = self.graph.operator(self.kernels[kernel.index()].operator());
+            let Some(operator) = self.kernels[kernel.index()].operator() else { continue };
+            let operator = self.graph.operator(operator);
             for watch in self.watches.iter().filter(|watch| watch.wants_in_flight()) {
                 let wanted = &watch.routes.uncaptured[kernel.index()];
                 for (value, tensor) in copies.iter().filter(|(held, _)| wanted.iter().any(|(_, value)| value == held)) {
@@ -147,22 +155,44 @@ impl Observer {
                         value: *value,
                         siblings: 1,
                     };
-                    watch.subscription.deliver(watch.routes.origin(route, Some(self.run)), 1, &tensor.view());
+                    let origin = watch.routes.origin(route, Some(self.run), &self.path_of(kernel));
+                    watch.subscription.deliver(origin, 1, &tensor.view());
                 }
             }
         }
     }
 
+    /// Returns the path of a kernel in flight.
+    fn path_of(&self, kernel: KernelId) -> Box<[Iteration]> {
+        self.paths().get(&kernel).cloned().unwrap_or_default()
+    }
+
+    fn paths(&self) -> MutexGuard<'_, HashMap<KernelId, Box<[Iteration]>>> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the run has left the body of a kernel without executing it, such as the branch of an `If` that was not
+    /// taken.
+    fn is_passed(&self, kernel: &Kernel) -> bool {
+        let owners = kernel.operator().map(|operator| self.graph.owners_of(operator)).unwrap_or_default();
+        !owners.is_empty()
+            && self.progress[kernel.id.index()].load(Ordering::Relaxed) < BEGUN
+            && self.kernels.iter().any(|other| {
+                other.operator().is_some_and(|operator| owners.contains(&operator))
+                    && self.progress[other.id.index()].load(Ordering::Relaxed) == ENDED
+            })
+    }
+
     /// Reports everything that was still to come when the run failed as missing.
     fn lose_the_rest(&self, reason: &str) {
         for watch in &self.watches {
-            for kernel in self.kernels.iter() {
+            for kernel in self.kernels.iter().filter(|kernel| !self.is_passed(kernel)) {
                 let index = kernel.id.index();
                 let progress = self.progress[index].load(Ordering::Relaxed);
                 let before = watch.routes.before[index].iter().filter(|_| progress < BEGUN);
                 let after = watch.routes.after[index].iter().filter(|_| progress < ENDED);
                 for &route in before.chain(after) {
-                    let origin = watch.routes.origin(route, Some(self.run));
+                    let origin = watch.routes.origin(route, Some(self.run), &self.path_of(kernel.id));
                     let reason = format!("the run ended before it was computed: {reason}");
                     watch.subscription.missing(Missing { origin, reason });
                 }
@@ -183,21 +213,27 @@ impl RunObserver for Observer {
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         let index = dispatch.kernel.id.index();
         let before = self.progress[index].swap(BEGUN, Ordering::Relaxed);
+        if !dispatch.path.is_empty() {
+            self.paths().insert(dispatch.kernel.id, dispatch.path.into());
+        }
         if self.holds(index) {
             self.hold(dispatch.kernel, inputs);
         }
-        // Once, also where a loop comes by again.
-        if before < BEGUN
-            && let Some(reason) = self.deliver_constants(|watch| &watch.routes.constant_before[index])
+        // An operator in a loop has all its tensors in each iteration.
+        if (before < BEGUN || !dispatch.path.is_empty())
+            && let Some(reason) = self.deliver_constants(dispatch.path, |watch| &watch.routes.constant_before[index])
         {
             return Action::Stop(reason);
         }
-        self.deliver(|watch| &watch.routes.before[index], inputs, &self.watches)
+        self.deliver(dispatch.path, |watch| &watch.routes.before[index], inputs)
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
         let index = dispatch.kernel.id.index();
         self.progress[index].store(ENDED, Ordering::Relaxed);
+        if !dispatch.path.is_empty() {
+            self.paths().remove(&dispatch.kernel.id);
+        }
         if self.holds(index) {
             self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&dispatch.kernel.id);
         }
@@ -205,7 +241,7 @@ impl RunObserver for Observer {
         if is_captured && let Some(reason) = self.deliver_other_constants() {
             return Action::Stop(reason);
         }
-        self.deliver(|watch| &watch.routes.after[index], outputs, &self.watches)
+        self.deliver(dispatch.path, |watch| &watch.routes.after[index], outputs)
     }
 
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {
@@ -218,8 +254,9 @@ impl RunObserver for Observer {
         if let Some(reason) = &failure {
             self.deliver_held();
             self.lose_the_rest(reason);
-            let begun = |kernel: &&Kernel| self.progress[kernel.id.index()].load(Ordering::Relaxed) == BEGUN;
-            in_flight = self.kernels.iter().filter(begun).map(Kernel::operator).collect();
+            let has_begun = |kernel: &&Kernel| self.progress[kernel.id.index()].load(Ordering::Relaxed) == BEGUN;
+            let begun = self.kernels.iter().filter(has_begun);
+            in_flight = begun.filter_map(|kernel| Some((kernel.operator()?, self.path_of(kernel.id)))).collect();
             in_flight.dedup();
         }
         for watch in &self.watches {

@@ -1,8 +1,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use opscope_model::{Kernel, KernelId, RunId};
-use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope_model::{Iteration, Kernel, KernelId, RunId};
+use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
 use opscope_tensor::DType;
 
 use crate::{Io, Missing, Origin, Selection};
@@ -24,6 +24,9 @@ pub(crate) struct Routes {
     pub constant_other: Vec<Route>,
     /// What cannot be captured, and why.
     pub absent: Vec<(Route, &'static str)>,
+    /// The tensors of operators in bodies, if the engine does not show what is executed there. They are absent for a selection
+    /// that names their operator.
+    inside: Vec<Route>,
     /// The inputs of each kernel that are captured nowhere, by [`KernelId`], as the engine's slot and the value. If the
     /// run fails in the kernel, these are delivered.
     pub uncaptured: Vec<Vec<(usize, ValueId)>>,
@@ -55,26 +58,20 @@ impl Routes {
             constant_before: vec![Vec::new(); kernels.len()],
             constant_other: Vec::new(),
             absent: Vec::new(),
+            inside: Vec::new(),
             uncaptured: kernels.iter().map(changing_inputs).collect(),
         };
-        let seen = Seen::new(kernels, constants);
+        let seen = Seen::new(graph, kernels, constants);
         for operator in &graph.operators {
-            for (slot, value) in operator.inputs.iter().enumerate() {
-                let Some(value) = *value else { continue };
-                let weight = || is_weight(graph, value).then_some(ReadPoint::Constant);
-                let place = seen.as_input(value, operator.id).or_else(weight).ok_or_else(|| no_input(graph, value));
-                routes.add(
-                    place,
-                    Route { engine_slot: 0, operator: operator.id, io: Io::Input, slot, value, siblings: 0 },
-                );
-            }
-            for (slot, value) in operator.outputs.iter().enumerate() {
-                let Some(value) = *value else { continue };
-                let place = seen.as_output(value).ok_or("the engine computes no tensor that is this value");
-                routes.add(
-                    place,
-                    Route { engine_slot: 0, operator: operator.id, io: Io::Output, slot, value, siblings: 0 },
-                );
+            tensors_of(operator).for_each(|route| routes.add(seen.place(route), route));
+        }
+        let is_inner = |kernel: &Kernel| kernel.operator().is_some_and(|operator| graph.body_of(operator).is_some());
+        let shows_bodies = kernels.iter().any(is_inner);
+        for route in graph.inner_operators.iter().flat_map(tensors_of) {
+            if shows_bodies {
+                routes.add(seen.place(route), route);
+            } else {
+                routes.inside.push(route);
             }
         }
         routes
@@ -106,6 +103,11 @@ impl Routes {
         let uncaptured = |inputs: &Vec<(usize, ValueId)>| -> Vec<(usize, ValueId)> {
             inputs.iter().filter(|(_, value)| !captured.contains(value)).copied().collect()
         };
+        let inside = self
+            .inside
+            .iter()
+            .filter(|route| wants(route) && selection.names(&self.graph.operator(route.operator).name));
+        let absent = self.absent.iter().filter(|(route, _)| wants(&route)).copied();
         Self {
             graph: Arc::clone(&self.graph),
             plan: self.plan,
@@ -115,18 +117,21 @@ impl Routes {
             constant_before,
             constant_other,
             uncaptured: self.uncaptured.iter().map(uncaptured).collect(),
-            absent: self.absent.iter().filter(|(route, _)| wants(&route)).copied().collect(),
+            absent: absent.chain(inside.map(|route| (*route, NOT_SHOWN))).collect(),
+            inside: Vec::new(),
         }
     }
 
-    pub fn origin(&self, route: Route, run: Option<RunId>) -> Origin {
+    pub fn origin(&self, route: Route, run: Option<RunId>, path: &[Iteration]) -> Origin {
         let Route { operator, io, slot, value, .. } = route;
-        Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, io, slot, value }
+        Origin { graph: Arc::clone(&self.graph), plan: self.plan, run, operator, path: path.into(), io, slot, value }
     }
 
     /// Returns the tensors that cannot be captured in any run.
     pub fn missing(&self) -> impl Iterator<Item = Missing> + '_ {
-        self.absent.iter().map(|&(route, reason)| Missing { origin: self.origin(route, None), reason: reason.into() })
+        self.absent
+            .iter()
+            .map(|&(route, reason)| Missing { origin: self.origin(route, None, &[]), reason: reason.into() })
     }
 
     fn add(&mut self, place: Result<ReadPoint, &'static str>, route: Route) {
@@ -174,12 +179,25 @@ pub(crate) fn is_weight(graph: &Graph, value: ValueId) -> bool {
     value.producer == Producer::Initializer && value.dtype.is_some_and(|dtype| dtype != DType::String)
 }
 
+const NOT_COMPUTED: &str = "the engine computes no tensor that is this value";
+const NOT_SHOWN: &str = "the engine executes the operator around it as a whole";
+
 fn no_input(graph: &Graph, value: ValueId) -> &'static str {
     match graph.value(value).producer {
         Producer::Initializer => "it is a weight without a form as bytes",
-        Producer::Input => "the engine does not use this input of the model",
-        Producer::Operator(..) => "the engine computes no tensor that is this value",
+        Producer::Input if graph.inputs.contains(&value) => "the engine does not use this input of the model",
+        Producer::Input | Producer::Operator(..) => NOT_COMPUTED,
     }
+}
+
+/// Returns the tensors of an operator, without places to capture them.
+fn tensors_of(operator: &Operator) -> impl Iterator<Item = Route> {
+    let route = |io, slot, value: &Option<ValueId>| {
+        Some(Route { engine_slot: 0, operator: operator.id, io, slot, value: (*value)?, siblings: 0 })
+    };
+    let inputs = operator.inputs.iter().enumerate().filter_map(move |(slot, value)| route(Io::Input, slot, value));
+    let outputs = operator.outputs.iter().enumerate().filter_map(move |(slot, value)| route(Io::Output, slot, value));
+    inputs.chain(outputs)
 }
 
 /// Where a value can be read.
@@ -190,16 +208,21 @@ enum ReadPoint {
     Constant,
 }
 
-/// The first place of every value.
+/// The first place of every value. A value that a body takes from outside is read where the body takes it, so that it comes
+/// in the iterations in which it is taken.
 struct Seen<'a> {
+    graph: &'a Graph,
     constants: &'a HashSet<ValueId>,
     made: HashMap<ValueId, (KernelId, usize)>,
-    taken: HashMap<ValueId, (KernelId, usize)>,
+    taken: HashMap<(ValueId, BodyKey), (KernelId, usize)>,
     taken_by: HashMap<(ValueId, OperatorId), (KernelId, usize)>,
 }
 
+/// A body by its first operator. `None` for the main graph.
+type BodyKey = Option<OperatorId>;
+
 impl<'a> Seen<'a> {
-    fn new(kernels: &[Kernel], constants: &'a HashSet<ValueId>) -> Self {
+    fn new(graph: &'a Graph, kernels: &[Kernel], constants: &'a HashSet<ValueId>) -> Self {
         let (mut made, mut taken, mut taken_by) = (HashMap::new(), HashMap::new(), HashMap::new());
         for kernel in kernels {
             for (slot, values) in kernel.outputs.iter().enumerate() {
@@ -207,15 +230,30 @@ impl<'a> Seen<'a> {
                     made.entry(value).or_insert((kernel.id, slot));
                 }
             }
+            let body = kernel.operator().and_then(|operator| body_key(graph, operator));
             for (slot, input) in kernel.inputs.iter().enumerate() {
                 let Some(value) = input.value else { continue };
-                taken.entry(value).or_insert((kernel.id, slot));
+                taken.entry((value, body)).or_insert((kernel.id, slot));
                 for attribution in &kernel.operators {
                     taken_by.entry((value, attribution.operator)).or_insert((kernel.id, slot));
                 }
             }
         }
-        Self { constants, made, taken, taken_by }
+        Self { graph, constants, made, taken, taken_by }
+    }
+
+    fn place(&self, route: Route) -> Result<ReadPoint, &'static str> {
+        let Route { value, operator, .. } = route;
+        let weight = || is_weight(self.graph, value).then_some(ReadPoint::Constant);
+        // In a body, a weight would come again in each iteration.
+        let inner = || self.graph.body_of(operator).and_then(|_| weight());
+        match route.io {
+            Io::Input => inner()
+                .or_else(|| self.as_input(value, operator))
+                .or_else(weight)
+                .ok_or_else(|| no_input(self.graph, value)),
+            Io::Output => self.as_output(value).ok_or(NOT_COMPUTED),
+        }
     }
 
     fn as_output(&self, value: ValueId) -> Option<ReadPoint> {
@@ -225,9 +263,18 @@ impl<'a> Seen<'a> {
 
     /// Prefers the kernel of the operator itself, so that an operator's inputs come right before its outputs.
     fn as_input(&self, value: ValueId, operator: OperatorId) -> Option<ReadPoint> {
+        let body = body_key(self.graph, operator);
         let own = self.taken_by.get(&(value, operator)).map(|&(kernel, slot)| ReadPoint::Before(kernel, slot));
-        let any = || self.taken.get(&value).map(|&(kernel, slot)| ReadPoint::Before(kernel, slot));
+        let any = || self.taken.get(&(value, body)).map(|&(kernel, slot)| ReadPoint::Before(kernel, slot));
         let constant = self.constants.contains(&value).then_some(ReadPoint::Constant);
-        constant.or(own).or_else(|| self.as_output(value)).or_else(any)
+        let is_from_here = match self.graph.body_of(operator) {
+            Some(body) => body.values.contains(&value),
+            None => true,
+        };
+        constant.or(own).or_else(|| self.as_output(value).filter(|_| is_from_here)).or_else(any)
     }
+}
+
+fn body_key(graph: &Graph, operator: OperatorId) -> BodyKey {
+    graph.body_of(operator).map(|body| body.operators.start)
 }

@@ -1,6 +1,7 @@
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use opscope_onnx::{Graph, Operator, Producer};
+use opscope_onnx::{Graph, Operator, OperatorId, Producer};
 
 use super::given::Given;
 use super::{CompareOptions, Comparison, Row, Verdict};
@@ -45,18 +46,10 @@ pub enum Blame {
 
 /// Sorts the rows and finds the first operator that diverges.
 pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &CompareOptions) -> Comparison {
-    let graph = options.graph.as_deref();
-    let order = graph.map(order);
-    let place = |place: &StoredOrigin| {
-        let order = order.as_ref()?;
-        place
-            .operator
-            .as_deref()
-            .and_then(|name| order.operators.get(name))
-            .or_else(|| order.values.get(place.value.as_deref()?))
-    };
+    let order = options.graph.as_deref().map(Order::new);
+    let moment = |row: &Row| order.as_ref().and_then(|order| order.moment(&row.place));
     // The sort is stable, so rows that the graph does not have keep their order.
-    comparison.rows.sort_by_key(|row| (row.place.run, place(&row.place).copied()));
+    comparison.rows.sort_by_cached_key(|row| (row.place.run, moment(row)));
     let differs = |row: &Row| row.verdict() == Verdict::Different;
     let first = comparison.rows.iter().position(|row| differs(row) && row.place.io != Some(Io::Input));
     let first = first.or_else(|| comparison.rows.iter().position(differs));
@@ -66,21 +59,40 @@ pub(super) fn finished(mut comparison: Comparison, given: &Given<'_>, options: &
     comparison
 }
 
-/// The positions of operators in the graph, by their names and by those of their outputs.
+/// The operators of the graph, by their names and by those of their outputs.
 struct Order<'g> {
-    operators: HashMap<&'g str, usize>,
-    values: HashMap<&'g str, usize>,
+    graph: &'g Graph,
+    operators: HashMap<&'g str, OperatorId>,
+    values: HashMap<&'g str, OperatorId>,
 }
 
-fn order(graph: &Graph) -> Order<'_> {
-    let mut order = Order { operators: HashMap::new(), values: HashMap::new() };
-    for operator in &graph.operators {
-        order.operators.insert(&operator.name, operator.id.index());
-        for output in operator.outputs.iter().flatten() {
-            order.values.insert(&graph.value(*output).name, operator.id.index());
+/// When an operator has been executed, from the outermost graph inwards: for each operator whose body it is in, that operator
+/// and the iteration; then the operator itself, which comes after what is in its body.
+type Moment = Vec<(OperatorId, u64)>;
+
+impl<'g> Order<'g> {
+    fn new(graph: &'g Graph) -> Self {
+        let mut order = Order { graph, operators: HashMap::new(), values: HashMap::new() };
+        for operator in graph.all_operators() {
+            order.operators.insert(&operator.name, operator.id);
+            for output in operator.outputs.iter().flatten() {
+                order.values.insert(&graph.value(*output).name, operator.id);
+            }
         }
+        order
     }
-    order
+
+    fn moment(&self, place: &StoredOrigin) -> Option<Moment> {
+        let by_name = place.operator.as_deref().and_then(|name| self.operators.get(name));
+        let operator = *by_name.or_else(|| self.values.get(place.value.as_deref()?))?;
+        let mut iterations = place.iterations.iter().peekable();
+        let level = |owner: OperatorId| {
+            let here = iterations.next_if(|iteration| iteration.operator == self.graph.operator(owner).name);
+            (owner, here.map_or(0, |iteration| u64::from(iteration.index)))
+        };
+        let owners: Vec<_> = self.graph.owners_of(operator).into_iter().map(level).collect();
+        Some(owners.into_iter().chain([(operator, u64::MAX)]).collect())
+    }
 }
 
 fn divergence(rows: &[Row], row: usize, given: &Given<'_>, options: &CompareOptions) -> Divergence {
@@ -117,11 +129,14 @@ fn operator<'g>(place: &StoredOrigin, graph: &'g Graph) -> Option<&'g Operator> 
     let gives = |operator: &&Operator| {
         operator.outputs.iter().flatten().any(|&value| Some(&graph.value(value).name) == place.value.as_ref())
     };
-    by_name.or_else(|| graph.operators.iter().find(gives))
+    by_name.or_else(|| graph.all_operators().find(gives))
 }
 
-fn same_run(one: &StoredOrigin, other: &StoredOrigin) -> bool {
-    other.run == one.run || other.run.is_none() || one.run.is_none()
+/// Returns whether a tensor was there when the operator of another place was executed: in the same run, and in the same
+/// iteration or around it.
+fn was_there(other: &StoredOrigin, place: &StoredOrigin) -> bool {
+    let same_run = other.run == place.run || other.run.is_none() || place.run.is_none();
+    same_run && other.is_around(place)
 }
 
 /// Returns the inputs of a row's operator that were captured.
@@ -130,7 +145,7 @@ fn captured_inputs(rows: &[Row], row: usize) -> Vec<InputRow> {
     let captured = |index: &usize| {
         let other = &rows[*index].place;
         let same_operator = other.operator.is_some() && other.operator == place.operator;
-        same_run(place, other) && other.io == Some(Io::Input) && same_operator
+        was_there(other, place) && other.io == Some(Io::Input) && same_operator
     };
     let of_row = |index: usize| InputRow {
         slot: rows[index].place.slot.unwrap_or(0),
@@ -156,13 +171,16 @@ fn computed_inputs(
         .map(|(slot, value)| {
             let of_value = |index: &usize| {
                 let other = &rows[*index].place;
-                same_run(place, other) && other.value.as_ref() == Some(&value.name)
+                was_there(other, place) && other.value.as_ref() == Some(&value.name)
             };
+            // Of an operator's own iteration rather than of one around it, and the first of these.
+            let nearest = |index: &usize| Reverse(rows[*index].place.iterations.len());
+            let is_given = graph.inputs.contains(&value.id);
             InputRow {
                 slot,
                 value: value.name.clone(),
-                row: (0..rows.len()).find(of_value),
-                given: if value.producer == Producer::Input { given(&value.name) } else { Verdict::Unknown },
+                row: (0..rows.len()).filter(of_value).min_by_key(nearest),
+                given: if is_given { given(&value.name) } else { Verdict::Unknown },
             }
         })
         .collect()

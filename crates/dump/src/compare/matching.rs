@@ -1,5 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
+use opscope_model::LoopIteration;
+
 use super::CompareOptions;
 use crate::{Io, Mapping, StoredOrigin};
 
@@ -112,17 +114,20 @@ impl Matcher {
             .or_else(|| by_spelling().map(|index| (index, MatchedBy::Spelling)))
     }
 
-    /// Returns the place of the same run, preferably of the same operator, or the first place if one side does not
-    /// distinguish runs. Prefers outputs to inputs, unless an input is looked for.
+    /// Returns the place of the same run and iteration, preferably of the same operator, or the first place if one side does
+    /// not distinguish runs. Prefers outputs to inputs, unless an input is looked for.
     fn nearest(&self, place: &StoredOrigin, found: &[usize]) -> Option<usize> {
         let fits = |index: &&usize| {
-            let run = self.places[**index].run;
-            run == place.run || run.is_none() || place.run.is_none()
+            let other = &self.places[**index];
+            let is_run = other.run == place.run || other.run.is_none() || place.run.is_none();
+            // A loop takes values from outside, which may be the same in all its iterations.
+            is_run && (other.is_around(place) || place.is_around(other))
         };
         let likeness = |index: &&usize| {
             let other = &self.places[**index];
             (
                 other.run != place.run,
+                other.iterations != place.iterations,
                 other.operator != place.operator,
                 other.io != place.io,
                 other.slot != place.slot,
@@ -133,18 +138,21 @@ impl Matcher {
     }
 }
 
-/// Returns the places that were not matched and whose values were not matched elsewhere in the same run: an operator's
-/// input is often another one's output.
+/// Returns the places that were not matched and whose values were not matched elsewhere in the same run, and there in the
+/// same iteration or around it: an operator's input is often another one's output.
 pub(super) fn unused<'p>(places: impl Iterator<Item = &'p StoredOrigin> + Clone, used: &[bool]) -> Vec<StoredOrigin> {
     let both = places.zip(used);
     let compared: HashSet<_> =
         both.clone().filter(|(_, used)| **used).filter_map(|(place, _)| value_key(place)).collect();
-    let is_left = |place: &StoredOrigin| value_key(place).is_none_or(|value| !compared.contains(&value));
+    let is_left = |place: &StoredOrigin| {
+        let around = |depth| value_key(place).map(|(run, value, iterations)| (run, value, &iterations[..depth]));
+        !(0..=place.iterations.len()).filter_map(around).any(|value| compared.contains(&value))
+    };
     both.filter(|(place, used)| !**used && is_left(place)).map(|(place, _)| place.clone()).collect()
 }
 
-fn value_key(place: &StoredOrigin) -> Option<(Option<u64>, &str)> {
-    Some((place.run, place.value.as_deref()?))
+fn value_key(place: &StoredOrigin) -> Option<(Option<u64>, &str, &[LoopIteration])> {
+    Some((place.run, place.value.as_deref()?, &place.iterations))
 }
 
 fn operator_key(place: &StoredOrigin) -> Option<(String, Io, usize)> {

@@ -8,13 +8,14 @@ mod matching;
 mod render;
 mod sink;
 mod summary;
+mod tolerances;
 mod work;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use opscope_onnx::Graph;
-use opscope_tensor::{DType, Difference, Tolerance, compared_in};
+use opscope_tensor::{DType, Difference};
 
 use crate::{StoredDump, StoredOrigin};
 pub use diverge::{Blame, Divergence, InputRow};
@@ -24,6 +25,7 @@ pub use matching::{MatchBy, MatchedBy};
 pub use render::Order;
 pub use sink::{CompareSink, Comparer};
 pub use summary::Summary;
+pub use tolerances::Tolerances;
 
 /// Options of a comparison.
 #[derive(Debug, Clone, Default)]
@@ -42,15 +44,6 @@ pub struct CompareOptions {
     pub graph: Option<Arc<Graph>>,
     /// Threads for comparing dumps on disk, or `None` for the number of processors, but at most four.
     pub threads: Option<NonZeroUsize>,
-}
-
-/// Tolerances by the type in which elements are compared.
-#[derive(Debug, Clone, Default)]
-pub struct Tolerances {
-    /// For every type that is not listed, or `None` for [`Tolerance::of`] the type.
-    pub all: Option<Tolerance>,
-    /// For single types.
-    pub of: Vec<(DType, Tolerance)>,
 }
 
 /// The differences between the tensors of a dump and of a reference.
@@ -175,15 +168,5 @@ impl Row {
             Outcome::Compared { difference, .. } => Some(difference),
             _ => None,
         }
-    }
-}
-
-impl Tolerances {
-    /// Returns the tolerance for comparing a tensor and a reference of these types: that of the type in which their
-    /// numbers are [compared](compared_in).
-    pub fn tolerance(&self, tensor: DType, reference: DType) -> Tolerance {
-        let dtype = compared_in(tensor, reference);
-        let single = self.of.iter().find(|(of, _)| *of == dtype).map(|(_, tolerance)| *tolerance);
-        single.or(self.all).unwrap_or_else(|| Tolerance::of(dtype))
     }
 }

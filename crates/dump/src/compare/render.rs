@@ -1,5 +1,6 @@
 use std::fmt;
 
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, Difference};
 use opscope_text::Column::{Middles, Numbers, Words};
 use opscope_text::{TextTable, cell_text, shown_text};
@@ -110,7 +111,7 @@ impl Comparison {
 
     fn divergence_text(&self, divergence: &Divergence) -> String {
         let row = &self.rows[divergence.row];
-        let operator = match (&row.place.operator, &row.place.op_type) {
+        let operator = match (row.place.operator_label(), &row.place.op_type) {
             (Some(operator), Some(op_type)) => format!("operator '{operator}' ({op_type})"),
             (Some(operator), None) => format!("operator '{operator}'"),
             _ => format!("tensor '{}'", row.place.label()),
@@ -145,7 +146,8 @@ impl Comparison {
     /// Returns the comparison as comma-separated values, one line per pair.
     pub fn csv(&self) -> String {
         let joined = |dims: &[usize]| dims.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
-        csv::text(self.rows.iter().map(|row| Record::of(row, |text| cell_text(text).into_owned(), joined)))
+        let text = |text: &str| cell_text(text).into_owned();
+        csv::text(self.rows.iter().map(|row| Record::of(row, text, joined, LoopIteration::indices)))
     }
 
     /// Returns the comparison as JSON.
@@ -163,6 +165,7 @@ impl Comparison {
             json!({
                 "row": divergence.row,
                 "operator": self.rows[divergence.row].place.operator,
+                "iterations": self.rows[divergence.row].place.iterations,
                 "inputs": divergence.inputs.iter().map(input).collect::<Vec<_>>(),
                 "blame": match divergence.blame {
                     Blame::Operator => "operator",
@@ -184,7 +187,7 @@ impl Comparison {
             "same": self.is_same(),
             "complete": self.is_complete(),
             "first_divergence": divergence,
-            "rows": self.rows.iter().map(|row| Record::of(row, str::to_owned, <[usize]>::to_vec)).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(|row| Record::of(row, str::to_owned, <[usize]>::to_vec, <[_]>::to_vec)).collect::<Vec<_>>(),
             "only_in_tensors": labels(&self.only_in_tensors),
             "only_in_reference": labels(&self.only_in_reference),
             "fused": labels(&self.fused),
@@ -197,7 +200,7 @@ impl Comparison {
 
 /// A row in CSV and JSON. Numbers that are not finite are missing.
 #[derive(Serialize)]
-struct Record<Shape> {
+struct Record<Shape, Iterations> {
     run: Option<u64>,
     operator: Option<String>,
     op_type: Option<String>,
@@ -226,11 +229,17 @@ struct Record<Shape> {
     infinite_mismatches: Option<u64>,
     count: Option<u64>,
     equal: Option<u64>,
+    iterations: Iterations,
 }
 
-impl<Shape> Record<Shape> {
-    /// Creates the record of a row. `text` and `shape` convert texts and shapes to their form in the file.
-    fn of(row: &Row, text: fn(&str) -> String, shape: fn(&[usize]) -> Shape) -> Self {
+impl<Shape, Iterations> Record<Shape, Iterations> {
+    /// Creates the record of a row. `text`, `shape` and `iterations` convert these to their form in the file.
+    fn of(
+        row: &Row,
+        text: fn(&str) -> String,
+        shape: fn(&[usize]) -> Shape,
+        iterations: fn(&[LoopIteration]) -> Iterations,
+    ) -> Self {
         let difference = row.difference();
         let number = |of: fn(&Difference) -> f64| difference.map(of).and_then(finite);
         let (outcome, _) = outcome_name(row);
@@ -263,6 +272,7 @@ impl<Shape> Record<Shape> {
             infinite_mismatches: difference.map(|d| d.infinite_mismatches),
             count: difference.map(|d| d.count),
             equal: difference.map(|d| d.equal),
+            iterations: iterations(&row.place.iterations),
         }
     }
 }

@@ -33,14 +33,24 @@ impl ManifestFile {
         Ok(file)
     }
 
+    /// Returns the manifest of a dump that another process began.
+    pub fn of(root: &Path, manifest: Manifest) -> Self {
+        Self { root: root.to_path_buf(), manifest }
+    }
+
     /// Writes how the dump ended. Returns why not, where it cannot.
     pub fn close(&mut self, ending: &Ending, errors: &[String]) -> Option<String> {
         self.manifest.end(ending, errors);
-        // Gives its space back to the manifest; nothing depends on it otherwise.
-        let _ = fs::remove_file(self.root.join(RESERVE));
-        self.write().err().map(|error| {
+        self.finish().err().map(|error| {
             format!("the manifest could not be written and still says that the dump is not closed: {error}")
         })
+    }
+
+    /// Writes the last manifest.
+    pub fn finish(&self) -> io::Result<()> {
+        // Gives its space back to the manifest; nothing depends on it otherwise.
+        let _ = fs::remove_file(self.root.join(RESERVE));
+        self.write()
     }
 
     fn write(&self) -> io::Result<()> {

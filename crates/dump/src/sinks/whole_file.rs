@@ -8,6 +8,9 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+/// How the name of a file begins until the file is whole.
+pub(crate) const BESIDE: &str = ".beside-";
+
 /// Returns a new file.
 pub(crate) fn file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
@@ -23,7 +26,7 @@ pub(crate) fn whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     // Readable for whom other files are, as far as the process's mask allows.
     let permissions = fs::Permissions::from_mode(0o666);
-    let mut beside = tempfile::Builder::new().prefix(".beside-").permissions(permissions).tempfile_in(directory)?;
+    let mut beside = tempfile::Builder::new().prefix(BESIDE).permissions(permissions).tempfile_in(directory)?;
     beside.write_all(content)?;
     beside.persist(path)?;
     Ok(())

@@ -116,6 +116,7 @@ fn tensor(root: &Path, line: IndexLine) -> Result<StoredTensor, String> {
         slot: Some(line.slot),
         value: Some(line.value),
         position: line.position,
+        iterations: line.iterations,
     };
     Ok(StoredTensor { place, dtype: Some(dtype), shape: line.shape, bytes: line.bytes, noted, location })
 }

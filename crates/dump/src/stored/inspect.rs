@@ -146,7 +146,7 @@ impl Inspection {
     pub fn json(&self) -> Value {
         let tensor = |(tensor, details): (&StoredTensor, &Result<Details, String>)| {
             let place = &tensor.place;
-            json!({
+            let mut json = json!({
                 "run": place.run,
                 "operator": place.operator,
                 "op_type": place.op_type,
@@ -158,7 +158,11 @@ impl Inspection {
                 "bytes": tensor.bytes,
                 "statistics": details.as_ref().ok().map(Details::json),
                 "problem": details.as_ref().err(),
-            })
+            });
+            if !place.iterations.is_empty() {
+                json["iterations"] = json!(place.iterations);
+            }
+            json
         };
         json!({
             "schema": "opscope.inspection/1",

@@ -103,6 +103,7 @@ impl StoredOrigin {
             slot: Some(origin.slot),
             value: Some(origin.value_name().into()),
             position: Some(origin.operator.index()),
+            iterations: origin.iterations(),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{MANIFEST, Manifest};
 const LARGEST: u64 = 256 << 20;
 
 /// Returns the manifest of a directory; `None` where there is none.
-pub(super) fn read(root: &Path) -> Result<Option<Manifest>, String> {
+pub(crate) fn read(root: &Path) -> Result<Option<Manifest>, String> {
     let file = match open_regular(&root.join(MANIFEST)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(|error| error.to_string())?,

@@ -4,16 +4,18 @@ mod ascend;
 mod index;
 pub(crate) mod inspect;
 mod kept;
-mod manifest;
+pub(crate) mod manifest;
 mod plain;
-mod walk;
+pub(crate) mod walk;
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, Tensor, npy, open_regular};
 
 use crate::{DumpError, INDEX, IndexStatistics, Io, Manifest};
@@ -81,6 +83,8 @@ pub struct StoredOrigin {
     pub value: Option<String>,
     /// The operator's place in the order of the graph.
     pub position: Option<usize>,
+    /// For an operator in a loop, the iterations of the loops around it, outermost first.
+    pub iterations: Vec<LoopIteration>,
 }
 
 /// Where a tensor's data is.
@@ -98,6 +102,11 @@ enum Location {
 }
 
 impl StoredDump {
+    /// Returns the name of the engine that computed it, if the dump says so.
+    pub fn engine(&self) -> Option<&str> {
+        self.manifest.as_ref().map(|manifest| manifest.engine.name.as_str())
+    }
+
     /// Opens a dump: a directory, or a single file of AscendCL's or numpy's.
     ///
     /// # Errors
@@ -145,6 +154,13 @@ impl StoredDump {
 }
 
 impl StoredTensor {
+    /// Creates a tensor whose data is nowhere.
+    #[cfg(test)]
+    pub(crate) fn without_data(place: StoredOrigin, dtype: DType) -> Self {
+        let location = Location::Nowhere("it was never taken");
+        Self { place, dtype: Some(dtype), shape: Vec::new(), bytes: 0, noted: None, location }
+    }
+
     /// Reads the data from its beginning: little-endian, row-major, [`bytes`](Self::bytes) long.
     ///
     /// # Errors
@@ -206,16 +222,42 @@ impl StoredTensor {
 }
 
 impl StoredOrigin {
-    /// Returns what to call the tensor: its value, or its operator and slot.
+    /// Returns what to call the tensor: its value, or its operator and slot. In a loop, the iteration comes behind it:
+    /// `Loop_3/sum[17]`.
     pub fn label(&self) -> String {
+        let indices = LoopIteration::indices(&self.iterations);
         match (&self.value, &self.operator) {
-            (Some(value), _) => value.clone(),
+            (Some(value), _) => format!("{value}{indices}"),
             (None, Some(operator)) => {
                 let io = self.io.map_or("tensor", Io::name);
-                format!("{operator}:{io}{}", self.slot.unwrap_or(0))
+                format!("{operator}{indices}:{io}{}", self.slot.unwrap_or(0))
             }
             (None, None) => "?".into(),
         }
+    }
+}
+
+impl StoredOrigin {
+    /// Returns the operator's name with the iteration behind it, if it is in a loop.
+    pub(crate) fn operator_label(&self) -> Option<String> {
+        Some(format!("{}{}", self.operator.as_ref()?, LoopIteration::indices(&self.iterations)))
+    }
+
+    /// Returns whether this place is in the iterations of another one, or in none of a loop around it.
+    pub(crate) fn is_around(&self, other: &Self) -> bool {
+        other.iterations.starts_with(&self.iterations)
+    }
+}
+
+impl fmt::Display for StoredOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.label())?;
+        let slot = self.io.zip(self.slot).map(|(io, slot)| format!("{io} {slot}"));
+        let operator = self.operator_label().map(|operator| format!("operator '{operator}'"));
+        let place = [slot, operator].into_iter().flatten().collect::<Vec<_>>().join(" of ");
+        let run = self.run.map(|run| format!("run {run}"));
+        let known: Vec<String> = [place].into_iter().chain(run).filter(|part| !part.is_empty()).collect();
+        if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
     }
 }
 

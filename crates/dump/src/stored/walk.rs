@@ -10,7 +10,7 @@ const DEEPEST: usize = 8;
 const MOST_FILES: usize = 1_000_000;
 
 /// Returns the files under a directory, sorted. Links are not followed: they could lead out of it.
-pub(super) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
+pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, DumpError> {
     let mut found = Vec::new();
     let mut directories = vec![(root.to_path_buf(), 0)];
     while let Some((directory, depth)) = directories.pop() {

@@ -8,7 +8,7 @@ pub(crate) mod sink;
 use std::fmt;
 use std::sync::Arc;
 
-use opscope_model::RunId;
+use opscope_model::{Iteration, LoopIteration, RunId};
 use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
 use opscope_tensor::DType;
 
@@ -23,6 +23,8 @@ pub struct Origin {
     pub run: Option<RunId>,
     /// The operator.
     pub operator: OperatorId,
+    /// For an operator in the body of another one, the iterations in which it was executed, outermost first.
+    pub path: Box<[Iteration]>,
     /// Whether the operator takes the tensor or gives it.
     pub io: Io,
     /// The operator's input or output slot.
@@ -51,8 +53,8 @@ pub struct Stream {
     pub shape: Vec<usize>,
     /// The bytes of all pieces together.
     pub bytes: u64,
-    /// How many tensors of this operator were selected in this run, with this one. Fewer can come: a selection may also
-    /// look at the data, and tensors can be missing.
+    /// How many tensors of this operator were selected in this run, and in this iteration of a body, with this one. Fewer
+    /// can come: a selection may also look at the data, and tensors can be missing.
     pub siblings: usize,
 }
 
@@ -80,6 +82,11 @@ impl Origin {
     /// Returns the operator.
     pub fn operator(&self) -> &Operator {
         self.graph.operator(self.operator)
+    }
+
+    /// Returns the iterations of loops on its path.
+    pub fn iterations(&self) -> Vec<LoopIteration> {
+        LoopIteration::on(&self.path, &self.graph)
     }
 
     /// Returns the value's name in the file.
@@ -114,7 +121,8 @@ impl fmt::Debug for Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Origin { io, slot, .. } = self;
-        write!(f, "'{}' ({io} {slot} of operator '{}'", self.value_name(), self.operator().name)?;
+        let indices = LoopIteration::indices(&self.iterations());
+        write!(f, "'{}' ({io} {slot} of operator '{}{indices}'", self.value_name(), self.operator().name)?;
         match self.run {
             Some(run) => write!(f, ", run {})", run.0),
             None => write!(f, ")"),

@@ -1,4 +1,4 @@
-use opscope_model::RunId;
+use opscope_model::{Iteration, RunId};
 use opscope_onnx::OperatorId;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,8 +42,9 @@ pub struct RunOutcome {
     pub inputs: Option<Arc<[InputEntry]>>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
-    /// For a run that failed: the operators whose kernels had begun and not ended.
-    pub in_flight: Vec<OperatorId>,
+    /// For a run that failed: the operators whose kernels had begun and not ended, with the iterations of bodies that they
+    /// were in.
+    pub in_flight: Vec<(OperatorId, Box<[Iteration]>)>,
 }
 
 /// Tensors that were selected and not delivered. All are counted; the first [`Losses::NAMED`] are named.

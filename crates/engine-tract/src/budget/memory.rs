@@ -1,13 +1,6 @@
-//! How much memory there is, and how much this process has.
+//! How much memory this process has.
 
 use std::fs;
-
-/// Returns the machine's memory in bytes, or the control group's share of it. Without a limit where neither can be
-/// read.
-pub(crate) fn of_machine() -> u64 {
-    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    kibibytes("/proc/meminfo", "MemTotal:").unwrap_or(u64::MAX).min(group.unwrap_or(u64::MAX))
-}
 
 /// Returns the memory that this process uses, in bytes. Zero where that cannot be read.
 pub(crate) fn of_this_process() -> u64 {

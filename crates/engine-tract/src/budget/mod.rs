@@ -111,7 +111,7 @@ impl Budget {
         let time = TIME + TIME_OF_OPERATOR.saturating_mul(operators) + TIME_OF_MEBIBYTE.saturating_mul(mebibytes);
         let memory = MEMORY.saturating_add(bytes.saturating_mul(MEMORY_OF_BYTE));
         let factor = budget.factor();
-        let memory = memory.saturating_mul(u64::from(factor)).min(memory::of_machine());
+        let memory = memory.saturating_mul(u64::from(factor)).min(opscope_model::memory_of_machine());
         Self { time: time.saturating_mul(factor), memory, factor }
     }
 

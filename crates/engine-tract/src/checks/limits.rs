@@ -15,7 +15,6 @@ use tract_onnx::tract_hir::ops::scan::InferenceScan;
 
 use super::attributes;
 use crate::budget::guard::Refused;
-use crate::budget::memory;
 use crate::budget::{self, Budget};
 use crate::rewrite::branches;
 
@@ -34,7 +33,7 @@ const LARGEST_COMPUTED: u64 = 1 << 16;
 impl Memory {
     /// Returns the machine's memory for one value, and what a load may take for those that are computed then.
     pub(crate) fn of(budget: Budget) -> Self {
-        Self { of_machine: memory::of_machine(), at_load: budget.memory() }
+        Self { of_machine: opscope_model::memory_of_machine(), at_load: budget.memory() }
     }
 
     /// Checks every value of a model before anything of it is computed. On the way it notes what it learns of types,

@@ -2,7 +2,7 @@ pub(crate) mod model;
 
 use std::sync::Arc;
 
-use opscope_model::{Capabilities, Engine, EngineError, LoadOptions, Model, PlanForm};
+use opscope_model::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, Model, PlanForm};
 use opscope_onnx::Graph;
 
 use crate::budget::Budget;
@@ -29,8 +29,8 @@ impl Engine for TractEngine {
         VERSION
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true }
+    fn capabilities(&self, _fidelity: Fidelity) -> Capabilities {
+        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true, skip: true }
     }
 
     fn forms(&self) -> Vec<PlanForm> {

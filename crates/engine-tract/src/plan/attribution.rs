@@ -6,10 +6,12 @@
 //! kernel stands for. Where several kernels lie between the same values, their names and kinds tell which is which, and
 //! that is marked as inferred.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
-use opscope_model::{Attribution, Fidelity, KernelId};
-use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
+use opscope_model::{
+    Attribution, Fidelity, KernelId, changes_layout, is_matrix_operator, nearest_before, place_the_rest,
+};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
 
 /// One step of the engine's, as far as attribution needs it.
 pub(crate) struct Step {
@@ -24,19 +26,6 @@ pub(crate) struct Step {
     /// Whether it only shows its input in another shape or order.
     pub only_layout: bool,
 }
-
-/// Operators that are executed by a matrix kernel, which is where the time goes.
-const MATRIX_OPERATORS: &[&str] = &[
-    "Conv",
-    "ConvTranspose",
-    "ConvInteger",
-    "QLinearConv",
-    "MatMul",
-    "MatMulInteger",
-    "QLinearMatMul",
-    "Gemm",
-    "Einsum",
-];
 
 /// What the steps of a plan are.
 #[derive(Default)]
@@ -65,7 +54,11 @@ pub(crate) fn attribute(graph: &Graph, steps: &[Step], fidelity: Fidelity) -> At
             groups[index] = groups[from].clone();
         }
     }
-    place_the_rest(graph, &mut groups);
+    // What depends on no input was computed at load and has no time.
+    let depends = graph.depends_on_input();
+    place_the_rest(graph, &mut groups, |operator| {
+        operator.outputs.iter().flatten().any(|output| depends[output.index()])
+    });
     Attributed { operators: groups, made: regions.made }
 }
 
@@ -81,16 +74,6 @@ fn by_name(graph: &Graph, steps: &[Step]) -> Vec<Vec<Attribution>> {
         groups.push(vec![group]);
     }
     groups
-}
-
-fn is_matrix(operator: &Operator) -> bool {
-    operator.domain.is_empty() && MATRIX_OPERATORS.contains(&operator.op_type.as_str())
-}
-
-/// Returns whether an operator only gives its input another shape or order of axes.
-fn changes_layout(operator: &Operator) -> bool {
-    let names = ["Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"];
-    operator.domain.is_empty() && names.contains(&operator.op_type.as_str())
 }
 
 fn is_matrix_kernel(op: &str) -> bool {
@@ -219,7 +202,7 @@ impl<'a> Regions<'a> {
         let candidates = self.candidates(step);
         let named = self.named(step);
         let matrix = || {
-            let wanted = |id: OperatorId| candidates.contains(&id) && is_matrix(self.graph.operator(id));
+            let wanted = |id: OperatorId| candidates.contains(&id) && is_matrix_operator(self.graph.operator(id));
             let start = named.or(candidates.last().copied())?;
             if wanted(start) { Some(start) } else { nearest_before(self.graph, start, wanted) }
         };
@@ -235,7 +218,7 @@ impl<'a> Regions<'a> {
             let operator = self.steps[step].named.unwrap_or(self.graph.operators[0].id);
             return vec![Attribution { operator, exact: false }];
         };
-        let only_matrix = candidates.iter().filter(|id| is_matrix(self.graph.operator(**id))).eq([&operator]);
+        let only_matrix = candidates.iter().filter(|id| is_matrix_operator(self.graph.operator(**id))).eq([&operator]);
         // A step of another shape may be the file's own Flatten in front of the matrix operator, or the engine's.
         let may_be_another =
             self.steps[step].only_layout && candidates.iter().any(|id| changes_layout(self.graph.operator(*id)));
@@ -260,68 +243,5 @@ impl<'a> Regions<'a> {
         let computed = std::iter::once(first).chain(rest).map(|operator| Attribution { operator, exact });
         let idle = self.idle[step].iter().map(|&operator| Attribution { operator, exact: true });
         computed.chain(idle).collect()
-    }
-}
-
-/// Returns the nearest operator before another for which `wanted` holds.
-fn nearest_before(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
-    let producers = |id: OperatorId| {
-        graph.operator(id).inputs.iter().flatten().filter_map(|&input| match graph.value(input).producer {
-            Producer::Operator(operator, _) => Some(operator),
-            Producer::Input | Producer::Initializer => None,
-        })
-    };
-    nearest(start, wanted, |id| producers(id).collect())
-}
-
-/// Returns the nearest operator after another for which `wanted` holds.
-fn nearest_after(graph: &Graph, start: OperatorId, wanted: impl Fn(OperatorId) -> bool) -> Option<OperatorId> {
-    let consumers = |id: OperatorId| {
-        graph.operator(id).outputs.iter().flatten().flat_map(|&output| graph.value(output).consumers.iter().copied())
-    };
-    nearest(start, wanted, |id| consumers(id).collect())
-}
-
-fn nearest(
-    start: OperatorId,
-    wanted: impl Fn(OperatorId) -> bool,
-    next: impl Fn(OperatorId) -> Vec<OperatorId>,
-) -> Option<OperatorId> {
-    let mut seen = HashSet::from([start]);
-    let mut queue = VecDeque::from([start]);
-    while let Some(id) = queue.pop_front() {
-        for neighbour in next(id) {
-            if seen.insert(neighbour) {
-                if wanted(neighbour) {
-                    return Some(neighbour);
-                }
-                queue.push_back(neighbour);
-            }
-        }
-    }
-    None
-}
-
-/// Operators that no kernel is named after were fused into a neighbour: the next one behind them that has a kernel, or
-/// else before them. What depends on no input was computed at load and has no time.
-fn place_the_rest(graph: &Graph, groups: &mut [Vec<Attribution>]) {
-    let mut home: HashMap<OperatorId, usize> = HashMap::new();
-    for (index, group) in groups.iter().enumerate() {
-        for attribution in group {
-            home.entry(attribution.operator).or_insert(index);
-        }
-    }
-    let depends = graph.depends_on_input();
-    for operator in &graph.operators {
-        let computed_in_runs = operator.outputs.iter().flatten().any(|output| depends[output.index()]);
-        if home.contains_key(&operator.id) || !computed_in_runs {
-            continue;
-        }
-        let has_home = |id: OperatorId| home.contains_key(&id);
-        let neighbour =
-            nearest_after(graph, operator.id, has_home).or_else(|| nearest_before(graph, operator.id, has_home));
-        if let Some(neighbour) = neighbour {
-            groups[home[&neighbour]].push(Attribution { operator: operator.id, exact: false });
-        }
     }
 }

@@ -207,7 +207,7 @@ impl TractPlan {
     /// Returns the name of the operator that a node of tract's counts for.
     fn operator_at(&self, node: usize) -> Option<String> {
         let kernel = self.kernels.get(self.kernel_of.get(node)?.index())?;
-        Some(self.graph.operator(kernel.operator()).name.clone())
+        Some(self.graph.operator(kernel.operator()?).name.clone())
     }
 }
 

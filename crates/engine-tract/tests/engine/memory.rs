@@ -19,7 +19,9 @@ fn needed(builder: Builder) -> (RunMemory, Option<String>) {
     let model = load(&graph, Fidelity::Exact).unwrap();
     let plan = model.plan(&[Tensor::from_f32(vec![4], FOUR).unwrap()]).unwrap();
     let memory = plan.memory();
-    let name = |kernel: opscope_model::KernelId| graph.operator(plan.kernels()[kernel.index()].operator()).name.clone();
+    let name = |kernel: opscope_model::KernelId| {
+        graph.operator(plan.kernels()[kernel.index()].operator().unwrap()).name.clone()
+    };
     (memory, memory.at.map(name))
 }
 

@@ -142,7 +142,7 @@ fn a_weight_has_its_name_where_it_is_used_as_it_stands_in_the_file() {
         for (input, found) in kernel.inputs.iter().zip(&kernel.input_types) {
             let Some(value) = input.value.filter(|_| input.constant) else { continue };
             let value = graph.value(value);
-            assert!(graph.operator(kernel.operator()).inputs.contains(&Some(value.id)), "{}", value.name);
+            assert!(graph.operator(kernel.operator().unwrap()).inputs.contains(&Some(value.id)), "{}", value.name);
             let shape: Vec<usize> = value.shape.iter().flatten().map(|dim| dim.to_string().parse().unwrap()).collect();
             assert_eq!((found.dtype, &found.shape), (value.dtype, &shape), "{}", value.name);
             named.push(value.name.as_str());
@@ -191,7 +191,7 @@ fn the_branch_that_the_inputs_decide_is_taken_where_the_other_would_not_fit() {
         let plan = model.plan(&one).unwrap();
         assert_eq!(run(&*plan, &one).unwrap()[0], Tensor::from_f32(vec![2], &[-1.0, -2.0]).unwrap(), "{fidelity}");
         for kernel in plan.kernels().iter() {
-            assert_eq!(graph.operator(kernel.operator()).name, "choose", "{fidelity}: {}", kernel.name);
+            assert_eq!(graph.operator(kernel.operator().unwrap()).name, "choose", "{fidelity}: {}", kernel.name);
         }
         let two = vec![Tensor::from_f32(vec![2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap()];
         let outputs = run(&*model.plan(&two).unwrap(), &two).unwrap();

@@ -1,11 +1,13 @@
 //! Kernels: what a plan executes, and sets of them.
 
+mod credit;
 mod live_mask;
 mod set;
 
 use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
 
+pub use self::credit::{changes_layout, is_matrix_operator, nearest_before, place_the_rest};
 pub use self::live_mask::LiveMask;
 pub use self::set::KernelSet;
 
@@ -24,7 +26,8 @@ pub struct Kernel {
     pub name: String,
     /// The engine's name for the operation (`OptMatMul`, `Conv`, ...).
     pub op: String,
-    /// The operators of the file that this step stands for. Its time counts for the first. Never empty.
+    /// The operators of the file that this step stands for. Its time counts for the first. Empty for a step that the engine
+    /// adds on its own, such as a conversion between layouts or a copy between devices: its time counts for no operator.
     pub operators: Vec<Attribution>,
     /// The inputs, by the engine's slot.
     pub inputs: Vec<KernelInput>,
@@ -80,8 +83,8 @@ impl KernelId {
 }
 
 impl Kernel {
-    /// Returns the operator that this kernel's time counts for.
-    pub fn operator(&self) -> OperatorId {
-        self.operators[0].operator
+    /// Returns the operator that this kernel's time counts for, or `None` if the engine added the kernel.
+    pub fn operator(&self) -> Option<OperatorId> {
+        self.operators.first().map(|first| first.operator)
     }
 }

@@ -11,6 +11,8 @@ use crate::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, Model, Pla
 /// An engine whose plans a function makes, with optimised plans of several forms.
 pub struct FakeEngine {
     forms: Vec<PlanForm>,
+    capabilities: Capabilities,
+    remedy: Option<String>,
     plan: Arc<MakePlan>,
     loads: AtomicUsize,
 }
@@ -25,7 +27,19 @@ impl FakeEngine {
         plan: impl Fn(&Arc<Graph>, &LoadOptions) -> Result<FakePlan, EngineError> + Send + Sync + 'static,
     ) -> Self {
         let forms = forms.iter().copied().map(PlanForm::new).collect();
-        Self { forms, plan: Arc::new(plan), loads: AtomicUsize::new(0) }
+        let capabilities =
+            Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true, skip: true };
+        Self { forms, capabilities, remedy: None, plan: Arc::new(plan), loads: AtomicUsize::new(0) }
+    }
+
+    /// Returns this engine with these capabilities instead of all.
+    pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
+        Self { capabilities, ..self }
+    }
+
+    /// Returns this engine with something that would give it what it lacks.
+    pub fn with_remedy(self, remedy: &str) -> Self {
+        Self { remedy: Some(remedy.to_owned()), ..self }
     }
 
     /// Returns how many models were loaded.
@@ -43,8 +57,12 @@ impl Engine for FakeEngine {
         "1"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true }
+    fn capabilities(&self, _fidelity: Fidelity) -> Capabilities {
+        self.capabilities
+    }
+
+    fn remedy(&self, _wanted: Capabilities, _fidelity: Fidelity) -> Option<String> {
+        self.remedy.clone()
     }
 
     fn forms(&self) -> Vec<PlanForm> {

@@ -39,6 +39,21 @@ pub fn kernel(graph: &Graph, index: u32, operators: &[&str]) -> Kernel {
     }
 }
 
+/// Returns a kernel that an engine adds on its own: it stands for no operator, and takes and gives nothing of the file.
+pub fn added_kernel(index: u32, name: &str, op: &str) -> Kernel {
+    Kernel {
+        id: KernelId::new(index),
+        name: name.to_owned(),
+        op: op.to_owned(),
+        operators: Vec::new(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        holds: Vec::new(),
+        input_types: Vec::new(),
+        output_types: Vec::new(),
+    }
+}
+
 /// Returns the shape of a value, with 1 for what the file leaves open.
 pub(super) fn shape(graph: &Graph, id: ValueId) -> Vec<usize> {
     let size = |dim: &Dim| match dim {

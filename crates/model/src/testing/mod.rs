@@ -6,11 +6,15 @@
 mod engine;
 mod graph;
 mod kernels;
+mod looping;
 mod plan;
+mod skipped;
 mod snapshot;
 
 pub use crate::assert_snapshot;
 pub use engine::FakeEngine;
 pub use graph::GraphBuilder;
-pub use kernels::{kernel, kernels};
+pub use kernels::{added_kernel, kernel, kernels};
+pub use looping::looping;
 pub use plan::{FakePlan, failure, floats};
+pub use skipped::skipped;

@@ -11,8 +11,8 @@ use opscope_tensor::{Tensor, TensorView};
 
 use super::kernels::shape;
 use crate::{
-    Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Iteration, Kernel, LiveValues, Model, Plan,
-    RunId, RunInfo, RunMemory, RunObserver, TensorMemory,
+    Action, DeviceTensors, Dispatch, EngineError, Fidelity, Instrument, Interest, Iteration, Kernel, KernelInput,
+    LiveValues, Model, Plan, RunId, RunInfo, RunMemory, RunObserver, TensorMemory,
 };
 
 /// A plan whose kernels compute what a function says, and a model that has no other plan. It calls observers as an engine
@@ -37,6 +37,14 @@ struct Body {
     kernels: Range<usize>,
     operator: OperatorId,
     iterations: u32,
+}
+
+/// A run that is being executed.
+struct Running<'a> {
+    run: RunId,
+    observer: &'a dyn RunObserver,
+    interest: Interest,
+    values: Values,
 }
 
 type Compute = dyn Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync;
@@ -71,8 +79,8 @@ impl FakePlan {
         self
     }
 
-    /// Makes these kernels the body of an operator, which every run executes this many times. A body in another one is made
-    /// after that one.
+    /// Makes these kernels the body of an operator, which every run executes this many times: within the operator's own kernel
+    /// if that is directly in front of them, or of another body of it. A body in another one is made after that one.
     ///
     /// # Panics
     /// If no operator has this name.
@@ -81,6 +89,14 @@ impl FakePlan {
         let operator = named.unwrap_or_else(|| panic!("no operator is named '{operator}'")).id;
         self.bodies.push(Body { kernels, operator, iterations });
         self
+    }
+
+    /// Replaces what the kernels compute.
+    pub fn computing(
+        self,
+        compute: impl Fn(&Kernel, &[Tensor]) -> Result<Vec<Tensor>, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { compute: Arc::new(compute), ..self }
     }
 
     /// Makes a kernel fail.
@@ -130,71 +146,110 @@ impl FakePlan {
     }
 
     fn execute(&self, run: RunId, inputs: &[Tensor], observer: &dyn RunObserver) -> Result<Vec<Tensor>, EngineError> {
-        let interest = observer.interest();
         let given = self.graph.inputs.iter().zip(inputs);
-        let mut values: Values = given.chain(&self.constants).map(|(id, data)| (Some(*id), data.clone())).collect();
-        for (index, path) in &self.steps() {
-            let kernel = &self.kernels[*index];
-            let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(|input| values[&input.value].clone()).collect();
-            let mut skipped = None;
-            if interest.before.contains(kernel.id) {
-                let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &[], live: &values };
-                match observer.before(&dispatch, &views(&inputs)) {
-                    Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
-                    Action::ReplaceInputs(others) => inputs = others,
-                    Action::Skip(outputs) => skipped = Some(outputs),
-                    _ => {}
-                }
-            }
-            if interest.starts && skipped.is_none() {
-                observer.started(kernel.id, path);
-            }
-            let start = Ticks::now();
-            let mut outputs = match skipped {
-                Some(outputs) => outputs,
-                None => (self.compute)(kernel, &inputs)?,
+        let values = given.chain(&self.constants).map(|(id, data)| (Some(*id), data.clone())).collect();
+        let mut running = Running { run, observer, interest: observer.interest(), values };
+        self.execute_kernels(&mut running, 0..self.kernels.len(), &[], 0)?;
+        Ok(self.graph.outputs.iter().map(|id| running.values[&Some(*id)].clone()).collect())
+    }
+
+    /// Executes kernels. The bodies among them are those from this one on.
+    fn execute_kernels(
+        &self,
+        running: &mut Running<'_>,
+        kernels: Range<usize>,
+        path: &[Iteration],
+        first_body: usize,
+    ) -> Result<(), EngineError> {
+        let mut next = kernels.start;
+        while next < kernels.end {
+            next = match self.body_at(next, first_body) {
+                Some(body) => self.execute_body(running, body, path)?,
+                None => self.execute_kernel(running, next, path, first_body)?,
             };
-            if interest.times {
-                observer.timed(kernel.id, path, start, Ticks::now());
-            }
-            if interest.after.contains(kernel.id) {
-                let kept = if interest.keep_inputs.contains(kernel.id) { views(&inputs) } else { Vec::new() };
-                let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &kept, live: &values };
-                match observer.after(&dispatch, &views(&outputs)) {
-                    Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
-                    Action::Replace(others) => outputs = others,
-                    _ => {}
-                }
-            }
-            if interest.memory {
-                self.report_memory(kernel, &outputs, &values, observer);
-            }
-            for (ids, output) in kernel.outputs.iter().zip(outputs) {
-                match &ids[..] {
-                    [] => drop(values.insert(None, output)),
-                    ids => values.extend(ids.iter().map(|id| (Some(*id), output.clone()))),
-                }
+        }
+        Ok(())
+    }
+
+    fn body_at(&self, kernel: usize, first_body: usize) -> Option<usize> {
+        (first_body..self.bodies.len()).find(|&body| self.bodies[body].kernels.start == kernel)
+    }
+
+    /// Executes all iterations of a body, and returns the kernel behind it.
+    fn execute_body(&self, running: &mut Running<'_>, body: usize, path: &[Iteration]) -> Result<usize, EngineError> {
+        let Body { kernels, operator, iterations } = &self.bodies[body];
+        for index in 0..*iterations {
+            let path = [path, &[Iteration { operator: *operator, index }]].concat();
+            self.execute_kernels(running, kernels.clone(), &path, body + 1)?;
+        }
+        Ok(kernels.end)
+    }
+
+    /// Executes a kernel, and within it the bodies of its operator that begin behind it. Returns the kernel behind them.
+    fn execute_kernel(
+        &self,
+        running: &mut Running<'_>,
+        index: usize,
+        path: &[Iteration],
+        first_body: usize,
+    ) -> Result<usize, EngineError> {
+        let (kernel, run, observer) = (&self.kernels[index], running.run, running.observer);
+        let interest = running.interest.clone();
+        let value = |input: &KernelInput| running.values[&input.value].clone();
+        let mut inputs: Vec<Tensor> = kernel.inputs.iter().map(value).collect();
+        let mut skipped = None;
+        let is_shown = kernel.operator().is_some();
+        if is_shown && interest.before.contains(kernel.id) {
+            let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &[], live: &running.values };
+            match observer.before(&dispatch, &views(&inputs)) {
+                Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
+                Action::ReplaceInputs(others) => inputs = others,
+                Action::Skip(outputs) => skipped = Some(outputs),
+                _ => {}
             }
         }
-        Ok(self.graph.outputs.iter().map(|id| values[&Some(*id)].clone()).collect())
+        if interest.starts && skipped.is_none() {
+            observer.started(kernel.id, path);
+        }
+        let start = Ticks::now();
+        let mut next = index + 1;
+        let is_own = |body: &usize| Some(self.bodies[*body].operator) == kernel.operator();
+        while let Some(body) = self.body_at(next, first_body).filter(is_own) {
+            next = match skipped {
+                Some(_) => self.bodies[body].kernels.end,
+                None => self.execute_body(running, body, path)?,
+            };
+        }
+        let mut outputs = match skipped {
+            Some(outputs) => outputs,
+            None => (self.compute)(kernel, &inputs)?,
+        };
+        if interest.times {
+            observer.timed(kernel.id, path, start, Ticks::now());
+        }
+        if is_shown && interest.after.contains(kernel.id) {
+            let kept = if interest.keep_inputs.contains(kernel.id) { views(&inputs) } else { Vec::new() };
+            let dispatch = Dispatch { run, kernel, graph: &self.graph, path, inputs: &kept, live: &running.values };
+            match observer.after(&dispatch, &views(&outputs)) {
+                Action::Stop(reason) => return Err(EngineError::Stopped(reason)),
+                Action::Replace(others) => outputs = others,
+                _ => {}
+            }
+        }
+        if interest.memory {
+            self.report_memory(kernel, &outputs, &running.values, observer);
+        }
+        for (ids, output) in kernel.outputs.iter().zip(outputs) {
+            match &ids[..] {
+                [] => drop(running.values.insert(None, output)),
+                ids => running.values.extend(ids.iter().map(|id| (Some(*id), output.clone()))),
+            }
+        }
+        Ok(next)
     }
 }
 
 impl FakePlan {
-    /// Returns the kernels of a run in the order of execution, each with its path.
-    fn steps(&self) -> Vec<(usize, Vec<Iteration>)> {
-        let main = (0..self.kernels.len()).map(|kernel| (kernel, Vec::new())).collect();
-        self.bodies.iter().fold(main, |steps: Vec<_>, body| {
-            let is_inside = |step: &(usize, Vec<Iteration>)| body.kernels.contains(&step.0);
-            let groups = steps.chunk_by(|one, next| one.1 == next.1 && is_inside(one) == is_inside(next));
-            let repeated = groups.flat_map(|group| match is_inside(&group[0]) {
-                true => (0..body.iterations).flat_map(|index| body.iteration(index, group)).collect(),
-                false => group.to_vec(),
-            });
-            repeated.collect()
-        })
-    }
-
     /// Reports the memory of the outputs, and of the inputs that no later kernel takes. What a kernel hands on is no new
     /// memory. What the kernels of a body take is held until the run is over.
     fn report_memory(&self, kernel: &Kernel, outputs: &[Tensor], values: &Values, observer: &dyn RunObserver) {
@@ -214,13 +269,6 @@ impl FakePlan {
                 observer.freed(memory, Ticks::now());
             }
         }
-    }
-}
-
-impl Body {
-    fn iteration(&self, index: u32, steps: &[(usize, Vec<Iteration>)]) -> Vec<(usize, Vec<Iteration>)> {
-        let level = Iteration { operator: self.operator, index };
-        steps.iter().map(|(kernel, path)| (*kernel, [&path[..], &[level]].concat())).collect()
     }
 }
 
@@ -281,7 +329,8 @@ impl Plan for FakePlan {
 
 /// Returns the error of a kernel that fails for this reason.
 pub fn failure(graph: &Graph, kernel: &Kernel, reason: &str) -> EngineError {
-    EngineError::Run { node: Some(graph.operator(kernel.operator()).name.clone()), reason: reason.to_owned() }
+    let node = kernel.operator().map(|operator| graph.operator(operator).name.clone());
+    EngineError::Run { node, reason: reason.to_owned() }
 }
 
 /// Returns the elements of a tensor of `f32`.

@@ -7,12 +7,12 @@ use opscope_tensor::{DType, Tensor};
 use prost::Message;
 
 use super::external;
-use super::proto::{DATA_IS_EXTERNAL, ModelProto, TensorProto};
-use crate::{Graph, OnnxError, ValueId};
+use super::proto::{DATA_IS_EXTERNAL, GraphProto, ModelProto, TensorProto};
+use crate::{Graph, OnnxError, Operator, ValueId};
 
 impl Graph {
-    /// Reads the initializers from the file one by one and passes each to `visit`. Initializers of strings are skipped,
-    /// because strings have no byte form.
+    /// Reads the initializers from the file one by one, also those of bodies, and passes each to `visit`. Initializers of
+    /// strings are skipped, because strings have no byte form.
     ///
     /// # Errors
     /// Returns an error if external data cannot be read, or the first error of `visit`.
@@ -23,21 +23,50 @@ impl Graph {
     ) -> Result<(), E> {
         let damaged = |reason: String| OnnxError::NotOnnx { path: self.source.path.clone(), reason };
         let model = ModelProto::decode(self.source.bytes.clone()).map_err(|error| damaged(error.to_string()))?;
-        for proto in model.graph.into_iter().flat_map(|graph| graph.initializer) {
-            let value = self.values.iter().find(|value| value.name == proto.name);
-            let Some(value) = value.filter(|value| wanted(value.id)) else { continue };
+        let main = model.graph.unwrap_or_default();
+        let mut found = Vec::new();
+        self.each_graph(&main, &mut |proto, _, first| found.extend(with_ids(proto, first)));
+        for (value, proto) in found.into_iter().filter(|(value, _)| wanted(*value)) {
             let Some(dtype) = DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String) else {
                 continue;
             };
             let shape: Vec<usize> = proto.dims.iter().map(|&dim| dim.max(0) as usize).collect();
-            let bytes = self.bytes(&proto, dtype)?;
+            let bytes = self.bytes(proto, dtype)?;
             let tensor = Tensor::new(dtype, shape, bytes).map_err(|error| damaged(error.to_string()))?;
-            visit(value.id, &tensor)?;
+            visit(value, &tensor)?;
         }
         Ok(())
     }
 
-    fn bytes(&self, proto: &TensorProto, dtype: DType) -> Result<Vec<u8>, OnnxError> {
+    /// Calls `visit` for the main graph of the file, and for each body behind the graph around it: with the message, the
+    /// operators, and the id of the first initializer.
+    pub(crate) fn each_graph<'p>(
+        &self,
+        proto: &'p GraphProto,
+        visit: &mut dyn FnMut(&'p GraphProto, &[Operator], ValueId),
+    ) {
+        self.each_graph_from(proto, &self.operators, self.inputs.len(), visit);
+    }
+
+    fn each_graph_from<'p>(
+        &self,
+        proto: &'p GraphProto,
+        operators: &[Operator],
+        first_initializer: usize,
+        visit: &mut dyn FnMut(&'p GraphProto, &[Operator], ValueId),
+    ) {
+        visit(proto, operators, ValueId::new(first_initializer as u32));
+        for operator in operators {
+            let Some(node) = proto.node.get(operator.position) else { continue };
+            for (body, (_, proto)) in self.bodies_of(operator.id).iter().zip(node.graphs()) {
+                // The values of a graph begin with its inputs, and its initializers follow.
+                let first = body.values.start.index() + body.inputs.len();
+                self.each_graph_from(proto, self.operators_of(body), first, visit);
+            }
+        }
+    }
+
+    pub(crate) fn bytes(&self, proto: &TensorProto, dtype: DType) -> Result<Vec<u8>, OnnxError> {
         if proto.data_location != DATA_IS_EXTERNAL {
             return Ok(if proto.raw_data.is_empty() { typed(proto, dtype) } else { proto.raw_data.to_vec() });
         }
@@ -55,6 +84,11 @@ impl Graph {
             .map_err(|error| unusable(format!("{}: {error}", file.display())))?;
         Ok(bytes)
     }
+}
+
+/// Returns the initializers of a graph with their ids, which follow on that of the first.
+pub(crate) fn with_ids(proto: &GraphProto, first: ValueId) -> impl Iterator<Item = (ValueId, &TensorProto)> {
+    (first.index() as u32..).map(ValueId::new).zip(&proto.initializer)
 }
 
 /// Returns the little-endian bytes of a tensor that is stored in the field for its type.

@@ -2,6 +2,9 @@
 
 pub(crate) mod attribute;
 pub(crate) mod build;
+pub(crate) mod captures;
+pub(crate) mod constants;
+pub(crate) mod data;
 pub(crate) mod external;
 pub(crate) mod file_kind;
 pub(crate) mod initializers;

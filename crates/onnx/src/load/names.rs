@@ -1,88 +1,99 @@
-//! Names of nodes, and of the outer values that nested graphs use.
+//! Names of nodes and values.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
-use super::proto::{GraphProto, NodeProto};
+use super::proto::NodeProto;
 
-/// Returns a unique name for every node: its own, or `OpType_position` if it has none. A name that is taken gets the
+/// The most bytes of an operator's name that the names inside of it begin with. Without a limit, a small file with one long
+/// name around many nodes would need much memory.
+const MOST_OF_OWNER: usize = 512;
+
+/// Gives everything of one kind, in the main graph and in all bodies, a name of its own. A name that is taken gets the
 /// suffix `_2`, `_3`, ...
-pub(crate) fn unique(nodes: &[NodeProto]) -> Vec<String> {
-    let mut taken = HashSet::new();
-    // The number of copies of each name, so that the search for the next suffix starts there.
-    let mut copies: HashMap<String, usize> = HashMap::new();
-    // A node's own name takes precedence over one that is generated.
-    let own: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-    nodes
-        .iter()
-        .enumerate()
-        .map(|(position, node)| {
-            let (base, is_own) = match node.name.as_str() {
-                "" => (format!("{}_{position}", node.op_type), false),
-                name => (name.to_owned(), true),
-            };
-            let mut name = base.clone();
-            let mut may_be_own = is_own;
-            while taken.contains(&name) || (!may_be_own && own.contains(name.as_str())) {
-                let copy = copies.entry(base.clone()).or_insert(1);
-                *copy += 1;
-                name = format!("{base}_{copy}");
-                may_be_own = false;
-            }
-            taken.insert(name.clone());
-            name
-        })
-        .collect()
+#[derive(Debug, Default)]
+pub(crate) struct UniqueNames {
+    taken: HashSet<String>,
+    /// The number of copies of each name, so that the search for the next suffix starts there.
+    copies: HashMap<String, usize>,
 }
 
-/// Returns the values of the outer graph that the graphs inside a node use, at any depth.
-pub(crate) fn captured(node: &NodeProto) -> Vec<&str> {
-    let mut found = BTreeSet::new();
-    for attribute in &node.attribute {
-        for graph in attribute.g.iter().chain(&attribute.graphs) {
-            capture(graph, &mut Vec::new(), &mut found);
-        }
+impl UniqueNames {
+    /// Returns a name for every node of a graph, which is inside of `owner`: the node's own, or `OpType_position` if it has
+    /// none.
+    pub(crate) fn of_nodes(&mut self, owner: Option<&str>, nodes: &[NodeProto]) -> Vec<String> {
+        let is_named = |node: &&NodeProto| !node.name.is_empty();
+        let own: HashSet<Cow<str>> = nodes.iter().filter(is_named).map(|node| inside(owner, &node.name)).collect();
+        let name = |(position, node): (usize, &NodeProto)| match node.name.as_str() {
+            "" => self.next(&inside(owner, &format!("{}_{position}", node.op_type)), false, &own),
+            name => self.next(&inside(owner, name), true, &own),
+        };
+        nodes.iter().enumerate().map(name).collect()
     }
-    found.into_iter().collect()
+
+    /// Returns a name for a value of a graph, which is inside of `owner`.
+    pub(crate) fn of_value(&mut self, owner: Option<&str>, name: &str) -> String {
+        self.next(&inside(owner, name), true, &HashSet::new())
+    }
+
+    /// Returns `base`, or the next copy of it that is free. What has a name of its own takes precedence over what gets one.
+    fn next(&mut self, base: &str, is_own: bool, own: &HashSet<Cow<str>>) -> String {
+        let mut name = base.to_owned();
+        let mut may_be_own = is_own;
+        while self.taken.contains(&name) || (!may_be_own && own.contains(name.as_str())) {
+            let copy = self.copies.entry(base.to_owned()).or_insert(1);
+            *copy += 1;
+            name = format!("{base}_{copy}");
+            may_be_own = false;
+        }
+        self.taken.insert(name.clone());
+        name
+    }
 }
 
-fn capture<'a>(graph: &'a GraphProto, scopes: &mut Vec<HashSet<&'a str>>, found: &mut BTreeSet<&'a str>) {
-    let mut known: HashSet<&str> = graph.input.iter().map(|input| input.name.as_str()).collect();
-    known.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
-    known.extend(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)));
-    scopes.push(known);
-    let used = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
-    for name in used.chain(graph.output.iter().map(|output| output.name.as_str())) {
-        if !name.is_empty() && !scopes.iter().any(|scope| scope.contains(name)) {
-            found.insert(name);
-        }
-    }
-    for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
-        for inner in attribute.g.iter().chain(&attribute.graphs) {
-            capture(inner, scopes, found);
-        }
-    }
-    scopes.pop();
+/// Returns the name of something inside of an operator: `OWNER/NAME`.
+fn inside<'a>(owner: Option<&str>, name: &'a str) -> Cow<'a, str> {
+    let Some(owner) = owner else { return Cow::Borrowed(name) };
+    let owner = &owner[..owner.floor_char_boundary(MOST_OF_OWNER)];
+    let slash = if name.starts_with('/') { "" } else { "/" };
+    Cow::Owned(format!("{owner}{slash}{name}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn nodes_of_one_name(count: usize) -> Vec<NodeProto> {
-        vec![NodeProto { name: "same".to_owned(), ..NodeProto::default() }; count]
+    fn named(name: &str) -> NodeProto {
+        NodeProto { name: name.to_owned(), op_type: "Add".to_owned(), ..NodeProto::default() }
     }
 
     #[test]
     fn nodes_of_one_name_are_numbered_around_names_that_others_have() {
-        let mut nodes = nodes_of_one_name(4);
-        nodes.push(NodeProto { name: "same_3".to_owned(), ..NodeProto::default() });
-        assert_eq!(unique(&nodes), ["same", "same_2", "same_4", "same_5", "same_3"]);
+        let mut nodes = vec![named("same"); 4];
+        nodes.push(named("same_3"));
+        let names = UniqueNames::default().of_nodes(None, &nodes);
+        assert_eq!(names, ["same", "same_2", "same_4", "same_5", "same_3"]);
+    }
+
+    #[test]
+    fn nodes_of_bodies_are_named_after_their_owner_around_names_that_others_have() {
+        let mut names = UniqueNames::default();
+        assert_eq!(names.of_nodes(None, &[named("If"), named("If/Add_0")]), ["If", "If/Add_0"]);
+        let body = [named(""), named("/encoder/x"), named("x"), named("Add_0_2")];
+        assert_eq!(names.of_nodes(Some("If"), &body), ["If/Add_0_3", "If/encoder/x", "If/x", "If/Add_0_2"]);
+        assert_eq!(names.of_nodes(Some("If"), &body[..3]), ["If/Add_0_4", "If/encoder/x_2", "If/x_2"]);
     }
 
     /// A search from the first suffix for every node would take half an hour.
     #[test]
     fn the_time_for_nodes_of_one_name_grows_with_their_number_and_not_its_square() {
-        let names = unique(&nodes_of_one_name(200_000));
+        let names = UniqueNames::default().of_nodes(None, &vec![named("same"); 200_000]);
         assert_eq!(names.last().map(String::as_str), Some("same_200000"));
+    }
+
+    #[test]
+    fn a_long_name_is_not_repeated_in_full_in_each_name_inside() {
+        let names = UniqueNames::default().of_nodes(Some(&"ü".repeat(100_000)), &vec![named(""); 3]);
+        assert!(names.iter().all(|name| name.len() < 600 && name.contains("ü/Add_")), "{names:?}");
     }
 }

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::names::captured;
+use super::captures::Captures;
 use super::proto::NodeProto;
 
 /// Returns the positions of the nodes in an order in which each node comes after those it depends on. It is the file's
-/// own order if that is valid. A value that no node produces counts as available.
-pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> {
+/// own order if that is valid. A value that no node produces counts as available. `captures` are those of each
+/// node.
+pub(crate) fn execution_order(nodes: &[NodeProto], captures: &[Captures<'_>]) -> Result<Vec<usize>, Cycle> {
     let mut maker = HashMap::new();
     for (position, node) in nodes.iter().enumerate() {
         for output in node.output.iter().filter(|output| !output.is_empty()) {
@@ -18,7 +19,7 @@ pub(crate) fn execution_order(nodes: &[NodeProto]) -> Result<Vec<usize>, Cycle> 
     let mut needs = vec![0usize; nodes.len()];
     let mut feeds = vec![Vec::new(); nodes.len()];
     for (position, node) in nodes.iter().enumerate() {
-        for value in node.input.iter().map(String::as_str).chain(captured(node)) {
+        for value in node.input.iter().map(String::as_str).chain(captures[position].names.iter().copied()) {
             if let Some(&from) = maker.get(value) {
                 needs[position] += 1;
                 feeds[from].push(position);

@@ -85,6 +85,20 @@ pub(crate) struct AttributeProto {
     pub r#type: i32,
 }
 
+impl NodeProto {
+    /// Returns the graphs inside of the node, in the order of the file, each with the name of its attribute.
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = (&str, &GraphProto)> {
+        self.attribute.iter().flat_map(|attribute| attribute.graphs().map(|graph| (attribute.name.as_str(), graph)))
+    }
+}
+
+impl AttributeProto {
+    /// Returns the graphs in the attribute.
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = &GraphProto> {
+        self.g.iter().chain(&self.graphs)
+    }
+}
+
 /// `AttributeProto.AttributeType`.
 pub(crate) mod attribute_type {
     pub const FLOAT: i32 = 1;

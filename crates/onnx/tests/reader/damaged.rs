@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use opscope_onnx::{Graph, OnnxError, Producer};
+use opscope_onnx::{Graph, OnnxError, Producer, ValueId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -19,22 +19,35 @@ const REAL: [&str; 6] = [
 
 /// Checks what a graph guarantees, whatever file it came from.
 fn assert_sound(graph: &Graph) {
-    for (index, operator) in graph.operators.iter().enumerate() {
+    for (index, operator) in graph.all_operators().enumerate() {
         assert_eq!(operator.id.index(), index);
+        let is_inside = |value: ValueId| match graph.body_of(operator.id) {
+            Some(body) => body.values.contains(&value),
+            None => value.index() < graph.values.len(),
+        };
         assert_eq!(graph.operator_named(&operator.name).map(|found| found.id), Some(operator.id), "names are unique");
         for &input in operator.inputs.iter().flatten().chain(&operator.captures) {
             let value = graph.value(input);
-            assert!(value.consumers.contains(&operator.id));
+            assert_eq!(value.consumers.contains(&operator.id), is_inside(input));
             if let Producer::Operator(producer, slot) = value.producer {
                 assert!(producer < operator.id, "an operator comes after what it needs");
                 assert_eq!(graph.operator(producer).outputs[slot], Some(input));
             }
         }
     }
-    for (index, value) in graph.values.iter().enumerate() {
+    for (index, value) in graph.all_values().enumerate() {
         assert_eq!(value.id.index(), index);
         assert_eq!(graph.value_named(&value.name).map(|found| found.id), Some(value.id));
     }
+    let (mut operators, mut values) = (graph.operators.len(), graph.values.len());
+    for body in &graph.bodies {
+        assert_eq!((body.operators.start.index(), body.values.start.index()), (operators, values));
+        (operators, values) = (body.operators.end.index(), body.values.end.index());
+        assert!(graph.operators_of(body).iter().all(|inner| graph.owners_of(inner.id).last() == Some(&body.owner)));
+        assert!(body.inputs.iter().all(|input| body.values.contains(input)));
+        assert!(graph.bodies_of(body.owner).iter().any(|other| other.operators == body.operators));
+    }
+    assert_eq!((operators, values), (graph.all_operators().count(), graph.all_values().count()));
     assert!(!graph.outputs.is_empty());
 }
 

@@ -1,5 +1,6 @@
 //! Files from untrusted sources: what is read from them, and the errors for those that are not valid graphs.
 
+mod bodies;
 mod damaged;
 mod external;
 mod files;

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::Path;
 
 use opscope_dump::DumpError;
 
@@ -36,17 +36,17 @@ pub enum JobError {
         /// What happened.
         source: MeasureError,
         /// The directory of what was captured until then.
-        kept: Option<PathBuf>,
+        kept: Option<Box<Path>>,
     },
     /// No run was measured.
     #[error("nothing was measured: it was ended before the first run was over{}", where_kept(.kept))]
     NoRuns {
         /// The directory of what was captured until then.
-        kept: Option<PathBuf>,
+        kept: Option<Box<Path>>,
     },
 }
 
-fn where_kept(directory: &Option<PathBuf>) -> String {
+fn where_kept(directory: &Option<Box<Path>>) -> String {
     directory
         .as_ref()
         .map(|directory| format!("; what was captured until then is in {directory:?}"))

@@ -18,8 +18,10 @@ pub use instruments::InstrumentError;
 pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
 pub use latency::{Latency, median_interval};
 pub use measure::MeasureError;
-pub use output::{OutputPathError, remove_unfinished_outputs};
+pub use output::{
+    KeptCapture, OutputPathError, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs,
+};
 pub use report::{
-    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary,
-    ModelSummary, ProfileSummary, Report, ShapeTimes,
+    DebuggerSummary, DumpSummary, FailedShapes, FileInfo, InputSummary, Measured, MemorySummary, ModelSummary,
+    ProfileSummary, Report, ShapeTimes,
 };

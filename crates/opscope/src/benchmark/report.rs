@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use opscope_model::Fidelity;
-use opscope_profile::Account;
+use opscope_profile::{Account, EngineInfo};
 use serde::Serialize;
 
 use super::latency::Latency;
@@ -26,8 +25,8 @@ pub struct Report {
     pub pid: u32,
     /// The model.
     pub model: ModelSummary,
-    /// The engine.
-    pub engine: EngineSummary,
+    /// The engine. Exact times are not the model's.
+    pub engine: EngineInfo,
     /// The machine.
     pub machine: Machine,
     /// Milliseconds that loading took, without plans.
@@ -79,21 +78,6 @@ pub struct ModelSummary {
     pub operators: usize,
 }
 
-/// The engine of a report.
-#[derive(Debug, Clone, Serialize)]
-pub struct EngineSummary {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// How faithfully the file was followed. Exact times are not the model's.
-    pub fidelity: Fidelity,
-    /// Threads within an operator.
-    pub threads: usize,
-    /// Runs at a time.
-    pub concurrent_runs: usize,
-}
-
 /// The times of one set of shapes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measured {
@@ -113,8 +97,9 @@ pub struct Measured {
     pub download: Latency,
     /// The 95 % confidence interval of the median inference time, in milliseconds.
     pub median_interval_95: Option<(f64, f64)>,
-    /// The memory that tensors take during one run; with several plans, of the one that needs the most.
-    pub run_memory: MemorySummary,
+    /// The memory that tensors take during one run; with several plans, of the one that needs the most. `None` if the engine
+    /// does not say.
+    pub run_memory: Option<MemorySummary>,
     /// How the plan runs the model, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -137,7 +122,7 @@ pub struct Measured {
 }
 
 /// The memory that tensors take during one run.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct MemorySummary {
     /// The largest number of bytes of inputs, outputs and values in between that exist at once.
     pub bytes: u64,

@@ -24,11 +24,11 @@ pub(super) fn of_operator(operator: &Operator) -> OperatorFacts<'_> {
 
 /// What consumers learn about a kernel.
 pub(super) fn of_kernel<'a>(graph: &'a Graph, kernel: &'a Kernel) -> KernelFacts<'a> {
-    let operator = graph.operator(kernel.operator());
+    let operator = kernel.operator().map(|operator| graph.operator(operator));
     let output = kernel.output_types.first();
     KernelFacts {
-        operator_name: &operator.name,
-        operator_type: &operator.op_type,
+        operator_name: operator.map_or(&kernel.name, |operator| &operator.name),
+        operator_type: operator.map_or(&kernel.op, |operator| &operator.op_type),
         name: &kernel.name,
         op: &kernel.op,
         operators: kernel.operators.iter().map(|of| (of.operator.index() as u64, of.exact)).collect(),

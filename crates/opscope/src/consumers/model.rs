@@ -56,7 +56,7 @@ impl FedModel {
         self.model.get_or_init(|| {
             let graph = model.graph();
             let facts = facts::of_model(graph, engine, model.fidelity());
-            LoadedModel::new(&facts, graph.operators.iter().map(facts::of_operator))
+            LoadedModel::new(&facts, graph.all_operators().map(facts::of_operator))
         })
     }
 

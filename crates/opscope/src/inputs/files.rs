@@ -175,7 +175,7 @@ impl Piece {
         let found = self.tensor.shape();
         let same_rest = found.len() == target.len() && found.get(1..) == target.get(1..);
         let (batch, per_file) = (target.first().copied().unwrap_or(1), found.first().copied().unwrap_or(1));
-        if !same_rest || per_file == 0 || !batch.is_multiple_of(per_file) {
+        if !same_rest || !is_part(per_file, batch) {
             return Err(InputError::FileShape {
                 path: self.path.clone(),
                 name: input.name.clone(),
@@ -183,7 +183,7 @@ impl Piece {
                 found: found.to_vec(),
             });
         }
-        let per_batch = (batch / per_file).max(1);
+        let per_batch = batch.checked_div(per_file).unwrap_or(1);
         if !files.is_multiple_of(per_batch) {
             return Err(InputError::Batch { name: input.name.clone(), batch, per_file, per_batch, files });
         }
@@ -197,12 +197,17 @@ fn with_batch_axis(shape: &[usize], dims: &[Dim]) -> Option<Vec<usize>> {
     lacks_one.then(|| std::iter::once(1).chain(shape.iter().copied()).collect())
 }
 
+/// Returns whether several files of one size make the other size. Nothing is made of files without elements but such a file.
+fn is_part(found: usize, whole: usize) -> bool {
+    found == whole || (found != 0 && whole != 0 && whole.is_multiple_of(found))
+}
+
 /// Returns whether a file may be the input or, along its first axis, a part of it.
 fn fits(shape: &[usize], dims: &[Dim]) -> bool {
     let open = Dim::any_open(dims);
     shape.len() == dims.len()
         && shape.iter().zip(dims).enumerate().all(|(axis, (&found, dim))| match dim {
-            Dim::Fixed(expected) if axis == 0 => found != 0 && expected.is_multiple_of(found),
+            Dim::Fixed(expected) if axis == 0 => is_part(found, *expected),
             Dim::Fixed(expected) => *expected == found || open,
             Dim::Symbol(_) => true,
         })

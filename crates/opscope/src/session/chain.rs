@@ -91,6 +91,14 @@ impl RunObserver for Chain<'_> {
         }
     }
 
+    fn untimed(&self, dispatches: u64) {
+        self.links.iter().filter(|link| link.interest.times).for_each(|link| link.observer.untimed(dispatches));
+    }
+
+    fn profiled(&self, start: Ticks, end: Ticks) {
+        self.links.iter().filter(|link| link.interest.times).for_each(|link| link.observer.profiled(start, end));
+    }
+
     fn allocated(&self, memory: TensorMemory, at: Ticks) {
         self.links.iter().filter(|link| link.interest.memory).for_each(|link| link.observer.allocated(memory, at));
     }

@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
-use opscope_engine_tract::TractEngine;
+use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_model::{
-    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Model, Plan, PlanForm, RunId, RunInfo,
-    RunObserver,
+    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, MissingCapability, Model, Plan, PlanForm,
+    RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
-use opscope_profile::RecordingInfo;
-use opscope_profile::{Call, Tracer};
+use opscope_profile::{Call, EngineInfo, RecordingInfo, Tracer};
 use opscope_tensor::Tensor;
 
 pub use self::chain::Chain;
 pub(crate) use self::inference::Inference;
 use crate::consumers::FedModel;
+use crate::engine::{LibraryError, embedded};
 
 /// A model that is loaded and can run.
 ///
@@ -46,6 +46,9 @@ pub enum SessionError {
     /// The file.
     #[error(transparent)]
     File(#[from] OnnxError),
+    /// The engine's library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
     /// The engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -65,9 +68,17 @@ impl Session {
     /// # Errors
     /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
+        Self::open_with(embedded(), path, options)
+    }
+
+    /// Reads a model and loads it into an engine.
+    ///
+    /// # Errors
+    /// Returns an error if the file is not a model that can run, or the engine lacks something that it needs.
+    pub fn open_with(engine: Arc<dyn Engine>, path: &Path, options: &LoadOptions) -> Result<Self, SessionError> {
         let start = Ticks::now();
         let graph = Arc::new(Graph::load(path)?);
-        Ok(Self::load_since(start, Arc::new(TractEngine), graph, options)?)
+        Ok(Self::load_since(start, engine, graph, options)?)
     }
 
     /// Loads a graph that was read already into the embedded engine.
@@ -75,7 +86,7 @@ impl Session {
     /// # Errors
     /// Returns an error if the engine lacks something that it needs.
     pub fn with_graph(graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, SessionError> {
-        Ok(Self::with_engine(Arc::new(TractEngine), graph, options)?)
+        Ok(Self::with_engine(embedded(), graph, options)?)
     }
 
     /// Loads a graph into an engine.
@@ -157,9 +168,10 @@ impl Session {
     /// [`observe`](Self::observe).
     ///
     /// # Errors
-    /// Returns an error if the inputs do not fit, the engine fails, an instrument stopped the run, or an output has
-    /// no form as bytes.
+    /// Returns an error if the inputs do not fit, the engine lacks a capability that an instrument needs, the engine fails, an
+    /// instrument stopped the run, or an output has no form as bytes.
     pub fn run(&self, inputs: &[Tensor], instruments: &[&dyn Instrument]) -> Result<Vec<Tensor>, EngineError> {
+        instruments.iter().try_for_each(|instrument| self.check(*instrument))?;
         let plan = self.plan(inputs)?;
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
         let (graph, fidelity) = (self.graph(), self.model.fidelity());
@@ -167,6 +179,33 @@ impl Session {
         let outputs = Inference::run(&*plan, id, inputs, || self.observe(&info, instruments))?.outputs;
         let copies: Result<_, _> = outputs.into_iter().collect();
         copies.map_err(|error| EngineError::Run { node: None, reason: format!("an output cannot be copied: {error}") })
+    }
+
+    /// Checks that the engine can do in this session's runs what an instrument needs.
+    ///
+    /// # Errors
+    /// Returns an error that names what the engine lacks.
+    pub fn check(&self, instrument: &dyn Instrument) -> Result<(), Box<MissingCapability>> {
+        let fidelity = self.model.fidelity();
+        let missing = instrument.requires().missing_in(self.engine.capabilities(fidelity));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let in_exact_runs = instrument.requires().missing_in(self.engine.capabilities(Fidelity::Exact));
+        let exact_can = in_exact_runs.is_empty().then(|| "in exact runs it can".to_owned());
+        Err(Box::new(MissingCapability {
+            instrument: instrument.name().to_owned(),
+            engine: format!("{} {}", self.engine.name(), self.engine.version()),
+            fidelity,
+            missing: missing.join(", "),
+            remedy: self.engine.remedy(instrument.requires(), fidelity).or(exact_can),
+        }))
+    }
+
+    /// Shows the model to the clients of a debugger, with what the engine can do, until the handle is dropped.
+    pub fn shown_to(&self, debugger: &Debugger) -> LoadedModelHandle {
+        let fidelity = self.model.fidelity();
+        debugger.load(self.graph(), fidelity).with_capabilities(self.engine.capabilities(fidelity))
     }
 
     /// Makes the observer of a run of this session's model: that of the instruments, in this order, of the contexts that want
@@ -212,13 +251,20 @@ impl Session {
 
     /// What a recording says of the model and the engine, if so many runs take place at once.
     pub fn recording_info(&self, concurrent_runs: usize) -> RecordingInfo {
-        RecordingInfo {
-            graph: self.graph().clone(),
-            engine: self.engine.name().to_owned(),
-            engine_version: self.engine.version().to_owned(),
+        RecordingInfo { graph: self.graph().clone(), engine: self.engine_info(concurrent_runs) }
+    }
+
+    /// What runs the model, if so many runs take place at once.
+    pub fn engine_info(&self, concurrent_runs: usize) -> EngineInfo {
+        let resolution = self.engine.time_resolution(self.model.fidelity());
+        EngineInfo {
+            name: self.engine.name().to_owned(),
+            version: self.engine.version().to_owned(),
+            settings: self.engine.settings(),
             fidelity: self.model.fidelity(),
-            engine_threads: self.threads.get(),
+            threads: self.threads.get(),
             concurrent_runs,
+            time_resolution_ns: u64::try_from(resolution.as_nanos()).unwrap_or(u64::MAX),
         }
     }
 }

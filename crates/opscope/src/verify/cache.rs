@@ -12,8 +12,8 @@ use crate::{Session, machine};
 
 /// The cached result for a model and shapes.
 ///
-/// Its key is made of the model's bytes, the engine's version, this version of opscope, and the processor, because any of
-/// them may change the kernels.
+/// Its key is made of the model's bytes, the engine's version and settings, this version of opscope, and the processor,
+/// because any of them may change the kernels.
 pub(super) struct Cache {
     /// The file; `None` if nothing is cached.
     path: Option<PathBuf>,
@@ -36,10 +36,11 @@ impl Cache {
         let shapes: Vec<String> = inputs.iter().map(|input| format!("{} {:?}", input.dtype(), input.shape())).collect();
         let engine = session.engine();
         let key = format!(
-            "{:016x}; {} {}; opscope {}; {}; {} threads; {}",
+            "{:016x}; {} {}{}; opscope {}; {}; {} threads; {}",
             session.graph().source.xxh3,
             engine.name(),
             engine.version(),
+            engine.settings().iter().map(|(name, value)| format!(", {name} {value}")).collect::<String>(),
             env!("CARGO_PKG_VERSION"),
             machine::Machine::this().cpu,
             session.threads(),

@@ -98,7 +98,7 @@ pub fn verify(
 }
 
 /// Loads the model of an optimised session again with what running `inputs` shows of its kernels. Its plans then name values
-/// that the engine's own plan does not.
+/// that the engine's own plan does not. An engine that does not show the values of optimised plans cannot do this.
 pub(crate) fn with_known_values(session: &Session, inputs: &[Tensor]) -> Result<Session, EngineError> {
     let exact = session.with_options(&LoadOptions::new(Fidelity::Exact, session.threads()))?;
     let runs = [inputs.to_vec(), with_random_numbers(inputs, 2)];

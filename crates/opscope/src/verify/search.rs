@@ -113,7 +113,11 @@ impl<'a> Search<'a> {
         let mut verification = Verification::of(outcome, wrong);
         let has_time =
             self.deadline.is_none_or(|deadline| Instant::now() + reference.time * RUNS_FOR_VALUES < deadline);
-        if has_time && let Some(session) = session_for(self.session, &verification) {
+        let shows_values = self.session.engine().capabilities(Fidelity::Optimised).intermediates;
+        if shows_values
+            && has_time
+            && let Some(session) = session_for(self.session, &verification)
+        {
             let session = session.as_ref().unwrap_or(self.session);
             let runs = [self.inputs.clone(), with_random_numbers(&self.inputs, 2)];
             if let Ok((kernels, outputs)) = find_values(session, &exact, &runs, &ValueSteps::default()) {

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
 
+use opscope_clock::Ticks;
+
 use super::memory::TensorMemorySums;
 use super::ranges::Ranges;
 use super::rows::{Rows, percent};
 use super::spread::{Spread, median};
-use super::{Account, CopyTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
-use crate::recording::{CopyFact, Direction, Fact, Item, RunFact, RunGroup};
+use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
+use crate::recording::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, Item, RunFact, RunGroup};
 use crate::{ProfileError, Recording};
 
 impl Recording {
@@ -19,6 +21,7 @@ impl Recording {
             match item? {
                 Item::Run(group) => collector.run(&group),
                 Item::Other(Fact::Copy(copy)) => collector.copy(&copy),
+                Item::Other(Fact::Call(call)) => collector.call(&call),
                 Item::Other(Fact::Marker(marker)) => collector.ranges.add(self, &marker),
                 Item::Other(Fact::Allocation(allocation)) => {
                     collector.memory.add(&allocation);
@@ -42,6 +45,9 @@ struct Collector<'a> {
     ended: HashMap<u64, bool>,
     /// Copies of runs that did not end yet.
     copies: HashMap<u64, Vec<CopyFact>>,
+    /// The engine's work on its profile, of runs that did not end yet.
+    profiles: HashMap<u64, f64>,
+    profiled: Spread,
     copied_in: Copied,
     copied_out: Copied,
     memory: TensorMemorySums,
@@ -54,12 +60,20 @@ struct Copied {
 }
 
 /// The parts of one run's time, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct RunParts {
     run: f64,
     operators: f64,
+    added: f64,
     between: f64,
     dispatches: u64,
+}
+
+/// The time during which at least one of some dispatches was executed.
+#[derive(Default)]
+struct Busy {
+    nanos: f64,
+    until: Ticks,
 }
 
 impl<'a> Collector<'a> {
@@ -74,6 +88,8 @@ impl<'a> Collector<'a> {
             ranges: Ranges::default(),
             ended: HashMap::new(),
             copies: HashMap::new(),
+            profiles: HashMap::new(),
+            profiled: Spread::default(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
             memory: TensorMemorySums::default(),
@@ -102,12 +118,14 @@ impl<'a> Collector<'a> {
         };
         self.ended.insert(group.run, parts.is_some());
         let copies = self.copies.remove(&group.run).unwrap_or_default();
+        let profiled = self.profiles.remove(&group.run);
         if let Some(parts) = parts {
             self.counts.measured += 1;
             self.runs.push(parts);
             self.dispatches += parts.dispatches;
             self.rows.add(self.recording, &group.dispatches);
             copies.iter().for_each(|copy| self.add_copy(copy));
+            profiled.into_iter().for_each(|nanos| self.profiled.add(nanos));
         }
     }
 
@@ -117,6 +135,17 @@ impl<'a> Collector<'a> {
             Some(false) => {}
             None => self.copies.entry(copy.run).or_default().push(*copy),
         }
+    }
+
+    /// Keeps the engine's work on the profile of a run, whose own record comes later.
+    fn call(&mut self, call: &CallFact) {
+        if let (Call::Profile, Some(run)) = (call.call, call.run) {
+            *self.profiles.entry(run).or_default() += self.nanos(call.span.start, call.span.end);
+        }
+    }
+
+    fn nanos(&self, start: Ticks, end: Ticks) -> f64 {
+        self.recording.calibration().nanos(start, end)
     }
 
     fn add_copy(&mut self, copy: &CopyFact) {
@@ -132,11 +161,10 @@ impl<'a> Collector<'a> {
 impl Collector<'_> {
     /// Returns how a run's time divides; `None` where dispatches are missing or do not lie within the run.
     fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
-        let nanos = |start, end| self.recording.calibration().nanos(start, end);
-        let whole = nanos(run.span.start, run.span.end);
+        let whole = self.nanos(run.span.start, run.span.end);
         let expected = self.recording.names().kernels_of(run.plan);
         if !self.with_dispatches {
-            return Some(RunParts { run: whole, operators: 0.0, between: 0.0, dispatches: 0 });
+            return Some(RunParts { run: whole, ..RunParts::default() });
         }
         // The operators in bodies are executed as often as the run decides.
         let is_short = match expected {
@@ -148,22 +176,40 @@ impl Collector<'_> {
             return None;
         }
         let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {
-            return Some(RunParts { run: whole, operators: 0.0, between: 0.0, dispatches: 0 });
+            return Some(RunParts { run: whole, ..RunParts::default() });
         };
-        // Dispatches are in the order of their start; those that overlap count once.
-        let (mut busy, mut busy_until) = (0.0, first);
-        for dispatch in &group.dispatches {
-            let from = dispatch.span.start.max(busy_until);
-            if dispatch.span.end > from {
-                busy += nanos(from, dispatch.span.end);
-                busy_until = dispatch.span.end;
-            }
-        }
-        if first < run.span.start || busy_until > run.span.end {
+        let all = self.busy(&group.dispatches, |_| true);
+        if first < run.span.start || all.until > run.span.end {
             return None;
         }
-        let between = (nanos(first, busy_until) - busy).max(0.0);
-        Some(RunParts { run: whole, operators: busy, between, dispatches: group.dispatches.len() as u64 })
+        let operators = match group.dispatches.iter().any(|dispatch| self.is_added(dispatch)) {
+            true => self.busy(&group.dispatches, |dispatch| !self.is_added(dispatch)).nanos,
+            false => all.nanos,
+        };
+        Some(RunParts {
+            run: whole,
+            operators,
+            added: all.nanos - operators,
+            between: (self.nanos(first, all.until) - all.nanos).max(0.0),
+            dispatches: group.dispatches.len() as u64,
+        })
+    }
+
+    /// Returns how long dispatches took together. They are in the order of their start; those that overlap count once.
+    fn busy(&self, dispatches: &[DispatchFact], counts: impl Fn(&DispatchFact) -> bool) -> Busy {
+        let mut busy = Busy::default();
+        for dispatch in dispatches.iter().filter(|dispatch| counts(dispatch)) {
+            let from = dispatch.span.start.max(busy.until);
+            if dispatch.span.end > from {
+                busy.nanos += self.nanos(from, dispatch.span.end);
+                busy.until = dispatch.span.end;
+            }
+        }
+        busy
+    }
+
+    fn is_added(&self, dispatch: &DispatchFact) -> bool {
+        self.recording.kernel(dispatch.plan, dispatch.kernel).is_some_and(|kernel| kernel.added)
     }
 
     fn finish(mut self) -> Account {
@@ -179,6 +225,9 @@ impl Collector<'_> {
             runs: self.counts,
             run,
             shares: self.shares(run.total_ns),
+            time_resolution_ns: manifest.engine.time_resolution_ns,
+            engine_profile: (self.profiled.count > 0)
+                .then(|| ProfileTimes { count: self.profiled.count, mean_ns: self.profiled.mean() }),
             copies: self.copy_times(),
             tensor_memory: std::mem::take(&mut self.memory).finish().filter(|_| self.recording.is_complete()),
             operators,
@@ -218,8 +267,9 @@ impl Collector<'_> {
         let between = share(|parts| parts.between);
         Some(Shares {
             operators: share(|parts| parts.operators),
+            added: share(|parts| parts.added),
             between,
-            in_out: share(|parts| parts.run - parts.operators - parts.between),
+            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between),
             dispatches_per_run: self.dispatches as f64 / self.runs.len() as f64,
             between_ns_per_dispatch: between.total_ns / self.dispatches as f64,
             median_between_ns_per_dispatch: self.median_of(|parts| parts.between / parts.dispatches.max(1) as f64),

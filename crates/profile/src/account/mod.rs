@@ -14,7 +14,7 @@ use serde::Serialize;
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
 
-/// The closed account of the measured runs' time: operators, between operators, in and out make 100 %. Runs that warmed
+/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, in and out make 100 %. Runs that warmed
 /// up, failed, or of which dispatches are missing are left out. All times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
@@ -34,6 +34,11 @@ pub struct Account {
     pub run: RunTimes,
     /// Where it goes; `None` where dispatches were not recorded, or there is no run that counts.
     pub shares: Option<Shares>,
+    /// The resolution of the times of kernels, in nanoseconds; 1 where they are as fine as the clock.
+    pub time_resolution_ns: u64,
+    /// The engine's own work on the profile that times are taken from, after runs. It lies outside of the runs' time. `None`
+    /// for an engine that needs none, or if calls were not recorded.
+    pub engine_profile: Option<ProfileTimes>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
@@ -79,13 +84,15 @@ pub struct RunTimes {
 pub struct Shares {
     /// While at least one operator was executed.
     pub operators: Share,
-    /// Between the first operator's start and the last one's end, while none was.
+    /// While only kernels were executed that the engine added on its own: they stand for no operator of the file.
+    pub added: Share,
+    /// Between the first kernel's start and the last one's end, while none was executed.
     pub between: Share,
-    /// Before the first operator and after the last one.
+    /// Before the first kernel and after the last one.
     pub in_out: Share,
     /// Dispatches of a run, on average.
     pub dispatches_per_run: f64,
-    /// The time between operators, for each dispatch: all together.
+    /// The time between kernels, for each dispatch: all together.
     pub between_ns_per_dispatch: f64,
     /// The same, as the median over the runs.
     pub median_between_ns_per_dispatch: f64,
@@ -117,6 +124,15 @@ pub struct CopyTimes {
     pub mean_bytes: f64,
 }
 
+/// What an engine does after each measured run for the profile that times are taken from: it writes and reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ProfileTimes {
+    /// How many.
+    pub count: u64,
+    /// Of one, on average.
+    pub mean_ns: f64,
+}
+
 /// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TensorMemoryUse {
@@ -126,13 +142,16 @@ pub struct TensorMemoryUse {
     pub allocations: u64,
 }
 
-/// The time of an operator of the file. A fused kernel's time counts for the first of its operators.
+/// The time of an operator of the file. A fused kernel's time counts for the first of its operators. What the engine added has
+/// rows of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorTimes {
-    /// Its name in the file.
+    /// Its name in the file; the engine's name for a kernel that the engine added.
     pub operator: String,
-    /// Its type.
+    /// Its type; what the engine executes, if it added the kernel.
     pub op_type: String,
+    /// Whether this is no operator of the file, but a kernel that the engine added.
+    pub added: bool,
     /// What the engine executes for it.
     pub kernel_ops: Vec<String>,
     /// The other operators that its kernels execute.
@@ -154,8 +173,10 @@ pub struct OperatorTimes {
 /// The time of all operators of a type.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TypeTimes {
-    /// The type.
+    /// The type; what the engine executes, if it added the kernels.
     pub op_type: String,
+    /// Whether these are no operators of the file, but kernels that the engine added.
+    pub added: bool,
     /// How many operators of this type were executed.
     pub operators: u64,
     /// What the engine executes for them.

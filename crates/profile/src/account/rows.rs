@@ -17,7 +17,8 @@ pub(super) struct Rows {
 
 struct Table<T> {
     rows: Vec<Row<T>>,
-    by_name: HashMap<String, usize>,
+    /// Kernels that the engine added have rows of their own, also where they are called like an operator or a type.
+    by_name: HashMap<(bool, String), usize>,
 }
 
 struct Row<T> {
@@ -59,9 +60,10 @@ impl Rows {
                 &unknown
             }
         };
-        let operator = self.operators.row(&names.operator, || OperatorTimes {
+        let operator = self.operators.row((names.added, &names.operator), || OperatorTimes {
             operator: names.operator.clone(),
             op_type: names.op_type.clone(),
+            added: names.added,
             kernel_ops: Vec::new(),
             fused: Vec::new(),
             exact: true,
@@ -75,8 +77,9 @@ impl Rows {
         row.exact &= names.exact;
         add_new(&mut row.kernel_ops, &names.op);
         names.fused.iter().for_each(|fused| add_new(&mut row.fused, &fused.name));
-        let op_type = self.types.row(&names.op_type, || TypeTimes {
+        let op_type = self.types.row((names.added, &names.op_type), || TypeTimes {
             op_type: names.op_type.clone(),
+            added: names.added,
             operators: 0,
             kernel_ops: Vec::new(),
             dispatches: 0,
@@ -86,7 +89,9 @@ impl Rows {
             percent: 0.0,
         });
         add_new(&mut self.types.rows[op_type].shown.kernel_ops, &names.op);
-        self.names_of_type.entry(op_type).or_default().insert(names.operator.clone());
+        if !names.added {
+            self.names_of_type.entry(op_type).or_default().insert(names.operator.clone());
+        }
         (operator, op_type)
     }
 
@@ -115,11 +120,12 @@ impl Rows {
 }
 
 impl<T> Table<T> {
-    fn row(&mut self, name: &str, new: impl FnOnce() -> T) -> usize {
-        if let Some(&row) = self.by_name.get(name) {
+    fn row(&mut self, (added, name): (bool, &str), new: impl FnOnce() -> T) -> usize {
+        let key = (added, name.to_owned());
+        if let Some(&row) = self.by_name.get(&key) {
             return row;
         }
-        self.by_name.insert(name.to_owned(), self.rows.len());
+        self.by_name.insert(key, self.rows.len());
         self.rows.push(Row { shown: new(), dispatches: 0, total: 0.0, this_run: 0.0, of_runs: Histogram::default() });
         self.rows.len() - 1
     }

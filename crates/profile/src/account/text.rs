@@ -9,6 +9,9 @@ use crate::recording::Direction;
 /// From which ratio of mean to median on a few runs distort what the shares say.
 const HELD_UP: f64 = 1.25;
 
+/// The row of kernels that the engine added, which is there only where it did.
+const ADDED: &str = "added by the engine";
+
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
     /// ranges of the user by time.
@@ -39,14 +42,21 @@ impl Account {
         }
         let mut table = TextTable::new([Words(""), Numbers("mean"), Numbers("median"), Numbers("share"), Words("")]);
         if let Some(shares) = &self.shares {
+            let precision = self.precision();
+            let between = match self.time_resolution_ns {
+                0 | 1 => format!("{:.0} ns per dispatch", shares.between_ns_per_dispatch),
+                _ => format!("{} per dispatch", precision.duration(shares.between_ns_per_dispatch)),
+            };
             let rows = [
                 ("operators", shares.operators, format!("{:.0} dispatches a run", shares.dispatches_per_run)),
-                ("between operators", shares.between, format!("{:.0} ns per dispatch", shares.between_ns_per_dispatch)),
+                (ADDED, shares.added, "kernels that stand for no operator".to_owned()),
+                ("between operators", shares.between, between),
                 ("in and out", shares.in_out, "before and after operators".to_owned()),
             ];
-            for (name, share, note) in rows {
-                let percent = format!("{:.2} %", share.percent);
-                table.row([name.to_owned(), duration(share.mean_ns), duration(share.median_ns), percent, note]);
+            let is_there = |name: &str| name != ADDED || shares.added.total_ns > 0.0;
+            for (name, share, note) in rows.into_iter().filter(|(name, ..)| is_there(name)) {
+                let [mean, median] = [share.mean_ns, share.median_ns].map(|nanos| precision.duration(nanos));
+                table.row([name.to_owned(), mean, median, precision.percent(share.percent), note]);
             }
         }
         let run = &self.run;
@@ -57,7 +67,15 @@ impl Account {
             let note = format!("{:.0} bytes, beside runs", copy.mean_bytes);
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
+        if let Some(profile) = &self.engine_profile {
+            let note = "the engine's own, beside runs".to_owned();
+            table.row(["profile".to_owned(), duration(profile.mean_ns), String::new(), String::new(), note]);
+        }
         text.push_str(&table.text());
+        if self.shares.is_some() && self.time_resolution_ns > 1 {
+            let resolution = self.precision().duration(self.time_resolution_ns as f64);
+            let _ = writeln!(text, "The engine's times of operators have a resolution of {resolution}.");
+        }
         if let Some(memory) = &self.tensor_memory {
             let _ = writeln!(text, "A run held at most {} for tensors.", shown_size(memory.peak_bytes));
         }
@@ -79,13 +97,14 @@ impl Account {
             Numbers("share"),
             Beginnings("kernels"),
         ]);
+        let precision = self.precision();
         for row in self.op_types.iter().take(top) {
             table.row([
-                row.op_type.clone(),
-                row.operators.to_string(),
-                duration(row.mean_ns),
-                duration(row.median_ns),
-                format!("{:.2} %", row.percent),
+                marked(row.op_type.clone(), row.added),
+                if row.added { String::new() } else { row.operators.to_string() },
+                precision.duration(row.mean_ns),
+                precision.duration(row.median_ns),
+                precision.percent(row.percent),
                 row.kernel_ops.join(", "),
             ]);
         }
@@ -101,17 +120,18 @@ impl Account {
             Numbers("share"),
             Beginnings("kernels"),
         ]);
+        let precision = self.precision();
         for row in self.operators.iter().take(top) {
             let fused = match row.fused.len() {
                 0 => String::new(),
                 count => format!(" +{count} fused"),
             };
             table.row([
-                format!("{}{fused}", row.operator),
+                marked(format!("{}{fused}", row.operator), row.added),
                 row.op_type.clone(),
-                duration(row.mean_ns),
-                duration(row.median_ns),
-                format!("{:.2} %", row.percent),
+                precision.duration(row.mean_ns),
+                precision.duration(row.median_ns),
+                precision.percent(row.percent),
                 row.kernel_ops.join(", "),
             ]);
         }
@@ -128,6 +148,48 @@ impl Account {
         }
         let _ = write!(text, "\nUser ranges by time{}\n{}", first_of(top, self.ranges.len()), table.text());
     }
+}
+
+/// How finely the times of kernels are printed: no finer than they are.
+struct Precision {
+    /// The resolution of one time, in nanoseconds.
+    nanos: f64,
+    /// What such a time is of a run, in percent; 0 where the times are as fine as the clock.
+    percent: f64,
+}
+
+impl Account {
+    fn precision(&self) -> Precision {
+        let nanos = self.time_resolution_ns as f64;
+        let is_clock = self.time_resolution_ns <= 1 || self.run.mean_ns <= 0.0;
+        Precision { nanos, percent: if is_clock { 0.0 } else { 100.0 * nanos / self.run.mean_ns } }
+    }
+}
+
+impl Precision {
+    fn percent(&self, percent: f64) -> String {
+        let digits = [0.01, 0.1].iter().filter(|step| self.percent <= **step).count();
+        format!("{percent:.digits$} %")
+    }
+
+    fn duration(&self, nanos: f64) -> String {
+        const UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+        if self.nanos <= 1.0 {
+            return duration(nanos);
+        }
+        if nanos > 0.0 && nanos < self.nanos {
+            return format!("< {}", self.duration(self.nanos));
+        }
+        let fits = UNITS.iter().find(|(unit, _)| nanos.max(self.nanos) >= *unit);
+        let (unit, name) = fits.copied().unwrap_or((1.0, "ns"));
+        let digits = ((unit / self.nanos).log10().floor().max(0.0) as usize).min(3);
+        format!("{:.digits$} {name}", nanos / unit)
+    }
+}
+
+/// Returns a name, and that the engine added what it names.
+fn marked(name: String, added: bool) -> String {
+    if added { format!("{name} (engine)") } else { name }
 }
 
 fn first_of(top: usize, all: usize) -> String {
@@ -147,6 +209,17 @@ fn duration(nanos: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_printed_no_finer_than_the_engine_takes_them() {
+        let coarse = Precision { nanos: 1_000.0, percent: 0.02 };
+        let texts = [0.0, 400.0, 1_600.0, 1_234_567.0, 2.5e9].map(|nanos| coarse.duration(nanos));
+        assert_eq!(texts, ["0 µs", "< 1 µs", "2 µs", "1.235 ms", "2.500 s"]);
+        let percents = [0.0, 0.01, 0.02, 0.5].map(|percent| Precision { nanos: 1_000.0, percent }.percent(12.345));
+        assert_eq!(percents, ["12.35 %", "12.35 %", "12.3 %", "12 %"]);
+        let halves = Precision { nanos: 100_000.0, percent: 0.0 }.duration(1_234_567.0);
+        assert_eq!(halves, "1.2 ms");
+    }
 
     #[test]
     fn times_have_the_unit_that_fits() {

@@ -7,6 +7,9 @@ use opscope_trace::Correlation;
 use crate::Recording;
 use crate::recording::{DispatchFact, KernelNames, Names, TensorKind};
 
+/// The attribution of a kernel that stands for no operator.
+const NONE: &str = "none";
+
 /// What exports say of a kernel, made once.
 #[derive(Debug)]
 pub(crate) struct KernelLabels {
@@ -16,7 +19,8 @@ pub(crate) struct KernelLabels {
     pub op_type: String,
     pub engine_name: String,
     pub engine_op: String,
-    pub exact: bool,
+    /// Whether the engine says which operator it is: `exact`, `inferred`, or `none` for a kernel that stands for none.
+    pub attribution: &'static str,
     /// The names of the other operators.
     pub fused: Vec<String>,
     pub input_shapes: Option<String>,
@@ -61,7 +65,11 @@ impl KernelLabels {
             op_type: names.op_type.clone(),
             engine_name: names.name.clone(),
             engine_op: names.op.clone(),
-            exact: names.exact,
+            attribution: match names {
+                KernelNames { added: true, .. } => NONE,
+                KernelNames { exact: true, .. } => "exact",
+                _ => "inferred",
+            },
             fused: names.fused.iter().map(|operator| operator.name.clone()).collect(),
             input_shapes: shapes(&names.inputs),
             input_types: types(&names.inputs),
@@ -70,15 +78,22 @@ impl KernelLabels {
         }
     }
 
+    /// Returns whether the engine added the kernel on its own.
+    pub(crate) fn is_added(&self) -> bool {
+        self.attribution == NONE
+    }
+
     /// Returns what a timeline shows beside the title: name and text.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
-        let mut notes = vec![
-            ("operator", self.operator.clone()),
-            ("op_type", self.op_type.clone()),
+        let mut notes = Vec::new();
+        if !self.is_added() {
+            notes.extend([("operator", self.operator.clone()), ("op_type", self.op_type.clone())]);
+        }
+        notes.extend([
             ("kernel", self.engine_name.clone()),
             ("kernel_op", self.engine_op.clone()),
-            ("attribution", if self.exact { "exact" } else { "inferred" }.to_owned()),
-        ];
+            ("attribution", self.attribution.to_owned()),
+        ]);
         if !self.fused.is_empty() {
             notes.push(("fused", self.fused.join(", ")));
         }

@@ -35,6 +35,8 @@ struct Row<'a> {
     percent: f64,
     #[serde(rename = "Kernel Ops", serialize_with = "foreign")]
     kernel_ops: String,
+    #[serde(rename = "Added By Engine")]
+    added: &'a str,
 }
 
 #[derive(Default)]
@@ -45,7 +47,8 @@ struct TypeTimes {
 
 /// Writes a row per operator type, by time. Runs that do not count are left out.
 pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut types: BTreeMap<String, TypeTimes> = BTreeMap::new();
+    // What the engine added is of no type of the file, also where it is called like one.
+    let (mut of_file, mut of_engine) = (BTreeMap::<String, TypeTimes>::new(), BTreeMap::new());
     let mut labels = LabelTable::new(recording.names());
     for item in recording.groups()? {
         let Item::Run(group) = item? else { continue };
@@ -54,6 +57,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
         }
         for dispatch in &group.dispatches {
             let label = labels.get(dispatch.plan, dispatch.kernel);
+            let types = if label.is_added() { &mut of_engine } else { &mut of_file };
             let times = match types.get_mut(&label.op_type) {
                 Some(times) => times,
                 None => types.entry(label.op_type.clone()).or_default(),
@@ -65,12 +69,14 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             }
         }
     }
-    let all: f64 = types.values().map(|times| times.micros.total).sum();
-    let mut rows: Vec<_> = types.into_iter().collect();
-    rows.sort_by(|a, b| b.1.micros.total.total_cmp(&a.1.micros.total));
+    let of_file = of_file.into_iter().map(|(op_type, times)| (op_type, "no", times));
+    let of_engine = of_engine.into_iter().map(|(op_type, times)| (op_type, "yes", times));
+    let mut rows: Vec<_> = of_file.chain(of_engine).collect();
+    let all: f64 = rows.iter().map(|(.., times)| times.micros.total).sum();
+    rows.sort_by(|a, b| b.2.micros.total.total_cmp(&a.2.micros.total));
     let model = super::labels::model_name(recording);
     let mut table = Table::new(into, Row::default())?;
-    for (op_type, times) in &rows {
+    for (op_type, added, times) in &rows {
         let micros = times.micros;
         table.row(Row {
             device: 0,
@@ -84,6 +90,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
             max: micros.max,
             percent: if all > 0.0 { 100.0 * micros.total / all } else { 0.0 },
             kernel_ops: times.kernel_ops.iter().cloned().collect::<Vec<_>>().join(";"),
+            added,
         })?;
     }
     table.finish()

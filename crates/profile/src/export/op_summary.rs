@@ -122,7 +122,7 @@ fn write_run<W: Write>(
             engine_name: &label.engine_name,
             engine_op: &label.engine_op,
             fused: fused.map_or(MISSING.into(), Cow::Owned),
-            attribution: if label.exact { "exact" } else { "inferred" },
+            attribution: label.attribution,
             path: recording.has_paths().then(|| path(recording, dispatch)),
         })?;
     }

@@ -132,6 +132,8 @@ pub enum Call {
     Run,
     /// Give outputs.
     Download,
+    /// Write and read the profile of its own that the times of a run are taken from.
+    Profile,
 }
 
 /// The value of a counter at one moment.
@@ -195,12 +197,13 @@ impl Call {
             Call::Upload => "upload",
             Call::Run => "run",
             Call::Download => "download",
+            Call::Profile => "profile",
         }
     }
 
     /// Returns whether such a call is made for a run; the others are made for the whole model.
     pub fn belongs_to_run(self) -> bool {
-        matches!(self, Call::Upload | Call::Run | Call::Download)
+        matches!(self, Call::Upload | Call::Run | Call::Download | Call::Profile)
     }
 }
 

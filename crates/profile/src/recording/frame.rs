@@ -69,6 +69,11 @@ impl<W: Write> FrameWriter<W> {
         Ok(Self { into, sequence: 0, bytes: FILE_HEADER, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) })
     }
 
+    /// Writes behind the frames that a file has: so many, which end at this byte.
+    pub(crate) fn longer(into: W, frames: u64, bytes: u64) -> Self {
+        Self { into, sequence: frames, bytes, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) }
+    }
+
     /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes.
     pub(crate) fn write(&mut self, payload: &[u8], dropped: u64, clock: ClockPair) -> io::Result<()> {
         debug_assert!(payload.len() <= FRAME_MAX);

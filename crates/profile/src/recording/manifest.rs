@@ -60,19 +60,45 @@ pub struct ModelInfo {
     pub producer: String,
 }
 
-/// The engine of a recording.
+/// The engine that runs a model, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineInfo {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
+    /// How it is set up, by its own names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// How faithfully the file was followed.
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: usize,
     /// Runs at the same time.
     pub concurrent_runs: usize,
+    /// The resolution of the times of dispatches, in nanoseconds; 1 where they are taken with the clock of the recording.
+    #[serde(default = "EngineInfo::clock_resolution_ns")]
+    pub time_resolution_ns: u64,
+}
+
+impl EngineInfo {
+    /// Creates the description of an engine without settings, whose runs take place one after the other on one thread.
+    pub fn new(name: impl Into<String>, version: impl Into<String>, fidelity: Fidelity) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            settings: BTreeMap::new(),
+            fidelity,
+            threads: 1,
+            concurrent_runs: 1,
+            time_resolution_ns: Self::clock_resolution_ns(),
+        }
+    }
+
+    /// Returns the resolution of the times in recordings that do not state it.
+    fn clock_resolution_ns() -> u64 {
+        1
+    }
 }
 
 /// The machine of a recording.
@@ -126,7 +152,7 @@ pub struct RecordCounts {
     pub emitted: u64,
     /// Given to the file.
     pub delivered: u64,
-    /// Lost because the memory for records was full.
+    /// Lost because the memory for records was full, or because the engine lost the times of a dispatch.
     pub dropped: u64,
     /// Bytes of the file of records.
     pub bytes: u64,

@@ -1,5 +1,6 @@
 //! The directory that a profiled run leaves.
 
+mod abandoned;
 #[cfg(test)]
 mod damage_tests;
 mod fact;
@@ -15,6 +16,7 @@ pub(crate) mod test_recording;
 mod threads;
 mod writer;
 
+pub use abandoned::close_abandoned;
 pub use fact::{
     AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
     SampleFact, Span,
@@ -27,4 +29,4 @@ pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
 pub(crate) use threads::name_of_this_thread;
-pub(crate) use writer::{RangeKey, RecordingWriter, Records, remove};
+pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, remove};

@@ -85,7 +85,8 @@ pub(crate) enum Extent {
     Symbol(String),
 }
 
-/// What a recording knows of one kernel. A fused kernel stands for several operators; its time counts for the first.
+/// What a recording knows of one kernel. A fused kernel stands for several operators; its time counts for the first. A kernel
+/// that the engine added stands for none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelNames {
     /// Which plan it belongs to.
@@ -96,10 +97,12 @@ pub struct KernelNames {
     pub name: String,
     /// What the engine executes.
     pub op: String,
-    /// The operator that its time counts for: its name in the file.
+    /// The operator that its time counts for: its name in the file. The kernel's own name if it stands for none.
     pub operator: String,
-    /// That operator's type.
+    /// That operator's type, or what the engine executes.
     pub op_type: String,
+    /// Whether the engine added it on its own: it stands for no operator of the file.
+    pub added: bool,
     /// Whether the engine itself says that the kernel is this operator; otherwise it was inferred from the graph.
     pub exact: bool,
     /// The other operators that it stands for.
@@ -134,7 +137,7 @@ pub struct CounterNames {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     pub plans: Vec<Vec<KernelNames>>,
-    /// The operators of the graph of every plan.
+    /// The operators of the graph of every plan, those of bodies behind those of the main graph.
     pub operators: Vec<Arc<[String]>>,
     pub counters: BTreeMap<u32, CounterNames>,
     pub markers: BTreeMap<u32, String>,
@@ -150,7 +153,7 @@ impl NamesLine {
 
     pub(crate) fn graph(number: usize, graph: &Graph) -> Self {
         let value = |id: &Option<ValueId>| id.map(|id| NamedValue::of(graph.value(id)));
-        let operators = graph.operators.iter().map(|operator| NamedOperator {
+        let operators = graph.all_operators().map(|operator| NamedOperator {
             name: operator.name.clone(),
             op_type: operator.op_type.clone(),
             domain: operator.domain.clone(),
@@ -254,7 +257,7 @@ impl KernelNames {
     /// Returns the names of a kernel of a plan.
     pub(crate) fn of(plan: usize, index: usize, kernel: &Kernel, graph: &Graph) -> Self {
         Self::resolve(plan, index, NamedKernel::of(kernel), |operator| {
-            graph.operators.get(operator).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+            graph.all_operators().nth(operator).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
         })
     }
 
@@ -272,6 +275,7 @@ impl KernelNames {
             index,
             operator: first.map_or_else(|| kernel.name.clone(), |(name, _)| name.to_owned()),
             op_type: first.map_or_else(|| kernel.op.clone(), |(_, op_type)| op_type.to_owned()),
+            added: kernel.operators.is_empty(),
             exact: kernel.operators.first().is_some_and(|part| part.exact),
             fused: kernel
                 .operators
@@ -302,6 +306,7 @@ impl KernelNames {
             name,
             op: "unknown".to_owned(),
             op_type: "unknown".to_owned(),
+            added: false,
             exact: false,
             fused: Vec::new(),
             inputs: Vec::new(),

@@ -1,5 +1,5 @@
-use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +29,8 @@ pub(crate) struct Mentions {
     /// The thread of the last record, which is likely that of the next one.
     thread: ThreadId,
     texts: HashSet<(Kind, NameId)>,
+    /// The texts of the process that emitted, where that is not this one.
+    theirs: Option<BTreeMap<NameId, String>>,
 }
 
 impl NamesFile {
@@ -37,7 +39,21 @@ impl NamesFile {
         let path = directory.join(NAMES);
         let file = new_file(&path)?;
         NamesLine::header().write(&file).map_err(ProfileError::io("write", &path))?;
-        Ok(Self(Mutex::new(State { file, failure: None, threads: HashSet::new() })))
+        Ok(Self::of(file))
+    }
+
+    /// Opens the file that another process left, without a line that it did not write to the end.
+    pub(crate) fn longer(directory: &Path) -> Result<Self, ProfileError> {
+        let path = directory.join(NAMES);
+        let text = fs::read(&path).map_err(ProfileError::io("read", &path))?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let file = OpenOptions::new().append(true).open(&path).map_err(ProfileError::io("write", &path))?;
+        file.set_len(whole as u64).map_err(ProfileError::io("write", &path))?;
+        Ok(Self::of(file))
+    }
+
+    fn of(file: File) -> Self {
+        Self(Mutex::new(State { file, failure: None, threads: HashSet::new() }))
     }
 
     /// Adds a line.
@@ -77,7 +93,12 @@ impl State {
 
 impl Mentions {
     pub(crate) fn new(names: Arc<NamesFile>) -> Self {
-        Self { names, thread: ThreadId(0), texts: HashSet::new() }
+        Self { names, thread: ThreadId(0), texts: HashSet::new(), theirs: None }
+    }
+
+    /// The same for records of a process that has ended, with its texts. Its threads can no longer be asked for their names.
+    pub(crate) fn of_ended_process(names: Arc<NamesFile>, texts: BTreeMap<NameId, String>) -> Self {
+        Self { theirs: Some(texts), ..Self::new(names) }
     }
 
     /// Names what this record refers to, where that is new.
@@ -102,6 +123,7 @@ impl Mentions {
         };
         if let Some(thread) = thread
             && thread != self.thread
+            && self.theirs.is_none()
         {
             self.thread = thread;
             self.names.thread(thread, || name_of_thread(thread));
@@ -110,9 +132,16 @@ impl Mentions {
 
     fn text(&mut self, kind: Kind, name: NameId, line: impl FnOnce(&str) -> NamesLine) {
         if self.texts.insert((kind, name))
-            && let Some(text) = name_text(name)
+            && let Some(text) = self.text_of(name)
         {
             self.names.add(&line(&text));
+        }
+    }
+
+    fn text_of(&self, name: NameId) -> Option<Arc<str>> {
+        match &self.theirs {
+            None => name_text(name),
+            Some(texts) => texts.get(&name).map(|text| text.as_str().into()),
         }
     }
 }

@@ -33,6 +33,17 @@ pub(crate) fn store(header: Header, payload: &[u8], into: &mut Vec<u8>) {
     into.resize(into.len().next_multiple_of(8), 0);
 }
 
+/// Returns the whole records of a frame, each with its head.
+pub(crate) fn stored(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = frame;
+    std::iter::from_fn(move || {
+        let length = u16::from_le_bytes(rest.get(4..6)?.try_into().ok()?);
+        let (record, behind) = rest.split_at_checked(stored_length(usize::from(length)))?;
+        rest = behind;
+        Some(record)
+    })
+}
+
 /// Goes through the records of a frame. Ends at the first one that reaches past the end.
 pub(crate) struct StoredRecords {
     bytes: Vec<u8>,
@@ -124,6 +135,7 @@ impl Fact {
                     operation if operation == EngineCallOperation::Upload as u32 => Call::Upload,
                     operation if operation == EngineCallOperation::Run as u32 => Call::Run,
                     operation if operation == EngineCallOperation::Download as u32 => Call::Download,
+                    operation if operation == EngineCallOperation::Profile as u32 => Call::Profile,
                     _ => return None,
                 };
                 Some(Fact::Call(CallFact {

@@ -199,13 +199,7 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
             graph: "small".to_owned(),
             producer: "hand 1".to_owned(),
         },
-        engine: EngineInfo {
-            name: "paper".to_owned(),
-            version: "0.1".to_owned(),
-            fidelity: Fidelity::Optimised,
-            threads: 1,
-            concurrent_runs: 1,
-        },
+        engine: EngineInfo::new("paper", "0.1", Fidelity::Optimised),
         host: HostInfo { cpu: "abacus".to_owned(), processors: 1, system: "linux 0".to_owned() },
         process: ProcessInfo { pid: 70, name: "test".to_owned(), opscope: "0.1.0".to_owned() },
         clock: ClockInfo {

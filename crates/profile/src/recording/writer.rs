@@ -16,8 +16,11 @@ use crate::ProfileError;
 /// The file of records.
 pub(crate) const RECORDS: &str = "records.bin";
 
+/// The file in which records wait, where they are to survive the process.
+pub(crate) const BUFFER: &str = "buffer.bin";
+
 /// Space that is kept free for the last manifest, so that a recording can say that the disk was full.
-const RESERVE: &str = ".reserve";
+pub(crate) const RESERVE: &str = ".reserve";
 const RESERVED_BYTES: usize = 16 << 10;
 
 /// Why a recording that is still open is not complete.
@@ -39,6 +42,15 @@ pub(crate) struct Records {
     failure: Option<String>,
     /// The ranges that were written, while they are collected.
     ended_ranges: Option<HashSet<RangeKey>>,
+}
+
+/// The records that never came to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LostRecords {
+    /// Those that the buffer could not take.
+    pub refused: u64,
+    /// The dispatches whose times the engine lost.
+    pub untimed: u64,
 }
 
 /// What the file of records came to.
@@ -86,18 +98,22 @@ impl RecordingWriter {
     pub(crate) fn close(
         mut self,
         statistics: &Statistics,
-        refused: u64,
+        never: LostRecords,
         end: RecordsEnd,
         shortfalls: Vec<String>,
         notes: Vec<String>,
     ) -> Result<Manifest, ProfileError> {
         let KindStatistics { emitted, dropped, .. } = statistics.total();
+        let LostRecords { refused, untimed } = never;
         let (emitted, dropped) = (emitted + refused, dropped + refused);
         let lost = emitted.saturating_sub(end.delivered + dropped);
         let mut reasons = shortfalls;
         reasons.extend(self.names.failure().into_iter().chain(end.failure));
         if dropped > 0 {
             reasons.push(format!("{dropped} records were dropped because the memory for records was full"));
+        }
+        if untimed > 0 {
+            reasons.push(format!("the engine lost the times of {untimed} dispatches"));
         }
         if lost > 0 {
             reasons.push(format!("{lost} records were not written"));
@@ -107,16 +123,18 @@ impl RecordingWriter {
         self.manifest.notes = notes;
         self.manifest.clock.end = Some(ClockPair::now().into());
         self.manifest.records = Some(super::RecordCounts {
-            emitted,
+            emitted: emitted + untimed,
             delivered: end.delivered,
-            dropped,
+            dropped: dropped + untimed,
             bytes: end.bytes,
             frames: end.frames,
             stalls: statistics.stalls,
             longest_stall_ns: statistics.longest_stall.as_nanos() as u64,
         });
-        // Nothing depends on it where the disk has room.
-        let _ = fs::remove_file(self.directory.join(RESERVE));
+        for file in [RESERVE, BUFFER] {
+            // Nothing depends on it where the disk has room.
+            let _ = fs::remove_file(self.directory.join(file));
+        }
         self.manifest.write(&self.directory)?;
         Ok(self.manifest)
     }

@@ -23,6 +23,9 @@ pub(crate) trait Destination: Sync {
 
     /// Takes the record of a dispatch in the body of an operator, with its path.
     fn emit_with_path(&self, record: &DispatchRecord, path: impl ExactSizeIterator<Item = PathLevel>);
+
+    /// Takes the number of dispatches of a run whose times the engine has lost.
+    fn lose(&self, dispatches: u64);
 }
 
 /// The kinds of records that are wanted of a run.
@@ -150,6 +153,14 @@ impl<D: Destination> RunObserver for RecordedRun<'_, D> {
         } else {
             self.timed_in_body(kernel, path, start, end);
         }
+    }
+
+    fn untimed(&self, dispatches: u64) {
+        self.destination.lose(dispatches);
+    }
+
+    fn profiled(&self, start: Ticks, end: Ticks) {
+        self.emit_call(Call::Profile, (start, end), false);
     }
 
     fn allocated(&self, memory: TensorMemory, at: Ticks) {

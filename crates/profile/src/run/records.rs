@@ -28,6 +28,7 @@ pub(crate) fn engine_call(
         Call::Upload => EngineCallOperation::Upload,
         Call::Run => EngineCallOperation::Run,
         Call::Download => EngineCallOperation::Download,
+        Call::Profile => EngineCallOperation::Profile,
     };
     EngineCallRecord {
         run: run.map_or(0, |run| run.0),

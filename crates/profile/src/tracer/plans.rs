@@ -132,7 +132,7 @@ impl PlanNames {
             graph: graph.name.clone(),
             fidelity: run.fidelity,
             kernels: run.kernels.iter().enumerate().map(kernel).collect(),
-            operators: graph.operators.iter().map(|operator| operator.name.clone()).collect(),
+            operators: graph.all_operators().map(|operator| operator.name.clone()).collect(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use opscope_model::Fidelity;
 use opscope_model::testing::{FakePlan, GraphBuilder, kernels};
-use opscope_profile::{Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, Recording, RecordingInfo};
 use opscope_tensor::Tensor;
 
 pub struct Paper {
@@ -40,11 +40,7 @@ impl Paper {
     pub fn recording_info(&self) -> RecordingInfo {
         RecordingInfo {
             graph: Arc::clone(&self.plan.graph),
-            engine: "paper".to_owned(),
-            engine_version: "1".to_owned(),
-            fidelity: Fidelity::Optimised,
-            engine_threads: 1,
-            concurrent_runs: 1,
+            engine: EngineInfo::new("paper", "1", Fidelity::Optimised),
         }
     }
 

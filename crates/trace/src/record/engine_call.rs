@@ -39,6 +39,8 @@ pub enum EngineCallOperation {
     Upload = 2,
     Run = 3,
     Download = 4,
+    /// Not a call: the engine's work, after a run, on a profile of its own that times are taken from.
+    Profile = 5,
 }
 
 impl Record for EngineCallRecord {

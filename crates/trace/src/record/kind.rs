@@ -45,7 +45,7 @@ const TABLE: [(Kind, &str, &[&str]); 8] = [
     (Kind::TensorAllocation, "tensor_allocation", &["allocate", "free"]),
     (Kind::Marker, "marker", &["mark", "range", "open_range"]),
     (Kind::Counter, "counter", &["sample"]),
-    (Kind::EngineCall, "engine_call", &["load", "plan", "upload", "run", "download"]),
+    (Kind::EngineCall, "engine_call", &["load", "plan", "upload", "run", "download", "profile"]),
     (Kind::CorrelationRetirement, "correlation_retirement", &["retire"]),
 ];
 
@@ -130,7 +130,7 @@ mod tests {
             (4, "tensor_allocation", &["allocate", "free"]),
             (5, "marker", &["mark", "range", "open_range"]),
             (6, "counter", &["sample"]),
-            (7, "engine_call", &["load", "plan", "upload", "run", "download"]),
+            (7, "engine_call", &["load", "plan", "upload", "run", "download", "profile"]),
             (8, "correlation_retirement", &["retire"]),
         ];
         assert_eq!(Kind::all().count(), expected.len());

@@ -44,12 +44,7 @@ impl Console {
         let seen = printable(&location);
         let place = &seen.place;
         let text = format!(
-            "{} #{} {} ({}), run {}, thread {}\nkernel {} of {}: {} '{}'\n{}",
-            place.moment,
-            place.operator,
-            place.name,
-            place.op_type,
-            place.run.0,
+            "{place}, thread {}\nkernel {} of {}: {} '{}'\n{}",
             stop.thread,
             place.kernel,
             seen.kernels,
@@ -175,7 +170,7 @@ impl Console {
             let place = match (&stop, run.stopped) {
                 (Some(stop), _) => stop.kind.position().map_or("stopped".to_owned(), |place| {
                     let moment = if has_failed(stop) { "failed at".to_owned() } else { place.moment.to_string() };
-                    format!("{moment} #{} {} ({})", place.operator, place.name, place.op_type)
+                    format!("{moment} {}", place.label())
                 }),
                 (None, Some(_)) => "stopped".to_owned(),
                 (None, None) => "runs".to_owned(),

@@ -51,16 +51,24 @@ impl Console {
                 let zeros = |output: &opscope::debug::TensorInfo| {
                     let dtype = output.dtype.as_deref().and_then(|name| name.parse().ok());
                     let dtype: DType = dtype.with_context(|| {
-                        format!(
-                            "{} has a type of the engine's own, which has no zeros; give an npy file",
-                            output.reference
-                        )
+                        let reference = &output.reference;
+                        if location.executes_skipped {
+                            format!(
+                                "the type and shape of {reference} are not known before it is computed; give an npy file, or stop \
+                                 after the operator and write 'set {reference} = 0'"
+                            )
+                        } else {
+                            format!("{reference} has a type of the engine's own, which has no zeros; give an npy file")
+                        }
                     })?;
                     filled(dtype, &output.shape, Number::Int(0))
                 };
                 location.outputs.iter().map(zeros).collect::<Result<Vec<_>>>()?
             }
         };
+        if location.executes_skipped {
+            self.output.note("The engine cannot leave it out: it executes the operator and then replaces its outputs");
+        }
         self.resume_and_wait(&stop, Resume::Skip(outputs), None).map(drop)
     }
 }

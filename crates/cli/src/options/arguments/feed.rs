@@ -114,6 +114,27 @@ impl FeedArguments {
         }])
     }
 
+    /// Returns the words with which another call of the command gets the same inputs.
+    pub fn words(&self) -> Vec<String> {
+        let seed = self.seed.map(|seed| seed.to_string());
+        let data = self.pure_data_type.map(|data| data.name().to_owned());
+        let batch = self.dym_batch.map(|batch| batch.to_string());
+        let own_shapes = self.shape_of_each_file().then(|| "true".to_owned());
+        let options = [
+            ("input", &self.input),
+            ("pure-data-type", &data),
+            ("seed", &seed),
+            ("dym-shape", &self.dym_shape),
+            ("dym-shape-range", &self.dym_shape_range),
+            ("dym-dims", &self.dym_dims),
+            ("dym-batch", &batch),
+            ("dym-hw", &self.dym_hw),
+            ("auto-set-dymshape-mode", &own_shapes),
+        ];
+        let word = |(option, value): (&str, &Option<String>)| value.as_ref().map(|value| format!("--{option}={value}"));
+        options.into_iter().filter_map(word).collect()
+    }
+
     fn shape_of_each_file(&self) -> bool {
         self.auto_set_dymshape_mode == Some(true) || self.auto_set_dymdims_mode == Some(true)
     }

@@ -1,6 +1,7 @@
 //! The options as clap reads them.
 
 mod dump;
+mod engine;
 mod feed;
 mod profiler;
 
@@ -13,6 +14,7 @@ use opscope::model::LoadBudget;
 use opscope::verify::Verify;
 
 pub use self::dump::DumpArguments;
+pub use self::engine::{EngineArguments, engine_name};
 pub use self::feed::FeedArguments;
 pub use self::profiler::ProfilerArguments;
 use super::values::{one_of, percent, seconds, truth};
@@ -64,6 +66,8 @@ pub struct BenchmarkArguments {
     /// Threads within one operator
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub engine_threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
     /// Compare the optimised plan with the exact one before it is timed, and run a weaker one where it is wrong: auto
     /// (where that is quick; if not given), on, off
     #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
@@ -98,6 +102,11 @@ pub struct BenchmarkArguments {
     /// of the process leads to
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "SOCKET", help_heading = INSTRUMENTS)]
     pub debug_server: Option<Option<PathBuf>>,
+    /// Run the job in a process of its own: a crash of the engine's library is then an error of this command, and what was
+    /// captured until then is kept
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = INSTRUMENTS)]
+    pub isolate: Option<bool>,
     /// The directory of results [also: -o]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,

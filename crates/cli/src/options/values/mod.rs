@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use opscope::trace::Bytes;
 
-use super::refusal::Refusal;
+use super::{refusal::Refusal, spellings};
 
 pub use shapes::shape_set;
 pub(super) use shapes::{height_width, shape_range};
@@ -27,9 +27,9 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
     })
 }
 
-/// Reads `true` or `false`, which [`expand`](super::expand) makes of every spelling of a boolean.
+/// Reads `true` or `false`, in any of the spellings that [`expand`](super::expand) knows.
 pub fn truth(text: &str) -> Result<bool, String> {
-    text.parse().map_err(|_| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
+    spellings::truth(text.as_ref()).ok_or_else(|| "write one of 1, true, yes, y, t, 0, false, no, n, f".to_owned())
 }
 
 /// Reads a time above 0, such as `2.5` or `2.5s`.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, RemoteTensor, Tensor, TensorView};
 use proptest::prelude::*;
 
@@ -14,12 +15,13 @@ use super::*;
 struct Here<'a> {
     tensors: HashMap<TensorRef, TensorView<'a>>,
     subjects: Vec<TensorView<'a>>,
+    iterations: Vec<LoopIteration>,
 }
 
 impl<'a> Here<'a> {
     fn after(outputs: &[TensorView<'a>]) -> Self {
         let named = outputs.iter().enumerate().map(|(slot, view)| (TensorRef::Output(slot), view.clone()));
-        Self { tensors: named.collect(), subjects: outputs.to_vec() }
+        Self { tensors: named.collect(), subjects: outputs.to_vec(), iterations: Vec::new() }
     }
 }
 
@@ -31,6 +33,15 @@ impl Tensors for Here<'_> {
     fn subjects(&self) -> &[TensorView<'_>] {
         &self.subjects
     }
+
+    fn iterations(&self) -> &[LoopIteration] {
+        &self.iterations
+    }
+}
+
+/// Returns iterations of loops inside of each other.
+fn in_loops(indices: &[u32]) -> Vec<LoopIteration> {
+    indices.iter().map(|&index| LoopIteration { operator: "Loop".to_owned(), index }).collect()
 }
 
 fn evaluate(condition: &str, here: &Here<'_>) -> Result<Option<bool>, EvaluateError> {
@@ -63,6 +74,23 @@ fn conditions_hold_for_what_they_say() {
     ] {
         assert_eq!(evaluate(condition, &here), Ok(Some(expected)), "{condition}");
     }
+}
+
+#[test]
+fn the_iteration_is_that_of_the_innermost_loop_or_of_the_one_that_is_named() {
+    let here = |indices: &[u32]| Here { iterations: in_loops(indices), ..Here::after(&[]) };
+    for (condition, indices, expected) in [
+        ("iteration == 17", &[17][..], Some(true)),
+        ("iteration == 17", &[16], Some(false)),
+        ("iteration == 2 and iteration[0] == 17 and iteration[-1] == 2 and iteration[-2] == 17", &[17, 2], Some(true)),
+        ("iteration >= 0 or not iteration", &[], None),
+        ("iteration[1] == 0", &[3], None),
+    ] {
+        assert_eq!(evaluate(condition, &here(indices)), Ok(expected), "{condition} in {indices:?}");
+    }
+    assert_eq!(Condition::parse("iteration == 17").unwrap().needs(), Needs::default());
+    let error = Condition::parse("iteration[x]").unwrap_err().to_string();
+    assert!(error.contains("column 11: there is 'x'; right would be the number of a loop"), "{error}");
 }
 
 #[test]
@@ -259,6 +287,7 @@ proptest! {
         truth in strategies::truth(strategies::Range::Exact),
         first in strategies::values(),
         second in strategies::values(),
+        indices in prop::collection::vec(0u32..4, 0..3),
     ) {
         let text = truth.to_string();
         prop_assume!(text.len() <= tokens::LONGEST);
@@ -266,6 +295,7 @@ proptest! {
         let second = Tensor::from_f32(vec![1, second.len()], &second).unwrap();
         let mut here = Here::after(&[first.view(), second.view()]);
         here.tensors.insert(TensorRef::Value("x".to_owned()), second.view());
+        here.iterations = in_loops(&indices);
         let condition = Condition::parse(&text).unwrap();
         prop_assert_eq!(condition.evaluate(&here).unwrap(), naive::truth(&truth, &here), "{}", text);
     }

@@ -45,6 +45,11 @@ fn number(number: &Number, here: &Here<'_>) -> Option<f64> {
             let axis = if *axis < 0 { axis + shape.len() as i64 } else { *axis };
             *shape.get(usize::try_from(axis).ok()?)? as f64
         }
+        Number::Iteration(level) => {
+            let levels = here.iterations.len() as i64;
+            let level = if *level < 0 { level + levels } else { *level };
+            f64::from(here.iterations.get(usize::try_from(level).ok()?)?.index)
+        }
     };
     (!value.is_nan()).then_some(value)
 }

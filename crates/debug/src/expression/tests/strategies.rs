@@ -63,6 +63,7 @@ fn number(range: Range) -> impl Strategy<Value = Number> {
         3 => (quantity, subject(range)).prop_map(|(quantity, subject)| Number::Quantity(quantity, subject)),
         1 => subject(range).prop_map(Number::Rank),
         1 => (subject(range), -3i64..3).prop_map(|(subject, axis)| Number::Size(subject, axis)),
+        1 => (-3i64..3).prop_map(Number::Iteration),
     ];
     leaf.prop_recursive(3, 8, 3, |inner| {
         let rest = prop::collection::vec((any::<bool>(), inner.clone()), 1..3);

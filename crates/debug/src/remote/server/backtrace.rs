@@ -32,6 +32,7 @@ pub(super) fn of(attachment: &Attachment, event: Sequence, most: usize) -> Resul
 }
 
 /// Returns the operator that was executed last among those that computed an operator's inputs, and the value between them.
+/// A body that takes no such value begins with what the operator around it takes.
 fn latest(graph: &Graph, id: OperatorId) -> Option<(OperatorId, ValueId)> {
     let operator = graph.operator(id);
     let made = operator.inputs.iter().flatten().chain(&operator.captures).filter_map(|&value| {
@@ -40,5 +41,6 @@ fn latest(graph: &Graph, id: OperatorId) -> Option<(OperatorId, ValueId)> {
             _ => None,
         }
     });
-    made.max_by_key(|(producer, _)| *producer)
+    let around = || latest(graph, graph.body_of(id)?.owner);
+    made.max_by_key(|(producer, _)| *producer).or_else(around)
 }

@@ -34,8 +34,8 @@ pub(super) fn model(attachment: &Attachment, model: ModelId) -> Result<ModelInfo
         xxh3: format!("{:016x}", graph.source.xxh3),
         producer: graph.source.producer.clone(),
         opsets: graph.opsets.clone(),
-        operators: graph.operators.len() as u32,
-        initializers: graph.values.iter().filter(|value| value.producer == Producer::Initializer).count() as u32,
+        operators: graph.all_operators().count() as u32,
+        initializers: graph.all_values().filter(|value| value.producer == Producer::Initializer).count() as u32,
         inputs: values(&graph.inputs),
         outputs: values(&graph.outputs),
     })
@@ -67,8 +67,8 @@ pub(super) fn operators(
 /// Describes an operator.
 pub(super) fn operator(attachment: &Attachment, model: ModelId, index: u32) -> Result<OperatorInfo, Refusal> {
     let graph = graph(attachment, model)?;
-    let count = graph.operators.len();
-    let operator = graph.operators.get(index as usize).ok_or_else(|| {
+    let count = graph.all_operators().count();
+    let operator = graph.all_operators().nth(index as usize).ok_or_else(|| {
         Refusal::new(
             ErrorCode::NoSuchOperator,
             format!("there is no operator {index}; model {model} has {count}, from 0"),
@@ -99,20 +99,20 @@ pub(super) fn values(
 ) -> Result<ValueRows, Refusal> {
     let graph = graph(attachment, model)?;
     let (mut values, mut consumers) = (Vec::new(), 0);
-    for next in graph.values.iter().skip(offset).take(most.min(MOST_VALUES)) {
+    for next in graph.all_values().skip(offset).take(most.min(MOST_VALUES)) {
         if consumers > MOST_CONSUMERS {
             break;
         }
         values.push(value(next));
         consumers += next.consumers.len().min(MOST_OF_ONE);
     }
-    Ok(ValueRows { total: graph.values.len() as u64, values })
+    Ok(ValueRows { total: graph.all_values().count() as u64, values })
 }
 
 /// Returns lines of the listing.
 pub(super) fn source(attachment: &Attachment, model: ModelId, line: usize, most: usize) -> Result<SourceText, Refusal> {
     let graph = graph(attachment, model)?;
-    let total = graph.operators.len();
+    let total = graph.all_operators().count();
     if line == 0 {
         return Err(Refusal::new(ErrorCode::Offset, "lines are counted from 1"));
     }

@@ -12,6 +12,7 @@ use super::{backtrace, graphs, tensors};
 use crate::error::{DebugError, ErrorCode, Refusal};
 use crate::event::{Queue, Sequence};
 use crate::expression::{ConditionError, TensorPart};
+use crate::queues::Resume;
 use crate::remote::protocol::{Frame, MOST_EVENTS, PROTOCOL, Request, TensorForm, VERSION};
 use crate::session::{AttachOptions, Attachment, Debugger};
 
@@ -118,8 +119,11 @@ fn ask(attachment: &Attachment, request: Request, attached: Vec<u8>) -> Result<R
         }
         Request::NextEvents { queue, most } => next_events(attachment, queue, most)?,
         Request::Acknowledge { event, resume } => {
-            attachment.acknowledge(event, resume.into_resume(&attached)?)?;
-            Reply::done()
+            let resume = resume.into_resume(&attached)?;
+            let is_skip = matches!(resume, Resume::Skip(_));
+            let executed = is_skip && attachment.look(event, |stopped| stopped.executes_skipped()).unwrap_or(false);
+            attachment.acknowledge(event, resume)?;
+            if executed { Reply::of(&json!({"executed": true})) } else { Reply::done() }
         }
         Request::AcknowledgeSyncEvents => Reply::of(&json!({"count": attachment.acknowledge_sync_events()?})),
         Request::Renew { event } => {

@@ -102,10 +102,11 @@ impl Selection {
         if !self.runs.any_of(runs) {
             return Err(vec![DumpError::NoSuchRun { runs }]);
         }
-        if graph.operators.iter().any(|operator| self.wants_any_of(&self.ranges_in(graph), operator)) {
+        let ranges = self.ranges_in(graph);
+        if graph.all_operators().any(|operator| self.wants_any_of(&ranges, operator)) {
             Ok(())
         } else {
-            Err(vec![DumpError::NothingSelected { operators: graph.operators.len() }])
+            Err(vec![DumpError::NothingSelected { operators: graph.all_operators().count() }])
         }
     }
 
@@ -114,6 +115,11 @@ impl Selection {
         sides.into_iter().any(|(io, values)| {
             (0..values.len()).any(|slot| values[slot].is_some() && self.wants(ranges, operator, io, slot))
         })
+    }
+
+    /// Returns whether an operator is selected by its very name.
+    pub(crate) fn names(&self, operator: &str) -> bool {
+        self.operators.iter().any(|pattern| matches!(pattern, Pattern::Exact(name) if name == operator))
     }
 
     /// Returns the ranges as positions in this graph.

@@ -9,7 +9,8 @@ use crate::Origin;
 pub struct FileName {
     /// The operator's type, as far as a file's name can hold it.
     pub op_type: String,
-    /// The operator's name, as far as a file's name can hold it.
+    /// The operator's name, as far as a file's name can hold it. In ours, the iterations of loops come behind it:
+    /// `Loop_3_Add_0_17`.
     pub op_name: String,
     /// The task; ours count operators from 1.
     pub task: u64,
@@ -27,7 +28,9 @@ impl FileName {
     pub fn new(origin: &Origin, time: u64) -> Self {
         let operator = origin.operator();
         let task = operator.id.index() as u64 + 1;
-        Self { op_type: plain(&operator.op_type), op_name: plain(&operator.name), task, stream: 0, time }
+        let indices: String = origin.iterations().iter().map(|iteration| format!("_{}", iteration.index)).collect();
+        let op_name = plain(&operator.name) + &indices;
+        Self { op_type: plain(&operator.op_type), op_name, task, stream: 0, time }
     }
 
     /// Reads a name, from the right: time, stream and task are its last three parts. A part before them that is a

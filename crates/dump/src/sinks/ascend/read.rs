@@ -1,6 +1,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use opscope_model::LoopIteration;
 use opscope_tensor::{DType, open_regular};
 use prost::Message;
 
@@ -13,6 +14,9 @@ pub const MAPPING: &str = "mapping.csv";
 
 /// The attribute that names the value of a tensor, before `input.0.float32`. Only our own files have it.
 pub(super) const VALUE_ATTRIBUTE: &str = "opscope.value.";
+
+/// The attribute with the iterations of loops in which the operator was executed, as JSON. Only our own files have it.
+pub(super) const ITERATIONS_ATTRIBUTE: &str = "opscope.iterations";
 
 /// The largest header that is read: no operator has tensors enough for more.
 const LARGEST_HEADER: u64 = 64 << 20;
@@ -30,6 +34,8 @@ pub struct AscendFile {
     pub op_name: String,
     /// The operator's type, where the file says so.
     pub op_type: Option<String>,
+    /// The iterations of loops in which the operator was executed, outermost first, where the file says so.
+    pub iterations: Vec<LoopIteration>,
     /// Its tensors: inputs, then outputs.
     pub tensors: Vec<AscendTensor>,
 }
@@ -109,6 +115,12 @@ impl AscendFile {
             time: data.dump_time,
             op_name: data.op_name.clone(),
             op_type: attribute("op_type"),
+            iterations: match attribute(ITERATIONS_ATTRIBUTE) {
+                Some(text) => {
+                    serde_json::from_str(&text).map_err(|error| format!("its iterations are damaged: {error}"))?
+                }
+                None => Vec::new(),
+            },
             tensors: Vec::new(),
         };
         let mut at = offset;

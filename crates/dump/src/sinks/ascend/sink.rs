@@ -3,18 +3,18 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use opscope_model::RunId;
+use opscope_model::{Iteration, RunId};
 use opscope_onnx::OperatorId;
 use opscope_tensor::DType;
 use tempfile::SpooledTempFile;
 
 use super::proto::{DumpData, FORMAT_ND, OpAttr, OpInput, OpOutput, OriginalOp, Shape};
-use super::read::VALUE_ATTRIBUTE;
+use super::read::{ITERATIONS_ATTRIBUTE, VALUE_ATTRIBUTE};
 use super::{FileName, data_type, directory, overflow};
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Io, Origin, Piece, Sink, Stream};
 
-/// Makes AscendCL's dump files out of streams, one per operator and run, and gives them to a target in chunks.
+/// Makes AscendCL's dump files out of streams, one per operator, run and iteration of a loop, and gives them to a target in chunks.
 ///
 /// A file begins with the sizes of all its tensors. So an operator of which several tensors were selected waits until
 /// it has them all: up to 4 MiB in memory, beyond that in a file without a name.
@@ -25,6 +25,8 @@ pub struct AscendSink<T> {
     alone: Option<Alone>,
     chunk: usize,
     clock: Clock,
+    /// The time of the last file of an operator in a body.
+    last_time: u64,
     /// Only operators that overflowed are sent, of the model with this number.
     overflowed_of: Option<u32>,
 }
@@ -65,7 +67,8 @@ impl<F: FnMut(&Path, &[u8], bool) -> Result<(), String> + Send> ChunkTarget for 
     }
 }
 
-type Key = (usize, Option<RunId>, OperatorId);
+/// The plan, the run, the operator, and the iterations of bodies.
+type Key = (usize, Option<RunId>, OperatorId, Box<[Iteration]>);
 
 /// An operator's tensors that were delivered so far.
 struct Group {
@@ -95,7 +98,7 @@ impl<T: ChunkTarget> AscendSink<T> {
     /// Sends chunks of at most so many bytes of tensors, 1 or more. The first chunk of a file also has the header.
     pub fn new(target: T, chunk: usize) -> Self {
         let chunk = chunk.clamp(1, Self::LARGEST_CHUNK);
-        Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now, overflowed_of: None }
+        Self { target, waiting: HashMap::new(), alone: None, chunk, clock: now, last_time: 0, overflowed_of: None }
     }
 
     /// Sends only the files of operators that overflowed: an output has elements that are NaN or infinite. Behind each comes the file
@@ -108,6 +111,16 @@ impl<T: ChunkTarget> AscendSink<T> {
     #[cfg(test)]
     pub(crate) fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Returns the time of a file. Those of the iterations of an operator differ, as do their files' names with them.
+    fn time(&mut self, origin: &Origin) -> u64 {
+        let time = (self.clock)();
+        if origin.path.is_empty() {
+            return time;
+        }
+        self.last_time = time.max(self.last_time + 1);
+        self.last_time
     }
 
     /// Returns the header of a file with these tensors.
@@ -145,6 +158,11 @@ impl<T: ChunkTarget> AscendSink<T> {
         }
         if let Some(first) = tensors.first() {
             data.attr.push(OpAttr { name: "op_type".into(), value: first.origin.operator().op_type.clone() });
+            let iterations = first.origin.iterations();
+            if !iterations.is_empty() {
+                let value = serde_json::to_string(&iterations).unwrap_or_default();
+                data.attr.push(OpAttr { name: ITERATIONS_ATTRIBUTE.into(), value });
+            }
         }
         data.with_length()
     }
@@ -157,7 +175,7 @@ impl<T: ChunkTarget> AscendSink<T> {
             return Ok(());
         }
         let origin = first.origin.clone();
-        let time = (self.clock)();
+        let time = self.time(&origin);
         let path = path(&origin, time);
         let mut chunk = Self::header(&group.tensors, time);
         let mut room = self.chunk;
@@ -193,28 +211,33 @@ impl<T: ChunkTarget> AscendSink<T> {
 
     /// Sends a piece of a tensor that is alone in its file.
     fn pass(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
-        let alone = self.alone.get_or_insert_with(|| {
-            let time = (self.clock)();
-            let tensor = Arrived {
-                origin: stream.origin.clone(),
-                dtype: stream.dtype,
-                shape: stream.shape.clone(),
-                offset: 0,
-                bytes: stream.bytes,
-            };
-            Alone { path: path(&stream.origin, time), header: Self::header(&[tensor], time) }
-        });
+        let mut alone = match self.alone.take() {
+            Some(alone) => alone,
+            None => {
+                let time = self.time(&stream.origin);
+                let tensor = Arrived {
+                    origin: stream.origin.clone(),
+                    dtype: stream.dtype,
+                    shape: stream.shape.clone(),
+                    offset: 0,
+                    bytes: stream.bytes,
+                };
+                Alone { path: path(&stream.origin, time), header: Self::header(&[tensor], time) }
+            }
+        };
         let mut chunk = std::mem::take(&mut alone.header);
+        // Kept until its last piece, also where a chunk is refused: what was begun is broken off then.
+        let Alone { path, .. } = self.alone.insert(alone);
         if !chunk.is_empty() && chunk.len() + piece.bytes.len() <= SMALL.min(self.chunk) {
             chunk.extend_from_slice(piece.bytes);
-            self.target.chunk(&alone.path, &chunk, piece.last)?;
+            self.target.chunk(path, &chunk, piece.last)?;
         } else {
             if !chunk.is_empty() {
-                self.target.chunk(&alone.path, &chunk, piece.bytes.is_empty())?;
+                self.target.chunk(path, &chunk, piece.bytes.is_empty())?;
             }
             let mut parts = piece.bytes.chunks(self.chunk).peekable();
             while let Some(part) = parts.next() {
-                self.target.chunk(&alone.path, part, piece.last && parts.peek().is_none())?;
+                self.target.chunk(path, part, piece.last && parts.peek().is_none())?;
             }
         }
         if piece.last {
@@ -225,8 +248,8 @@ impl<T: ChunkTarget> AscendSink<T> {
 
     fn keep(&mut self, stream: &Stream, piece: Piece<'_>) -> Result<(), String> {
         let origin = &stream.origin;
-        let key = (origin.plan, origin.run, origin.operator);
-        let group = self.waiting.entry(key).or_insert_with(|| Group {
+        let key = (origin.plan, origin.run, origin.operator, origin.path.clone());
+        let group = self.waiting.entry(key.clone()).or_insert_with(|| Group {
             tensors: Vec::new(),
             data: SpooledTempFile::new(IN_MEMORY),
             length: 0,
@@ -260,8 +283,8 @@ impl<T: ChunkTarget> AscendSink<T> {
 
     fn send_all(&mut self, of_run: Option<RunId>) -> Result<(), String> {
         let mut keys: Vec<Key> =
-            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).copied().collect();
-        keys.sort_by_key(|key| (key.0, key.1, key.2));
+            self.waiting.keys().filter(|key| of_run.is_none() || key.1 == of_run).cloned().collect();
+        keys.sort();
         keys.iter()
             .filter_map(|key| self.waiting.remove(key))
             .collect::<Vec<_>>()

@@ -3,6 +3,7 @@ use std::io;
 use std::path::Path;
 
 use csv::Writer;
+use opscope_model::LoopIteration;
 use opscope_tensor::Statistics;
 use serde::Serialize;
 
@@ -10,6 +11,9 @@ use crate::sinks::ascend::data_type_name;
 use crate::sinks::whole_file;
 use crate::table::csv::foreign;
 use crate::{Io, Stream};
+
+/// The file's name.
+pub(crate) const STATISTICS: &str = "statistics.csv";
 
 /// `statistics.csv`.
 pub(super) struct Table(Writer<File>);
@@ -59,11 +63,14 @@ struct Row<'a> {
     zeros: u64,
     #[serde(rename = "XXH3")]
     xxh3: String,
+    /// `[17]`, or `[17][2]` in a loop inside of another one.
+    #[serde(rename = "Iteration")]
+    iteration: String,
 }
 
 impl Table {
     pub fn create(root: &Path) -> io::Result<Self> {
-        Ok(Self(Writer::from_writer(whole_file::file(&root.join("statistics.csv"))?)))
+        Ok(Self(Writer::from_writer(whole_file::file(&root.join(STATISTICS))?)))
     }
 
     /// Adds a tensor; behind the names of the columns where it is the first. As on the device, an infinite element makes maximum or
@@ -97,6 +104,10 @@ impl Table {
             std: number(statistics.std),
             zeros: statistics.zeros,
             xxh3: format!("{:016x}", statistics.xxh3),
+            iteration: match origin.iterations().as_slice() {
+                [] => "NA".into(),
+                iterations => LoopIteration::indices(iterations),
+            },
         })?;
         // So that the rows of a program that is killed are there.
         self.0.flush()

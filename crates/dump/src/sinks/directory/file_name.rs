@@ -1,14 +1,31 @@
+use opscope_model::LoopIteration;
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::Origin;
 
 /// The most bytes that an operator's name takes in a file's name, so that the whole stays below what file systems
 /// allow.
 const LONGEST: usize = 120;
 
+/// The most bytes that the iterations of loops take in a file's name.
+const LONGEST_ITERATIONS: usize = 60;
+
 /// Returns the name of a tensor's file: `00012-Conv_3.output0`, to which the extension comes. The operator's number
-/// makes it unique in a run, also where names differ only in case; its name is there to be read.
+/// makes it unique in a run, also where names differ only in case; its name is there to be read. In a loop, the iteration
+/// comes behind the name: `00012-Loop_3_Add_0.17.output0`, or `.17-2.` in a loop inside of another one.
 pub(super) fn stem(origin: &Origin) -> String {
     let operator = origin.operator();
-    format!("{:05}-{}.{}{}", operator.id.index(), readable(&operator.name), origin.io, origin.slot)
+    let (name, iterations) = (readable(&operator.name), iterations(&origin.iterations()));
+    format!("{:05}-{name}{iterations}.{}{}", operator.id.index(), origin.io, origin.slot)
+}
+
+fn iterations(iterations: &[LoopIteration]) -> String {
+    let numbers: Vec<String> = iterations.iter().map(|iteration| iteration.index.to_string()).collect();
+    match numbers.join("-") {
+        none if none.is_empty() => none,
+        short if short.len() <= LONGEST_ITERATIONS => format!(".{short}"),
+        long => format!(".{}-{:016x}", numbers[0], xxh3_64(long.as_bytes())),
+    }
 }
 
 /// Returns the directory of a run, or of what is the same in all runs of a plan.
@@ -45,6 +62,18 @@ mod tests {
         assert_eq!(readable("../../etc/passwd"), "______etc_passwd");
         assert_eq!(readable("卷积/1"), "卷积_1");
         assert_eq!(readable(""), "");
+    }
+
+    #[test]
+    fn iterations_are_told_apart_in_a_bounded_length() {
+        let on = |indices: &[u32]| {
+            let level = |&index: &u32| LoopIteration { operator: "Loop".into(), index };
+            iterations(&indices.iter().map(level).collect::<Vec<_>>())
+        };
+        assert_eq!([on(&[]), on(&[17]), on(&[17, 2])], ["", ".17", ".17-2"]);
+        let deep = [on(&[7; 40]), on(&[[7; 39].as_slice(), &[8]].concat())];
+        assert!(deep.iter().all(|text| text.starts_with(".7-") && text.len() <= LONGEST_ITERATIONS), "{deep:?}");
+        assert_ne!(deep[0], deep[1]);
     }
 
     proptest! {

@@ -7,6 +7,9 @@ use serde_json::json;
 
 use crate::{DumpError, Origin};
 
+/// The file's name.
+pub(crate) const HISTOGRAMS: &str = "histograms.jsonl";
+
 /// `histograms.jsonl`: a line per tensor.
 pub(super) struct Lines {
     file: File,
@@ -14,7 +17,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub fn create(root: &Path) -> Result<Self, DumpError> {
-        let path = root.join("histograms.jsonl");
+        let path = root.join(HISTOGRAMS);
         let file = crate::sinks::whole_file::file(&path)
             .map_err(|error| DumpError::File { reason: format!("the histograms could not be made: {error}"), path })?;
         Ok(Self { file })
@@ -22,7 +25,7 @@ impl Lines {
 
     pub fn add(&mut self, origin: &Origin, histogram: &Histogram) -> io::Result<()> {
         let bins: Vec<_> = histogram.bins().iter().map(|bin| json!([bin.from, bin.to, bin.count])).collect();
-        let line = json!({
+        let mut line = json!({
             "run": origin.run.map(|run| run.0),
             "operator": origin.operator().name,
             "io": origin.io.name(),
@@ -31,6 +34,10 @@ impl Lines {
             "bins": bins,
             "non_finite": histogram.non_finite(),
         });
+        let iterations = origin.iterations();
+        if !iterations.is_empty() {
+            line["iterations"] = json!(iterations);
+        }
         self.file.write_all(format!("{line}\n").as_bytes())
     }
 }

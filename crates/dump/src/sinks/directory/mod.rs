@@ -16,6 +16,8 @@ use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
 use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
+pub(crate) use csv::STATISTICS;
+pub(crate) use histograms::HISTOGRAMS;
 
 /// Writes a dump as a directory: `manifest.json`, `index.jsonl`, and a file per tensor in `run-0000/`, `constants/`.
 ///

@@ -2,9 +2,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use opscope_dump::{DumpError, DumpInfo, Dumper, InputEntry};
+use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, Recording};
+use opscope_profile::{Account, Call, Format, ProfileError, Profiler, ProfilerOptions, Recording};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -27,7 +27,8 @@ impl Capture {
             CaptureSpec::Nothing => Ok(Self::Nothing),
             CaptureSpec::Profile { options, .. } => {
                 let info = session.recording_info(job.repetition.concurrent.get());
-                let profiler = Profiler::create(directory, &info, options)?;
+                let options = ProfilerOptions { survives_crash: job.survives_crash, ..(**options).clone() };
+                let profiler = Profiler::create(directory, &info, &options)?;
                 let (start, end) = session.loading();
                 profiler.called(Call::Load, start, end);
                 Ok(Self::Profile(Box::new(profiler)))
@@ -37,7 +38,9 @@ impl Capture {
                 let info = DumpInfo::new(session.graph(), fidelity, engine.name(), engine.version());
                 let sink = format.create(directory, &info, *histograms)?;
                 let dumper = Dumper::new();
-                dumper.subscribe(sink, (**request).clone())?;
+                let direct = job.survives_crash.then_some(Delivery::Direct);
+                let delivery = request.delivery.clone().or(direct);
+                dumper.subscribe(sink, Request { delivery, ..(**request).clone() })?;
                 Ok(Self::Dump(Box::new(dumper)))
             }
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
-use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
+use opscope_model::{Instrument, MissingCapability, Model, Plan, RunId, RunInfo, RunObserver};
 use opscope_profile::ProfileError;
 
 use self::capture::Capture;
@@ -55,15 +55,8 @@ pub enum InstrumentError {
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The engine lacks a capability.
-    #[error("the {instrument} needs an engine that can {missing}, and {engine} cannot")]
-    Capability {
-        /// The instrument.
-        instrument: String,
-        /// The engine.
-        engine: String,
-        /// What the engine lacks.
-        missing: String,
-    },
+    #[error(transparent)]
+    Capability(#[from] Box<MissingCapability>),
 }
 
 impl Instruments {
@@ -72,7 +65,7 @@ impl Instruments {
         let capture = Capture::create(job, session, directory.unwrap_or(Path::new(".")))?;
         let debugging = job.debugger.as_ref().map(|debugger| Debugging {
             stopped_runs: debugger.stopped_runs(),
-            _model: debugger.load(session.graph(), session.model().fidelity()),
+            _model: session.shown_to(debugger),
             debugger: debugger.clone(),
         });
         Ok(Self { debugging, capture })
@@ -81,17 +74,8 @@ impl Instruments {
     /// Checks that the engine can do what the instruments need.
     pub fn check(&self, session: &Session) -> Result<(), InstrumentError> {
         let debugger = self.debugger().map(|debugger| debugger as &dyn Instrument);
-        for instrument in debugger.into_iter().chain(self.capture.instrument()) {
-            let missing = instrument.requires().missing_in(session.engine().capabilities());
-            if !missing.is_empty() {
-                return Err(InstrumentError::Capability {
-                    instrument: instrument.name().to_owned(),
-                    engine: session.engine().name().to_owned(),
-                    missing: missing.join(", "),
-                });
-            }
-        }
-        Ok(())
+        let mut instruments = debugger.into_iter().chain(self.capture.instrument());
+        Ok(instruments.try_for_each(|instrument| session.check(instrument))?)
     }
 
     /// Sets whether the runs that follow are warm-up runs.

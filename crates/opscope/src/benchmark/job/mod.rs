@@ -8,9 +8,11 @@ mod stage;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use opscope_debug::Debugger;
 use opscope_model::{Fidelity, LoadBudget, LoadOptions};
+use opscope_onnx::Graph;
 
 pub use capture_spec::CaptureSpec;
 pub use hooks::{Goal, JobHooks};
@@ -18,9 +20,11 @@ pub use output_spec::{OutputFormat, OutputSpec};
 pub use repetition::Repetition;
 pub use stage::Stage;
 
+use crate::engine::EngineSpec;
 use crate::inputs::{Data, InputSpec, ShapeSpec};
 use crate::local_time::local_time;
 use crate::verify::VerifyOptions;
+use crate::{Session, SessionError};
 
 /// One call of `opscope benchmark`: what to run, how often, what to capture, and where results go.
 #[derive(Debug, Clone)]
@@ -33,6 +37,8 @@ pub struct Job {
     pub shapes: Vec<ShapeSpec>,
     /// How often the model runs.
     pub repetition: Repetition,
+    /// The engine that runs it.
+    pub engine: EngineSpec,
     /// Threads within an operator.
     pub engine_threads: NonZeroUsize,
     /// What loading the model may take.
@@ -51,6 +57,9 @@ pub struct Job {
     pub capture: CaptureSpec,
     /// A debugger, to which a client may attach while the model runs.
     pub debugger: Option<Debugger>,
+    /// Whether nothing that was captured may be lost if the process dies: records wait in a file, and the run waits until each
+    /// tensor is written, unless the request has a delivery.
+    pub survives_crash: bool,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
 }
@@ -64,6 +73,7 @@ impl Job {
             inputs: InputSpec::Generated(Data::Zero),
             shapes: vec![ShapeSpec::Smallest],
             repetition: Repetition::default(),
+            engine: EngineSpec::default(),
             engine_threads: NonZeroUsize::MIN,
             load_budget: LoadBudget::default(),
             batch_size: None,
@@ -73,6 +83,7 @@ impl Job {
             verify: VerifyOptions::default(),
             capture: CaptureSpec::Nothing,
             debugger: None,
+            survives_crash: false,
             arguments: Vec::new(),
         }
     }
@@ -83,6 +94,22 @@ impl Job {
             CaptureSpec::Dump { .. } => Fidelity::Exact,
             CaptureSpec::Nothing | CaptureSpec::Profile { .. } => Fidelity::Optimised,
         }
+    }
+
+    /// Loads the model into the engine.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such engine, or it cannot load the model.
+    pub fn load(&self) -> Result<Session, SessionError> {
+        Session::open_with(self.engine.open()?, &self.model, &self.load_options())
+    }
+
+    /// Loads a graph, which was read from the model's file, into the engine.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such engine, or it cannot load the model.
+    pub fn load_graph(&self, graph: Arc<Graph>) -> Result<Session, SessionError> {
+        Ok(Session::with_engine(self.engine.open()?, graph, &self.load_options())?)
     }
 
     /// How the model is loaded.

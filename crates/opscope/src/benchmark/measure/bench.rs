@@ -282,8 +282,9 @@ impl<'a> Bench<'a> {
             let (start, end) = plan.made();
             samples.planning += end.as_raw().saturating_sub(start.as_raw());
             let memory = plan.memory();
-            if samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
-                let operator = memory.at.map(|kernel| plan.kernels()[kernel.index()].operator());
+            let is_known = self.session.engine().capabilities(self.session.model().fidelity()).memory;
+            if is_known && samples.memory.is_none_or(|(most, _)| memory.peak > most.peak) {
+                let operator = memory.at.and_then(|kernel| plan.kernels()[kernel.index()].operator());
                 samples.memory = Some((memory, operator));
             }
             for note in plan.notes() {

@@ -1,10 +1,13 @@
 //! The files that a job writes: written beside their path first, and renamed when they are whole.
 
+mod disk;
 mod path;
 mod run_paths;
 mod tensors;
+mod unfinished;
 
-pub use path::{OutputPathError, remove_unfinished_outputs};
+pub use disk::OutputPathError;
+pub use unfinished::{KeptCapture, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs};
 
 pub(super) use path::OutputPath;
 pub(super) use run_paths::RunPaths;

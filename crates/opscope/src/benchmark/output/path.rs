@@ -1,12 +1,9 @@
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
+use super::disk::{OutputPathError, give_name, remove, remove_empty};
+use super::unfinished::{UnfinishedOutput, unfinished};
 
 /// A directory or file that will exist when it is whole.
 ///
@@ -20,80 +17,6 @@ pub struct OutputPath {
     made: Vec<PathBuf>,
     /// The directory above it, locked until something has the partial name.
     naming: Option<File>,
-}
-
-/// Why results cannot be written to a path.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OutputPathError {
-    /// The path exists.
-    #[error(
-        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
-    )]
-    Exists(PathBuf),
-    /// A link, which another user may have made.
-    #[error(
-        "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
-         with --output"
-    )]
-    Link(PathBuf),
-    /// The file system refuses.
-    #[error("{path:?} cannot be written: {source}")]
-    Io {
-        /// The path.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-}
-
-impl OutputPathError {
-    pub(in crate::benchmark) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Io { path: path.to_owned(), source }
-    }
-}
-
-/// The partial paths that are neither committed nor kept, with the directories that were made for them.
-static UNFINISHED: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
-
-fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, Vec<PathBuf>>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping them.
-pub fn remove_unfinished_outputs() {
-    let mut made_for_all = Vec::new();
-    for (partial, made) in std::mem::take(&mut *unfinished()) {
-        remove(&partial);
-        made_for_all.extend(made);
-    }
-    // A directory that was made for one output may hold one that was made for another.
-    made_for_all.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
-    made_for_all.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
-}
-
-/// Removes as far as possible: what cannot be removed keeps a name that says what it is.
-fn remove(partial: &Path) {
-    let _ = match fs::symlink_metadata(partial) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
-        Ok(_) => fs::remove_file(partial),
-        Err(_) => Ok(()),
-    };
-}
-
-/// Removes directories from the deepest up to the first one that is not empty.
-fn remove_empty(directories: &[PathBuf]) {
-    let _ = directories.iter().try_for_each(fs::remove_dir);
-}
-
-/// Renames, but never replaces what exists.
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot refuse an existing name in the same step.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
-        renamed => Ok(renamed?),
-    }
 }
 
 impl OutputPath {
@@ -123,7 +46,7 @@ impl OutputPath {
             remove_empty(&made);
             return Err(error);
         }
-        unfinished().insert(partial.clone(), made.clone());
+        unfinished().insert(partial.clone(), UnfinishedOutput::new(&partial, &target, &made));
         Ok(Self { partial, target, made, naming })
     }
 
@@ -160,10 +83,7 @@ impl OutputPath {
     pub fn commit(mut self) -> Result<PathBuf, OutputPathError> {
         // What is whole is kept even if it cannot be renamed.
         self.keep();
-        rename_new(&self.partial, &self.target).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => OutputPathError::Exists(self.target.clone()),
-            _ => OutputPathError::io(&self.target)(error),
-        })?;
+        give_name(&self.partial, &self.target)?;
         Ok(std::mem::take(&mut self.target))
     }
 }

@@ -1,7 +1,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::path::{OutputPath, OutputPathError};
+use super::disk::OutputPathError;
+use super::path::OutputPath;
 use crate::benchmark::job::Job;
 
 /// The paths of everything that a run leaves.

@@ -11,7 +11,7 @@ use crate::benchmark::instruments::Instruments;
 use crate::benchmark::job::{Job, JobHooks, Stage};
 use crate::benchmark::measure::MeasureError;
 use crate::benchmark::output::{OutputPath, OutputPathError, RunPaths};
-use crate::benchmark::report::{EngineSummary, ModelSummary, Report};
+use crate::benchmark::report::{ModelSummary, Report};
 use crate::machine::{self, Machine};
 
 /// Closes what was captured, gives all files their names, and writes the summary.
@@ -47,7 +47,7 @@ pub(super) fn close(
     }
     let outputs = without_cut_files(paths.outputs, &mut measurements);
     let kept = finished.profile.as_ref().map(|profile| &profile.directory);
-    let kept = kept.or(finished.dump.as_ref().map(|dump| &dump.directory)).cloned();
+    let kept = kept.or(finished.dump.as_ref().map(|dump| &dump.directory)).map(|path| Box::from(path.as_path()));
     if let Some(source) = measurements.failure {
         return Err(JobError::Measure { source, kept });
     }
@@ -60,13 +60,7 @@ pub(super) fn close(
         args: job.arguments.clone(),
         pid: std::process::id(),
         model: model_summary(job, session),
-        engine: EngineSummary {
-            name: session.engine().name().to_owned(),
-            version: session.engine().version().to_owned(),
-            fidelity: session.model().fidelity(),
-            threads: session.threads().get(),
-            concurrent_runs: job.repetition.concurrent.get(),
-        },
+        engine: session.engine_info(job.repetition.concurrent.get()),
         machine: Machine::this(),
         load_ms: Calibration::since(ClockPair::now()).nanos(start, end) / 1e6,
         peak_memory_bytes: machine::peak_memory(),

@@ -1,10 +1,10 @@
 use opscope_dump::Estimate;
 
 use super::shape_sets::ShapeSets;
+use crate::SessionError;
 use crate::benchmark::error::JobError;
 use crate::benchmark::job::{CaptureSpec, Job};
 use crate::inputs::{Inputs, ShapeSpec};
-use crate::{Session, SessionError};
 
 impl Job {
     /// Returns the size of the dump of each set of shapes, without running the model; nothing if the job dumps nothing.
@@ -13,7 +13,7 @@ impl Job {
     /// Returns an error if the model, its inputs or the selection cannot be used.
     pub fn estimate(&self) -> Result<Vec<Estimate>, JobError> {
         let CaptureSpec::Dump { request, .. } = &self.capture else { return Ok(Vec::new()) };
-        let session = Session::open(&self.model, &self.load_options())?;
+        let session = self.load()?;
         request.selection.check(session.graph(), u64::MAX).map_err(JobError::Selection)?;
         let estimate = |(_, inputs): &(&ShapeSpec, Inputs)| {
             let runs = self.repetition.loops.saturating_mul(inputs.len() as u64);

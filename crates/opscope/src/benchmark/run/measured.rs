@@ -32,7 +32,7 @@ impl Measured {
             throughput: 1000.0 * batchsize / mean,
             batchsize,
             plan_ms: measurement.planning,
-            run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)).unwrap_or_default(),
+            run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)),
             notes: measurement.notes.clone(),
             verification: None,
             npu_compute_time_list: measurement.compute.clone(),

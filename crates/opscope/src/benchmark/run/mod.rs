@@ -44,7 +44,7 @@ impl Job {
     /// See [`JobError`]. A report that is not [`complete`](Report::complete) is no error.
     pub fn run(&self, hooks: &JobHooks<'_>) -> Result<Report, JobError> {
         (hooks.stage)(Stage::Loading);
-        let session = Session::open(&self.model, &self.load_options())?;
+        let session = self.load()?;
         self.run_in(&session, hooks)
     }
 

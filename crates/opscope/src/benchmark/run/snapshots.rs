@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use opscope_model::Fidelity;
 use opscope_model::testing::assert_snapshot;
+use opscope_profile::EngineInfo;
 
 use super::close::write_summary;
 use crate::benchmark::{
-    DebuggerSummary, DumpSummary, EngineSummary, FailedShapes, FileInfo, InputSummary, Latency, Measured,
-    MemorySummary, ModelSummary, ProfileSummary, Report, ShapeTimes, median_interval,
+    DebuggerSummary, DumpSummary, FailedShapes, FileInfo, InputSummary, Latency, Measured, MemorySummary, ModelSummary,
+    ProfileSummary, Report, ShapeTimes, median_interval,
 };
 use crate::machine::Machine;
 use crate::verify::{KernelOutput, Outcome, OutputDifference, Verification, WrongForm};
@@ -29,7 +30,7 @@ fn measured(batch: usize) -> Measured {
         upload: of(&[0.25, 0.5]),
         download: of(&[0.125]),
         median_interval_95: median_interval(&TIMES),
-        run_memory: MemorySummary { bytes: 4096, operator: Some("mul".into()), unknown: 1 },
+        run_memory: Some(MemorySummary { bytes: 4096, operator: Some("mul".into()), unknown: 1 }),
         notes: vec!["input x is smaller than the file says".into()],
         verification: Some(verification()),
         throughput: 1000.0 * batch as f64 / 1.28,
@@ -75,12 +76,9 @@ fn report() -> Report {
             graph: "small".into(),
             operators: 2,
         },
-        engine: EngineSummary {
-            name: "paper".into(),
-            version: "0.1".into(),
-            fidelity: Fidelity::Optimised,
-            threads: 1,
-            concurrent_runs: 1,
+        engine: EngineInfo {
+            settings: BTreeMap::from([("providers".into(), "PencilExecutionProvider".into())]),
+            ..EngineInfo::new("paper", "0.1", Fidelity::Optimised)
         },
         machine: Machine { cpu: "abacus".into(), processors: 1, memory_bytes: 1 << 30, system: "linux abacus".into() },
         load_ms: 12.5,
@@ -126,6 +124,7 @@ fn a_summary_of_what_is_always_there_is_as_it_was() {
         ..measured(1)
     };
     let report = Report {
+        engine: EngineInfo::new("paper", "0.1", Fidelity::Optimised),
         complete: true,
         incomplete_because: vec![],
         measurements: vec![measured.clone()],

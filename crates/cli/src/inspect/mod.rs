@@ -1,7 +1,10 @@
 //! `opscope inspect`: what a model, a dump or a recording contains.
 
+mod engine;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use opscope::dump::Inspection;
@@ -10,7 +13,10 @@ use opscope::profile::Recording;
 use opscope::text::shown_text;
 use serde_json::json;
 
+use self::engine::Verdict;
 use crate::exit::{Exit, Failure};
+use crate::isolate::Invocation;
+use crate::options::EngineArguments;
 use crate::terminal::{print, print_json, shown_path};
 
 /// The arguments of `opscope inspect`.
@@ -21,6 +27,11 @@ pub struct InspectArguments {
     /// Rows of the tables of a recording
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// Let the engine load the model in a process of its own: a crash of its library is then an error of this command
+    #[arg(long)]
+    isolate: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -30,7 +41,7 @@ pub struct InspectArguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let path = &arguments.path;
     let is_model = path.extension().is_some_and(|extension| extension == "onnx" || extension == "om");
     let is_recording = path.join("records.bin").is_file();
@@ -38,9 +49,14 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
         return Err(Failure::wrong_use(format!("--check is for dumps, and {} is not a dump", path.display())));
     }
     if is_model {
-        let graph = Graph::load(path).map_err(Failure::wrong_use)?;
-        let printed = if arguments.json { print_json(model_json(&graph)) } else { print(model_text(&graph)) };
-        return printed.map(|()| Exit::Done);
+        invocation.isolate(arguments.isolate, path)?.note("inspecting", false);
+        return model(path, arguments);
+    }
+    if arguments.isolate {
+        return Err(Failure::wrong_use(format!("--isolate is for models, and {} is not a model", path.display())));
+    }
+    if arguments.engine != EngineArguments::default() {
+        return Err(Failure::wrong_use(format!("--engine is for models, and {} is not a model", path.display())));
     }
     if is_recording {
         return recording(path, arguments);
@@ -52,6 +68,27 @@ pub fn run(arguments: &InspectArguments) -> Result<Exit, Failure> {
         _ => print(inspection.text().trim_end())?,
     }
     Ok(if inspection.dump.is_complete() { Exit::Done } else { Exit::Incomplete })
+}
+
+fn model(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
+    let graph = Arc::new(Graph::load(path).map_err(Failure::wrong_use)?);
+    let verdict = if arguments.engine == EngineArguments::default() {
+        None
+    } else {
+        let engine = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
+        Some(Verdict::of(&graph, &engine)?)
+    };
+    if arguments.json {
+        let mut document = model_json(&graph);
+        if let Some(verdict) = &verdict {
+            document["engine"] = verdict.json();
+        }
+        print_json(document)?;
+    } else {
+        print(model_text(&graph))?;
+        verdict.as_ref().map_or(Ok(()), |verdict| print(verdict.text()))?;
+    }
+    Ok(if verdict.is_none_or(|verdict| verdict.is_loaded()) { Exit::Done } else { Exit::Failed })
 }
 
 fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
@@ -68,6 +105,9 @@ fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure>
         let said = [&model.path, &model.xxh3, &engine.name, &engine.version].map(|said| shown_text(said));
         let [model, xxh3, name, version] = said;
         let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
+        for (name, value) in &engine.settings {
+            let _ = writeln!(text, "  {} {}", shown_text(name), shown_text(value));
+        }
         for problem in recording.problems() {
             let _ = writeln!(text, "problem: {}", shown_text(problem));
         }
@@ -101,8 +141,8 @@ fn model_text(graph: &Graph) -> String {
             let _ = writeln!(text, "{what} {} {}", shown_text(&value.name), shape(value));
         }
     }
-    let _ = writeln!(text, "{} operators:", graph.operators.len());
-    for operator in &graph.operators {
+    let _ = writeln!(text, "{} operators:", graph.all_operators().count());
+    for operator in graph.all_operators() {
         let names = |values: &[Option<ValueId>]| {
             values
                 .iter()
@@ -128,7 +168,7 @@ fn model_json(graph: &Graph) -> serde_json::Value {
     };
     let names =
         |ids: &[Option<ValueId>]| ids.iter().map(|id| id.map(|id| graph.value(id).name.clone())).collect::<Vec<_>>();
-    let operators = graph.operators.iter().map(|operator| {
+    let operators = graph.all_operators().map(|operator| {
         let attributes: serde_json::Map<_, _> =
             operator.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.to_string().into())).collect();
         json!({

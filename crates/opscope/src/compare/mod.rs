@@ -1,5 +1,7 @@
 //! Compares two runs of a model, or a run with a dump, while running: no dump is written.
 
+mod outputs;
+
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -9,10 +11,12 @@ use opscope_dump::{
     BlacklistEntry, CompareOptions, CompareSink, Comparison, DumpError, Dumper, InputEntry, Io, IoSelection, KeepSink,
     Position, Request, Selection, Sink, StoredDump, StoredOrigin,
 };
-use opscope_model::{EngineError, Fidelity, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
+use opscope_model::{EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, Plan, RunId, RunInfo};
 use opscope_onnx::{Graph, Operator, ValueId};
 use opscope_tensor::Tensor;
 
+use self::outputs::OutputsOnly;
+use crate::engine::EngineSpec;
 use crate::verify::with_known_values;
 use crate::{Session, SessionError};
 
@@ -21,8 +25,10 @@ use crate::{Session, SessionError};
 pub struct RunSpec {
     /// The ONNX file.
     pub model: PathBuf,
+    /// The engine that runs it.
+    pub engine: EngineSpec,
     /// How faithfully it is followed. All values can be observed only at exact fidelity; at optimised fidelity, those that
-    /// the plan's kernels compute.
+    /// the plan's kernels compute, or only the model's outputs where the engine does not show those values.
     pub fidelity: Fidelity,
     /// Threads within an operator.
     pub threads: NonZeroUsize,
@@ -44,11 +50,21 @@ pub enum Reference {
 #[non_exhaustive]
 pub enum CompareError {
     /// A model cannot be loaded.
-    #[error(transparent)]
-    Session(#[from] SessionError),
+    #[error("{source}")]
+    Session {
+        /// How it should run.
+        run: Box<RunSpec>,
+        /// Why it cannot.
+        source: SessionError,
+    },
     /// A run failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
+    #[error("{}: {source}", run.label())]
+    Engine {
+        /// The run.
+        run: Box<RunSpec>,
+        /// Why it failed.
+        source: EngineError,
+    },
     /// The tensors of a run could not be captured.
     #[error(transparent)]
     Dump(#[from] DumpError),
@@ -68,24 +84,27 @@ pub fn compare_run(
     mut options: CompareOptions,
 ) -> Result<Comparison, CompareError> {
     let mut io = IoSelection::Outputs;
-    let (kept, hidden, problems) = match reference {
+    let (kept, engine, hidden, problems) = match reference {
         Reference::Dump(dump) => {
             // Inputs of operators are compared only if the dump has them.
             if run.fidelity == Fidelity::Exact && dump.tensors.iter().any(|tensor| tensor.place.io == Some(Io::Input)) {
                 io = IoSelection::All;
             }
-            (Arc::clone(dump), HashSet::new(), Vec::new())
+            (Arc::clone(dump), dump.engine(), HashSet::new(), Vec::new())
         }
         Reference::Run(reference) => {
             let (sink, keeper) = KeepSink::new(KEPT_IN_MEMORY, std::env::temp_dir());
             let ran = reference.run(inputs, Box::new(sink), io)?;
             options.same_inputs = true;
-            (Arc::new(StoredDump { path: reference.label().into(), ..keeper.dump() }), ran.hidden, ran.missing)
+            let kept = StoredDump { path: reference.label().into(), ..keeper.dump() };
+            (Arc::new(kept), Some(reference.engine.name.name()), ran.hidden, ran.missing)
         }
     };
     if options.graph.is_none() {
-        options.graph = Some(Arc::new(Graph::load(&run.model).map_err(SessionError::from)?));
+        let graph = Graph::load(&run.model).map_err(|error| run.not_loaded(error))?;
+        options.graph = Some(Arc::new(graph));
     }
+    options.tolerances = options.tolerances.between([Some(run.engine.name.name()), engine], &kept);
     let (sink, comparer) = CompareSink::new(kept, options);
     let ran = run.run(inputs, Box::new(sink), io)?;
     let mut comparison = comparer.comparison(&run.label());
@@ -101,7 +120,7 @@ pub fn compare_run(
 
 /// What a run did not show.
 struct Unseen {
-    /// The names of the values that the plan does not compute because it fuses operators.
+    /// The names of the values that the plan does not show because it fuses operators or does not show their bodies.
     hidden: HashSet<String>,
     /// What was selected and not captured, each with its reason.
     missing: Vec<String>,
@@ -111,35 +130,47 @@ impl RunSpec {
     /// Its name in a comparison.
     fn label(&self) -> String {
         let threads = if self.threads.get() == 1 { String::new() } else { format!(", {} threads", self.threads) };
-        format!("{} ({}{threads})", self.model.display(), self.fidelity)
+        let (model, engine, fidelity) = (self.model.display(), self.engine.name, self.fidelity);
+        format!("{model} ({engine}, {fidelity}{threads})")
+    }
+
+    fn not_loaded(&self, error: impl Into<SessionError>) -> CompareError {
+        CompareError::Session { run: Box::new(self.clone()), source: error.into() }
     }
 
     /// Runs once and writes every value that can be observed to a sink.
     fn run(&self, inputs: &[Tensor], sink: Box<dyn Sink>, io: IoSelection) -> Result<Unseen, CompareError> {
         let options = LoadOptions { budget: self.budget, ..LoadOptions::new(self.fidelity, self.threads) };
-        let mut session = Session::open(&self.model, &options)?;
+        let failed = |source| CompareError::Engine { run: Box::new(self.clone()), source };
+        let engine = self.engine.open().map_err(|error| self.not_loaded(error))?;
+        let mut session = Session::open_with(engine, &self.model, &options).map_err(|error| self.not_loaded(error))?;
         let inputs = fitted(inputs, session.graph());
-        if self.fidelity == Fidelity::Optimised
+        let shows_values = session.engine().capabilities(self.fidelity).intermediates;
+        if shows_values
+            && self.fidelity == Fidelity::Optimised
             && let Ok(known) = with_known_values(&session, &inputs)
         {
             session = known;
         }
-        let plan = session.model().plan(&inputs)?;
-        let resident = plan.upload(&inputs)?;
+        let mut plan = session.model().plan(&inputs).map_err(failed)?;
+        if !shows_values {
+            plan = Arc::new(OutputsOnly::of(plan, session.graph()));
+        }
+        let resident = plan.upload(&inputs).map_err(failed)?;
         let graph = session.graph();
-        let hidden = match self.fidelity {
-            Fidelity::Exact => HashSet::new(),
-            Fidelity::Optimised => hidden(graph, &*plan),
-        };
+        let hidden = hidden(graph, &*plan, self.fidelity);
         let dumper = Dumper::new();
         let selection = Selection { io, name_blacklist: blacklist(graph, &hidden), ..Selection::default() };
         dumper.subscribe(sink, Request { selection, ..Request::default() })?;
         dumper.add_plan(&**session.model(), &*plan)?;
         dumper.set_inputs(RunId(0), InputEntry::of(graph, &inputs));
         let info = RunInfo { id: RunId(0), graph, kernels: plan.kernels(), fidelity: self.fidelity };
-        let outcome = plan.run(RunId(0), &*resident, &*session.observe(&info, &[&dumper]));
+        // Consumers know the engine's own kernels, which show nothing then.
+        let observer = if shows_values { session.observe(&info, &[&dumper]) } else { dumper.observe(&info) };
+        let outcome = plan.run(RunId(0), &*resident, &*observer);
+        drop(observer);
         let report = dumper.finish()?;
-        outcome?;
+        outcome.map_err(failed)?;
         let missing = report.subscriptions.iter().flat_map(|subscription| subscription.losses.named());
         let missing =
             missing.map(|missing| format!("{}: {}: {}", self.label(), missing.origin, missing.reason)).collect();
@@ -157,12 +188,19 @@ fn fitted(inputs: &[Tensor], graph: &Graph) -> Vec<Tensor> {
     inputs.iter().enumerate().map(fitted).collect()
 }
 
-/// The values that operators compute and no kernel of the plan does.
-fn hidden(graph: &Graph, plan: &dyn Plan) -> HashSet<ValueId> {
-    let shown: HashSet<ValueId> =
-        plan.kernels().iter().flat_map(|kernel| kernel.outputs.iter().flatten().copied()).collect();
-    let given = graph.operators.iter().flat_map(|operator| operator.outputs.iter().flatten().copied());
-    given.filter(|value| !shown.contains(value)).collect()
+/// The values that operators compute and no kernel of the plan does, because it fuses operators or executes a body as a part
+/// of the operator around it.
+fn hidden(graph: &Graph, plan: &dyn Plan, fidelity: Fidelity) -> HashSet<ValueId> {
+    let kernels = plan.kernels();
+    let shows_bodies =
+        kernels.iter().any(|kernel| kernel.operator().is_some_and(|operator| graph.body_of(operator).is_some()));
+    let inner = graph.inner_values.iter().filter(|_| !shows_bodies).map(|value| value.id);
+    if fidelity == Fidelity::Exact {
+        return inner.collect();
+    }
+    let shown: HashSet<ValueId> = kernels.iter().flat_map(|kernel| kernel.outputs.iter().flatten().copied()).collect();
+    let given = graph.all_operators().flat_map(|operator| operator.outputs.iter().flatten().copied());
+    given.filter(|value| !shown.contains(value)).chain(inner).collect()
 }
 
 /// The operators and slots of values, to be left out of a selection.
@@ -175,5 +213,5 @@ fn blacklist(graph: &Graph, values: &HashSet<ValueId>) -> Vec<BlacklistEntry> {
             .collect();
         (!positions.is_empty()).then(|| BlacklistEntry { name: operator.name.clone(), positions })
     };
-    graph.operators.iter().filter_map(entry).collect()
+    graph.all_operators().filter_map(entry).collect()
 }

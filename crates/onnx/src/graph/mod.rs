@@ -5,7 +5,12 @@ use std::path::PathBuf;
 use opscope_tensor::DType;
 use prost::bytes::Bytes;
 
-/// The id of an operator: its position in the execution order of a [`Graph`].
+mod body;
+
+pub use self::body::Body;
+
+/// The id of an operator: its position in the execution order of a [`Graph`]. The operators of bodies come behind those of
+/// the main graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperatorId(u32);
 
@@ -31,7 +36,8 @@ macro_rules! index {
 index!(OperatorId);
 index!(ValueId);
 
-/// The main graph of an `.onnx` file. It was checked: every value has one producer, and an order of execution exists.
+/// The main graph of an `.onnx` file, and the graphs inside of its operators. It was checked: every value has one producer,
+/// and an order of execution exists.
 #[derive(Debug, Clone)]
 pub struct Graph {
     /// The file it was read from.
@@ -47,6 +53,12 @@ pub struct Graph {
     pub inputs: Vec<ValueId>,
     /// The outputs of a run.
     pub outputs: Vec<ValueId>,
+    /// The graphs inside of operators, at any depth, in the order of their operators.
+    pub bodies: Vec<Body>,
+    /// The operators of all bodies. Their ids continue those of `operators`.
+    pub inner_operators: Vec<Operator>,
+    /// The values of all bodies. Their ids continue those of `values`.
+    pub inner_values: Vec<Value>,
     /// The version of each operator set that the file uses, by domain. ONNX's own domain is the empty string.
     pub opsets: BTreeMap<String, i64>,
 }
@@ -69,7 +81,8 @@ pub struct Source {
 pub struct Operator {
     /// Its id.
     pub id: OperatorId,
-    /// A unique name: the node's own, or `OpType_index` if it has none. A repeated name gets the suffix `_2`, `_3`, ...
+    /// A name that no other operator of the file has: the node's own, or `OpType_index` if it has none. In a body, it begins
+    /// with the name of the operator around it: `Loop_3/Add_0`. A repeated name gets the suffix `_2`, `_3`, ...
     pub name: String,
     /// The type, such as `Conv` or `MatMul`.
     pub op_type: String,
@@ -79,11 +92,11 @@ pub struct Operator {
     pub inputs: Vec<Option<ValueId>>,
     /// Outputs by slot. An omitted optional output is `None`.
     pub outputs: Vec<Option<ValueId>>,
-    /// Values of this graph that a graph inside the operator, such as a loop's body, uses.
+    /// Values of this graph, or of one around it, that a graph inside the operator, such as a loop's body, uses.
     pub captures: Vec<ValueId>,
     /// Attributes, by name.
     pub attributes: BTreeMap<String, Attribute>,
-    /// The position of the node in the file, from 0.
+    /// The position of the node in its graph in the file, from 0.
     pub position: usize,
 }
 
@@ -114,11 +127,12 @@ pub enum Attribute {
 pub struct Value {
     /// Its id.
     pub id: ValueId,
-    /// Its name in the file.
+    /// Its name in the file, which no other value has. In a body, it begins with the name of the operator around it:
+    /// `Loop_3/sum`. A repeated name gets the suffix `_2`, `_3`, ...
     pub name: String,
     /// What produces it.
     pub producer: Producer,
-    /// The operators that take it, in order of execution. An operator that takes it twice is listed twice.
+    /// The operators of its own graph that take it, in order of execution. An operator that takes it twice is listed twice.
     pub consumers: Vec<OperatorId>,
     /// The element type, or `None` if the file does not give it.
     pub dtype: Option<DType>,
@@ -129,7 +143,7 @@ pub struct Value {
 /// What produces a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Producer {
-    /// The caller, who passes it as an input.
+    /// The caller, who passes it as an input. For the input of a body, this is the operator around it.
     Input,
     /// The file, which holds its data.
     Initializer,
@@ -156,19 +170,31 @@ pub struct TensorInfo {
 }
 
 impl Graph {
-    /// Returns an operator by its id.
+    /// Returns an operator by its id, also one of a body.
+    ///
+    /// # Panics
+    /// If the file has no operator with this id.
     pub fn operator(&self, id: OperatorId) -> &Operator {
-        &self.operators[id.index()]
+        match id.index().checked_sub(self.operators.len()) {
+            None => &self.operators[id.index()],
+            Some(inner) => &self.inner_operators[inner],
+        }
     }
 
-    /// Returns a value by its id.
+    /// Returns a value by its id, also one of a body.
+    ///
+    /// # Panics
+    /// If the file has no value with this id.
     pub fn value(&self, id: ValueId) -> &Value {
-        &self.values[id.index()]
+        match id.index().checked_sub(self.values.len()) {
+            None => &self.values[id.index()],
+            Some(inner) => &self.inner_values[inner],
+        }
     }
 
-    /// Returns the operator with this name.
+    /// Returns the operator with this name, also one of a body.
     pub fn operator_named(&self, name: &str) -> Option<&Operator> {
-        self.operators.iter().find(|operator| operator.name == name)
+        self.all_operators().find(|operator| operator.name == name)
     }
 
     /// Returns the operator whose name shares the longest beginning and end with `name`, for messages about an unknown
@@ -180,16 +206,16 @@ impl Graph {
             let end = name.bytes().rev().zip(other.bytes().rev()).take_while(same).count();
             begin + end
         };
-        let best = self.operators.iter().max_by_key(|operator| likeness(&operator.name))?;
+        let best = self.all_operators().max_by_key(|operator| likeness(&operator.name))?;
         (likeness(&best.name) * 2 >= name.len()).then_some(best)
     }
 
-    /// Returns the value with this name.
+    /// Returns the value with this name, also one of a body.
     pub fn value_named(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|value| value.name == name)
+        self.all_values().find(|value| value.name == name)
     }
 
-    /// Returns for each value whether it depends on the data of an input. A value that depends only on an input's shape
+    /// Returns for each value of the main graph whether it depends on the data of an input. A value that depends only on an input's shape
     /// does not count.
     pub fn depends_on_input(&self) -> Vec<bool> {
         let mut depends = vec![false; self.values.len()];
@@ -204,6 +230,13 @@ impl Graph {
             }
         }
         depends
+    }
+}
+
+impl Operator {
+    /// Returns whether it is ONNX's `Constant`, which computes nothing.
+    pub fn is_constant(&self) -> bool {
+        self.op_type == "Constant" && self.domain.is_empty()
     }
 }
 

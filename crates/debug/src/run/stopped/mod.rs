@@ -1,8 +1,10 @@
+mod skipping;
+
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use opscope_model::{Dispatch, Kernel, KernelId, KernelInput, TensorType};
+use opscope_model::{Dispatch, Kernel, KernelInput, LoopIteration, TensorType};
 use opscope_onnx::{Graph, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
 
@@ -64,7 +66,7 @@ impl<'a> Stopped<'a> {
     ) -> Self {
         let kernel = dispatch.kernel;
         let is_bound = plan.is_bound(kernel.id, moment);
-        let operator_kernels = if is_bound { plan.kernels_of(kernel.operator()) } else { None };
+        let operator_kernels = if is_bound { plan.kernels_of(dispatch.operator().id) } else { None };
         Self {
             plan,
             dispatch: *dispatch,
@@ -94,7 +96,7 @@ impl<'a> Stopped<'a> {
 
     /// Returns where it is.
     pub fn position(&self) -> &RunPosition {
-        self.position.get_or_init(|| self.plan.position(self.dispatch.run, self.dispatch.kernel, self.moment))
+        self.position.get_or_init(|| self.plan.position(&self.dispatch, self.moment))
     }
 
     /// Returns where it is, and which tensors it has there.
@@ -109,9 +111,10 @@ impl<'a> Stopped<'a> {
             model: self.plan.model,
             place: self.position().clone(),
             kernel: self.plan.kernel_info(kernel),
-            operators: self.dispatch.graph.operators.len() as u32,
+            operators: self.dispatch.graph.all_operators().count() as u32,
             kernels: self.plan.kernels.len() as u32,
             operator_kernels: self.operator_kernels,
+            executes_skipped: self.plan.executes_skipped,
             inputs: slots(self.input_count(), TensorRef::Input),
             outputs: slots(self.output_count(), TensorRef::Output),
             weights: slots(self.weights().len(), TensorRef::Weight),
@@ -152,7 +155,7 @@ impl<'a> Stopped<'a> {
                 self.tensor(&TensorRef::Input(*slot))
             }
             TensorRef::Value(name) => self.value(name).ok_or_else(|| {
-                let known = self.dispatch.graph.values.iter().any(|value| value.name == *name);
+                let known = self.dispatch.graph.value_named(name).is_some();
                 missing(if known {
                     "the run does not hold this value now: it was not computed yet, or is not needed any more"
                         .to_owned()
@@ -206,64 +209,6 @@ impl<'a> Stopped<'a> {
         Ok(())
     }
 
-    /// Checks that tensors fit as the outputs of the operator that is about to be executed.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn check_outputs(&self, tensors: &[Tensor]) -> Result<(), DebugError> {
-        let refuse = |reason: String| Err(DebugError::Resume(reason));
-        if self.moment == Moment::After {
-            return refuse("the operator was executed already; it can be skipped before that".into());
-        }
-        let outputs: Vec<(usize, Slot<'_>)> =
-            (0..self.output_count()).filter_map(|slot| Some((slot, self.output(slot)?))).collect();
-        if tensors.len() != outputs.len() {
-            let (takes, given) = (outputs.len(), tensors.len());
-            return refuse(format!("the operator has {takes} outputs, and {given} tensors were given"));
-        }
-        for (tensor, (slot, output)) in tensors.iter().zip(&outputs) {
-            let expected = output.form.and_then(|form| Some((form.dtype?, form.shape.as_slice())));
-            if expected != Some((tensor.dtype(), tensor.shape())) {
-                let wanted = output.form.map_or("a type of the engine's own".to_owned(), |form| {
-                    let dtype = form.dtype.map_or("a type of the engine's own".to_owned(), |dtype| dtype.to_string());
-                    format!("{dtype} {:?}", form.shape)
-                });
-                let (dtype, shape) = (tensor.dtype(), tensor.shape());
-                return refuse(format!("output[{slot}] is {wanted}, and {dtype} {shape:?} was given"));
-            }
-        }
-        let given: usize = self.skipped(tensors.to_vec()).iter().map(|(_, outputs)| outputs.len()).sum();
-        match given == tensors.len() {
-            true => Ok(()),
-            false => {
-                refuse("the engine executes it in kernels that have other outputs, too, and cannot skip them".into())
-            }
-        }
-    }
-
-    /// Returns the kernels that are not executed where the operator is skipped, each with its outputs, from the outputs of
-    /// the operator.
-    pub(crate) fn skipped(&self, outputs: Vec<Tensor>) -> Vec<(KernelId, Vec<Tensor>)> {
-        if self.operator_kernels.is_none() {
-            return vec![(self.last_kernel().id, outputs)];
-        }
-        let own: Vec<ValueId> = self.dispatch.operator().outputs.iter().flatten().copied().collect();
-        let given = |kernel: &Kernel| {
-            let output = |values: &Vec<ValueId>| {
-                let at = own.iter().position(|value| values.contains(value))?;
-                outputs.get(at).cloned()
-            };
-            let outputs: Vec<Tensor> = kernel.outputs.iter().map(output).collect::<Option<_>>()?;
-            (!outputs.is_empty()).then_some((kernel.id, outputs))
-        };
-        self.plan
-            .kernels
-            .iter()
-            .filter(|kernel| kernel.operator() == self.dispatch.kernel.operator())
-            .filter_map(given)
-            .collect()
-    }
-
     /// Returns the inputs (before the kernel) or outputs (after it) that the run continues with; `None` where no tensor was
     /// replaced. The engine takes all of a side, so the tensors that were not replaced are copied.
     pub(crate) fn into_replacements(mut self) -> Option<Vec<Tensor>> {
@@ -281,7 +226,7 @@ impl<'a> Stopped<'a> {
     pub(crate) fn last_kernel(&self) -> &'a Kernel {
         let kernel = self.dispatch.kernel;
         if self.plan.is_bound(kernel.id, self.moment) {
-            return self.plan.kernel_for(kernel.operator(), Moment::After).unwrap_or(kernel);
+            return self.plan.kernel_for(self.dispatch.operator().id, Moment::After).unwrap_or(kernel);
         }
         kernel
     }
@@ -304,10 +249,9 @@ impl<'a> Stopped<'a> {
         }?;
         let name = |id| self.dispatch.graph.value(id).name.clone();
         let view = self.tensor(&reference).ok();
-        let dtype = match slot.form {
-            Some(form) => form.dtype,
-            None => view.as_ref().map(TensorView::dtype),
-        };
+        // A plan may not know the types of all values before they are computed.
+        let has_bytes = view.as_ref().filter(|view| view.byte_len().is_some() || slot.form.is_none());
+        let dtype = has_bytes.map(TensorView::dtype).or_else(|| slot.form.and_then(|form| form.dtype));
         let shape = view.as_ref().map(|view| view.shape().to_vec());
         Some(TensorInfo {
             value: slot.value.map(name),
@@ -441,5 +385,9 @@ impl Tensors for Stopped<'_> {
 
     fn subjects(&self) -> &[TensorView<'_>] {
         self.side()
+    }
+
+    fn iterations(&self) -> &[LoopIteration] {
+        &self.position().iterations
     }
 }

@@ -1,0 +1,39 @@
+//! `opscope attempt`: whether an engine runs a model, as an exit code. It is hidden: another opscope asks it before it recommends
+//! an engine.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use opscope::Session;
+use opscope::inputs::ShapeSpec;
+use opscope::model::{Fidelity, LoadOptions};
+
+use crate::exit::{Exit, Failure};
+use crate::options::{EngineArguments, FeedArguments};
+
+/// The arguments of `opscope attempt`.
+#[derive(Debug, Args)]
+pub struct AttemptArguments {
+    /// The ONNX file
+    model: PathBuf,
+    #[command(flatten)]
+    fed: FeedArguments,
+    #[command(flatten)]
+    engine: EngineArguments,
+}
+
+/// Runs the model once.
+pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
+    let spec = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
+    let engine = spec.open().map_err(|error| Failure::engine(&error))?;
+    let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);
+    let session = Session::open_with(engine, &arguments.model, &options).map_err(Failure::failed)?;
+    let shapes = arguments.fed.shapes().map_err(Failure::wrong_use)?;
+    let inputs = arguments.fed.inputs().map_err(Failure::wrong_use)?;
+    let inputs =
+        inputs.find(session.graph(), shapes.first().unwrap_or(&ShapeSpec::Smallest)).map_err(Failure::failed)?;
+    let batch = inputs.batch(session.graph(), 0).map_err(Failure::failed)?;
+    session.run(&batch.tensors, &[]).map_err(Failure::failed)?;
+    Ok(Exit::Done)
+}

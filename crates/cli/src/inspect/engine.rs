@@ -1,0 +1,83 @@
+//! What an engine makes of a model.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use opscope::engine::EngineSpec;
+use opscope::inputs::{Data, ShapeSpec, concrete_shapes, generate};
+use opscope::model::{Engine, Fidelity, LoadOptions};
+use opscope::onnx::Graph;
+use opscope::{Session, SessionError};
+use serde_json::json;
+
+use crate::exit::Failure;
+
+/// An engine, and whether it loads a model at each fidelity.
+pub struct Verdict {
+    engine: Arc<dyn Engine>,
+    plans: Vec<(Fidelity, Result<Prepared, SessionError>)>,
+}
+
+/// How far an engine came with a model.
+enum Prepared {
+    /// It made a plan.
+    Plan {
+        /// How many kernels a run executes.
+        kernels: usize,
+    },
+    /// It loaded the model, whose inputs cannot be made up.
+    Model,
+}
+
+impl Verdict {
+    /// Lets an engine prepare plans of a model, for inputs of the smallest shapes.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such engine.
+    pub fn of(graph: &Arc<Graph>, engine: &EngineSpec) -> Result<Self, Failure> {
+        let engine = engine.open().map_err(|error| Failure::engine(&error))?;
+        let plan = |fidelity| (fidelity, prepared(&engine, graph, fidelity));
+        let plans = Fidelity::ALL.map(plan).into();
+        Ok(Self { engine, plans })
+    }
+
+    /// Returns whether it loads the model at every fidelity.
+    pub fn is_loaded(&self) -> bool {
+        self.plans.iter().all(|(_, plan)| plan.is_ok())
+    }
+
+    /// A line for each fidelity.
+    pub fn text(&self) -> String {
+        let (name, version) = (self.engine.name(), self.engine.version());
+        let line = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
+            Ok(Prepared::Plan { kernels }) => {
+                format!("{name} {version}, {fidelity}: loads it; a run executes {kernels} kernels")
+            }
+            Ok(Prepared::Model) => format!("{name} {version}, {fidelity}: loads it"),
+            Err(error) => format!("{name} {version}, {fidelity}: does not load it: {error}"),
+        };
+        self.plans.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The engine, and an object for each fidelity.
+    pub fn json(&self) -> serde_json::Value {
+        let plan = |(fidelity, plan): &(Fidelity, Result<Prepared, SessionError>)| match plan {
+            Ok(Prepared::Plan { kernels }) => json!({ "fidelity": fidelity, "loads": true, "kernels": kernels }),
+            Ok(Prepared::Model) => json!({ "fidelity": fidelity, "loads": true, "kernels": null }),
+            Err(error) => json!({ "fidelity": fidelity, "loads": false, "because": error.to_string() }),
+        };
+        let plans: Vec<_> = self.plans.iter().map(plan).collect();
+        json!({ "name": self.engine.name(), "version": self.engine.version(), "plans": plans })
+    }
+}
+
+/// Loads a model and makes its plan.
+fn prepared(engine: &Arc<dyn Engine>, graph: &Arc<Graph>, fidelity: Fidelity) -> Result<Prepared, SessionError> {
+    let options = LoadOptions::new(fidelity, NonZeroUsize::MIN);
+    let session = Session::with_engine(Arc::clone(engine), Arc::clone(graph), &options)?;
+    let inputs = concrete_shapes(graph, &ShapeSpec::Smallest).and_then(|shapes| generate(graph, &shapes, Data::Zero));
+    Ok(match inputs {
+        Ok(inputs) => Prepared::Plan { kernels: session.plan(&inputs)?.kernels().len() },
+        Err(_) => Prepared::Model,
+    })
+}

@@ -1,0 +1,69 @@
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+
+use opscope::benchmark::{UnfinishedOutput, unfinished_outputs};
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+
+/// What the child tells of itself, a line each time. It is a file in memory, so that it is there when the child is dead.
+pub struct Journal(File);
+
+/// A line of the journal.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    doing: String,
+    has_results: bool,
+    outputs: Vec<UnfinishedOutput>,
+}
+
+/// What the journal of a dead child says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LastWords {
+    /// What it did.
+    pub doing: Option<String>,
+    /// Whether its outputs are worth keeping.
+    pub has_results: bool,
+    /// Every output that it began.
+    pub outputs: Vec<UnfinishedOutput>,
+}
+
+impl Journal {
+    /// Makes a journal that a child inherits.
+    pub fn create() -> io::Result<Self> {
+        Ok(Self(memfd_create(c"opscope-journal", MemfdFlags::empty())?.into()))
+    }
+
+    /// The number that its descriptor has here and in a child.
+    pub fn descriptor(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// Opens the journal that this process inherited.
+    pub fn join(descriptor: u32) -> io::Result<Self> {
+        File::options().append(true).open(format!("/proc/self/fd/{descriptor}")).map(Self)
+    }
+
+    /// Writes a line. A journal that cannot be written costs the error of a crash its details.
+    pub fn note(&self, doing: String, has_results: bool) {
+        let entry = Entry { doing, has_results, outputs: unfinished_outputs() };
+        if let Ok(mut line) = serde_json::to_vec(&entry) {
+            line.push(b'\n');
+            let _ = (&self.0).write_all(&line);
+        }
+    }
+
+    /// Reads all of it. A line that was not written to its end is left out.
+    pub fn last_words(mut self) -> LastWords {
+        let mut text = Vec::new();
+        let _ = self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut text));
+        let mut words = LastWords::default();
+        for entry in text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Entry>(line).ok()) {
+            words.doing = Some(entry.doing);
+            words.has_results |= entry.has_results;
+            let new: Vec<_> = entry.outputs.into_iter().filter(|output| !words.outputs.contains(output)).collect();
+            words.outputs.extend(new);
+        }
+        words
+    }
+}

@@ -1,0 +1,106 @@
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::thread;
+
+use opscope::benchmark::UnfinishedOutput;
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGKILL, SIGSEGV, SIGSYS, SIGTRAP};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+use super::CHILD;
+use super::journal::{Journal, LastWords};
+use super::signals::PASSED_ON;
+use crate::exit::Failure;
+
+/// Runs the command in a child, and ends as the child ends. Returns if there can be no child, or if it died of a signal.
+pub fn supervise(words: &[OsString], model: &Path) -> Failure {
+    let terminal = tcgetattr(io::stdin()).ok();
+    let (status, journal) = match run(words) {
+        Ok(ended) => ended,
+        Err(error) => return Failure::failed(format!("the job cannot be isolated: {error}")),
+    };
+    if let Some(code) = status.code() {
+        std::process::exit(code);
+    }
+    let signal = status.signal().unwrap_or_default();
+    let passed_on = PASSED_ON.iter().find(|(kind, passed)| [*kind, passed.as_raw()].contains(&signal));
+    if let Some(kind) = passed_on.map(|(kind, _)| *kind).or((signal == SIGHUP).then_some(SIGHUP)) {
+        // The user ended it before it listened, so this process ends in the same way.
+        let _ = emulate_default_handler(kind);
+    }
+    if let Some(terminal) = terminal {
+        // Line editing had changed its mode.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &terminal);
+    }
+    if io::stderr().is_terminal() {
+        // A progress bar may stand there.
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+    crashed(signal, journal.last_words(), model)
+}
+
+fn run(words: &[OsString]) -> io::Result<(ExitStatus, Journal)> {
+    let journal = Journal::create()?;
+    let mut signals = Signals::new(PASSED_ON.map(|(kind, _)| kind))?;
+    // The program may have been replaced or removed since it was started.
+    let program = std::env::current_exe().ok().filter(|path| path.is_file());
+    let mut command = Command::new(program.as_deref().unwrap_or(Path::new("/proc/self/exe")));
+    command.arg0(words.first().map_or("opscope".into(), OsString::clone));
+    command.arg(format!("{CHILD}{},{}", std::process::id(), journal.descriptor())).args(words.iter().skip(1));
+    // The child dies with the thread that starts it, so that is the one that waits for it.
+    let mut child = command.spawn()?;
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+    let pass_on = move || {
+        for signal in signals.forever() {
+            if let Some((_, passed)) = PASSED_ON.iter().find(|(kind, _)| *kind == signal) {
+                // A child that is gone needs it no more.
+                let _ = pidfd_send_signal(&process, *passed);
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(pass_on)?;
+    Ok((child.wait()?, journal))
+}
+
+/// Finishes what the child had begun, and returns the error of its death.
+fn crashed(signal: i32, words: LastWords, model: &Path) -> Failure {
+    let doing = words.doing.map(|doing| format!(" while {doing}")).unwrap_or_default();
+    let reason = format!("the process that ran the model was ended by {}{doing}", described(signal));
+    let model = model.display();
+    if !words.has_results {
+        UnfinishedOutput::remove_all(&words.outputs);
+        return Failure::failed(format!("{model}: {reason}"));
+    }
+    let (mut kept, mut details) = (Vec::new(), Vec::new());
+    for outcome in UnfinishedOutput::finish_all(&words.outputs, &reason) {
+        match outcome {
+            Ok(capture) => {
+                details.extend(capture.last_tensor.map(|last| format!("the last tensor that is whole is {last}")));
+                kept.push(format!("; what was captured until then is in {:?}", capture.directory));
+            }
+            Err(error) => details.push(error.to_string()),
+        }
+    }
+    Failure::failed(format!("{model}: {reason}{}", kept.concat())).with_problems(details)
+}
+
+/// Returns a signal's name, and what it means.
+fn described(signal: i32) -> String {
+    let name = signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned);
+    let meaning = match signal {
+        SIGSEGV | SIGBUS => "invalid memory access",
+        SIGABRT => "it aborted itself",
+        SIGILL => "an instruction that this processor lacks",
+        SIGFPE => "invalid arithmetic",
+        SIGKILL => "by a user, or by the system because memory ran out",
+        SIGSYS => "a system call that is not allowed",
+        SIGTRAP => "a trap",
+        _ => return name,
+    };
+    format!("{name} ({meaning})")
+}

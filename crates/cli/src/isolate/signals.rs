@@ -1,0 +1,48 @@
+use std::collections::BTreeMap;
+use std::io;
+
+use rustix::process::Signal;
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::{Handle, Signals};
+
+/// The signals that a parent passes on, each with the one that it sends to the child in its place.
+///
+/// Ctrl-C, and many programs that end others, signal a whole group of processes, the child among them. With a signal of the parent's
+/// own the child knows which it got twice.
+pub const PASSED_ON: [(i32, Signal); 2] = [(SIGINT, Signal::USR1), (SIGTERM, Signal::USR2)];
+
+/// The signals that the user sends, each once, also where they come to an isolated process and to its parent.
+pub struct UserSignals {
+    signals: Signals,
+    isolated: bool,
+    /// How many of each came directly, and how many by the parent.
+    came: BTreeMap<i32, (u64, u64)>,
+}
+
+impl UserSignals {
+    pub(super) fn new(kinds: &[i32], isolated: bool) -> io::Result<Self> {
+        let passed_on = [SIGUSR1, SIGUSR2].into_iter().filter(|_| isolated);
+        let signals = Signals::new(kinds.iter().copied().chain(passed_on))?;
+        Ok(Self { signals, isolated, came: BTreeMap::new() })
+    }
+
+    /// Returns what ends [`next`](Self::next) from another thread.
+    pub fn handle(&self) -> Handle {
+        self.signals.handle()
+    }
+
+    /// Waits for the next signal. Returns `None` once the handle is closed.
+    pub fn next(&mut self) -> Option<i32> {
+        loop {
+            let signal = self.signals.forever().next()?;
+            let original = PASSED_ON.iter().find(|(_, passed)| self.isolated && passed.as_raw() == signal);
+            let kind = original.map_or(signal, |(kind, _)| *kind);
+            let (direct, passed) = self.came.entry(kind).or_default();
+            let before = *direct.max(passed);
+            *(if original.is_some() { &mut *passed } else { &mut *direct }) += 1;
+            if *direct.max(passed) > before {
+                return Some(kind);
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `opscope engines`, and the choice of an engine.
+
+mod process;
+
+use process::{Ended, Workplace, end, model};
+use serde_json::json;
+
+/// A place where no ONNX Runtime is found.
+const NOWHERE: (&str, &str) = ("ORT_DYLIB_PATH", "/nowhere/libonnxruntime.so");
+
+fn without_library(place: &Workplace, arguments: &[&str]) -> Ended {
+    end(place.command(arguments).env(NOWHERE.0, NOWHERE.1))
+}
+
+#[test]
+fn the_embedded_engine_is_listed_with_all_that_it_can_do() {
+    let place = Workplace::new();
+    let ended = without_library(&place, &["engines"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let (tract, onnxruntime) = ended.stdout.split_once("\n\n").unwrap();
+    let expected = "\
+tract 0.23.9, built in
+it can                                 optimised  exact
+───────────────────────────────────────────────────────
+stop before an operator                yes        yes
+see the values between operators       yes        yes
+take the times of single operators     yes        yes
+keep the file's operator names         yes        yes
+report the memory of tensors           yes        yes
+skip an operator without executing it  yes        yes";
+    assert_eq!(tract, expected);
+    assert!(onnxruntime.starts_with("onnxruntime is not available: "), "{onnxruntime}");
+    assert!(onnxruntime.contains("/nowhere/libonnxruntime.so"), "{onnxruntime}");
+}
+
+#[test]
+fn the_json_has_an_engine_with_its_capabilities_or_the_reason_why_it_is_not_there() {
+    let place = Workplace::new();
+    let document = without_library(&place, &["engines", "--json"]).json();
+    assert_eq!(document["schema"], "opscope.engines/1");
+    let [tract, onnxruntime] = &document["engines"].as_array().unwrap()[..] else { panic!("{document}") };
+    let of = |fidelity: &str| {
+        json!({
+            "fidelity": fidelity, "stop": true, "intermediates": true, "times": true, "names": true, "memory": true,
+            "skip": true,
+        })
+    };
+    let expected = json!({
+        "name": "tract", "version": "0.23.9", "library": null, "providers": [],
+        "capabilities": [of("optimised"), of("exact")],
+    });
+    assert_eq!(*tract, expected);
+    assert_eq!(onnxruntime["name"], "onnxruntime");
+    assert!(onnxruntime["reason"].as_str().unwrap().contains("/nowhere"), "{onnxruntime}");
+    assert_eq!(onnxruntime.as_object().unwrap().len(), 2, "{onnxruntime}");
+}
+
+#[test]
+fn every_command_that_runs_a_model_refuses_an_engine_that_is_not_there() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for command in [
+        &["benchmark", &digits][..],
+        &["compare", &digits, &digits],
+        &["debug", &digits, "--batch", "--ex", "run"],
+        &["inspect", &digits],
+    ] {
+        let by_option = without_library(&place, &[command, &["--engine", "ort"]].concat());
+        by_option.refused(2, &["/nowhere/libonnxruntime.so"]);
+        if command[0] != "inspect" {
+            let by_variable = end(place.command(command).envs([NOWHERE, ("OPSCOPE_ENGINE", "onnxruntime")]));
+            by_variable.refused(2, &["/nowhere/libonnxruntime.so"]);
+            let unknown = end(place.command(command).env("OPSCOPE_ENGINE", "mxnet"));
+            unknown.refused(2, &["OPSCOPE_ENGINE: there is no engine 'mxnet'"]);
+        }
+        let other = without_library(&place, &[command, &["--engine", "tract", "--provider", "cpu"]].concat());
+        other.refused(2, &["--provider belongs to onnxruntime, and tract runs the model"]);
+    }
+}
+
+#[test]
+fn inspect_says_whether_the_engine_loads_a_model() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let ended = without_library(&place, &["inspect", &digits, "--engine", "tract"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.contains("\ntract 0.23.9, exact: loads it; a run executes "), "{ended:?}");
+    let document = without_library(&place, &["inspect", &digits, "--engine", "tract", "--json"]).json();
+    assert_eq!(document["engine"]["plans"][0]["loads"], true);
+    let without = without_library(&place, &["inspect", &digits, "--json"]).json();
+    assert!(without.get("engine").is_none(), "no engine is asked unless one is named");
+}
+
+#[test]
+fn compare_refuses_an_engine_for_a_side_that_is_not_run() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    place.benchmark_well(&[&digits, "--dump", "-o", ".", "-od", "run"]);
+    let compare = |arguments: &[&str]| without_library(&place, &[&["compare"], arguments].concat());
+    compare(&["dump/run", "dump/run", "--engine", "ort"])
+        .refused(2, &["--engine is for a model, and dump/run is a dump"]);
+    let reference = compare(&[&digits, "dump/run", "--reference-engine", "ort"]);
+    reference.refused(2, &["--reference-engine is for a model, and dump/run is a dump"]);
+}

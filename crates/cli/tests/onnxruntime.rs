@@ -1,0 +1,308 @@
+//! ONNX Runtime as the engine of the command. The tests are skipped where no library is found.
+
+mod process;
+
+use std::fs;
+
+use opscope::engine::Library;
+use opscope::tensor::{Tensor, npy};
+use process::onnx::{file, node, with_changed_initializer};
+use process::tensors::{close, read};
+use process::{Ended, Workplace, end, model};
+use serde_json::{Value, json};
+
+/// A place to run commands in, or `None` where there is no ONNX Runtime.
+fn place() -> Option<Workplace> {
+    match Library::find(None) {
+        Ok(_) => Some(Workplace::new()),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+const ORT: [&str; 2] = ["--engine", "onnxruntime"];
+
+const MODELS: [(&str, &str, &str); 3] = [
+    ("digits_cnn", "image", "probabilities"),
+    ("tiny_transformer", "hidden_states", "last_hidden_state"),
+    ("token_classifier", "input_ids", "logits"),
+];
+
+fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
+    end(&mut place.command(&[&["compare"], arguments].concat()))
+}
+
+/// A model of an operator that tract does not have, in this domain.
+fn determinant(domain: &str) -> Vec<u8> {
+    let mut det = node("determinant", "Det", &["x"], &["y"]);
+    det.domain = domain;
+    file("det", "a test", &[("x", &["2", "2"])], &[det], &[("y", &[])])
+}
+
+#[test]
+fn a_benchmark_gives_the_right_outputs_and_the_summary_says_how_the_engine_is_set_up() {
+    let Some(place) = place() else { return };
+    for (name, input, output) in MODELS {
+        let (file, input) = (model(&format!("{name}.onnx")), model(&format!("{name}.input.{input}.npy")));
+        let fixed = ["--outfmt", "NPY", "-o", "out", "-od", name, "--allow-spinning", "0", "--verify", "on"];
+        let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
+        let found = read(place.path(&format!("out/{name}/{name}_0.npy")));
+        assert!(close(&found, &read(model(&format!("{name}.output.{output}.npy")))), "{name}");
+        assert!(ended.stdout.contains("\nengine    onnxruntime "), "{ended:?}");
+        assert!(ended.stdout.contains("graph_optimization_level all"), "{ended:?}");
+        assert!(ended.stdout.contains("providers CPUExecutionProvider"), "{ended:?}");
+        assert!(!ended.stdout.contains("\nmemory "), "the engine does not say: {ended:?}");
+        let summary = place.json(&format!("out/{name}_summary.json"));
+        assert_eq!(summary["run_memory"], Value::Null);
+        assert_eq!(summary["verification"]["outcome"], "right", "{summary}");
+        let settings = &summary["engine"]["settings"];
+        let library = settings["library"].as_str().unwrap();
+        assert!(fs::exists(library).unwrap(), "{library}");
+        let expected = json!({
+            "allow_spinning": "false", "execution_mode": "sequential", "graph_optimization_level": "all",
+            "library": library, "providers": "CPUExecutionProvider",
+        });
+        assert_eq!(*settings, expected);
+    }
+}
+
+#[test]
+fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_as_such() {
+    let Some(place) = place() else { return };
+    let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run"];
+    let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
+    assert!(ended.stdout.contains("\nadded by the engine "), "{ended:?}");
+    assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
+    assert!(ended.stdout.contains("have a resolution of 1 µs"), "{ended:?}");
+    let manifest = place.json("out/profiler/run/manifest.json");
+    assert_eq!((&manifest["complete"], &manifest["engine"]["time_resolution_ns"]), (&json!(true), &json!(1000)));
+    let events = place.json("out/profiler/run/timeline.json");
+    let all = events.as_array().unwrap();
+    let operators: Vec<_> = all.iter().filter(|event| event["cat"] == "operator").collect();
+    let (added, own): (Vec<&Value>, Vec<&Value>) =
+        operators.into_iter().partition(|event| event["args"]["attribution"] == "none");
+    assert!(!added.is_empty() && added.iter().all(|event| event["name"].as_str().unwrap().starts_with("Reorder")));
+    assert!(own.iter().any(|event| event["args"]["op_type"] == "Conv" && event["args"]["kernel_op"] == "Conv"));
+    assert!(own.iter().all(|event| !event.to_string().contains("opscope:")), "names are those of the file");
+    let profiles = all.iter().filter(|event| event["cat"] == "engine_call" && event["name"] == "profile").count();
+    assert_eq!(profiles, 4, "one for each run, the warm-up run among them");
+    assert_eq!(end(&mut place.command(&["export", "out/profiler/run", "--format", "csv"])).code, Some(0));
+}
+
+#[test]
+fn a_profile_that_cannot_be_written_is_an_error_that_names_the_directory() {
+    let Some(place) = place() else { return };
+    let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    let arguments = [file.as_str(), "--input", &input, "--profiler", "--verify", "off", "-o", "out"];
+    let mut command = place.command(&[&["benchmark"], &arguments[..], &ORT].concat());
+    let ended = end(command.env("TMPDIR", "/proc/none"));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("the profile of a run cannot be written to /proc/none"), "{ended:?}");
+}
+
+#[test]
+fn two_engines_compute_the_same_values_of_the_file() {
+    let Some(place) = place() else { return };
+    for (name, input, _) in MODELS {
+        let (file, input) = (model(&format!("{name}.onnx")), model(&format!("{name}.input.{input}.npy")));
+        let both = [&[file.as_str(), &file, "--input", &input, "--json"], &ORT[..], &["--reference-engine", "tract"]];
+        let ended = compare(&place, &both.concat());
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        let json = ended.json();
+        assert_eq!(json["tensors"], format!("{file} (onnxruntime, exact)"));
+        assert_eq!(json["reference"], format!("{file} (tract, exact)"));
+        assert_eq!((&json["complete"], &json["verdict"]), (&true.into(), &"same".into()), "{name}");
+        let graph = end(&mut place.command(&["inspect", &file, "--json"])).json();
+        let rows = json["rows"].as_array().unwrap().len();
+        assert_eq!(rows, graph["operators"].as_array().unwrap().len(), "{name}");
+    }
+}
+
+#[test]
+fn the_first_operator_that_differs_is_named_across_engines() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    place.write("changed.onnx", with_changed_initializer(&fs::read(&digits).unwrap(), "conv2.bias"));
+    for engines in [["onnxruntime", "tract"], ["tract", "onnxruntime"]] {
+        let line = ["changed.onnx", &digits, "--engine", engines[0], "--reference-engine", engines[1], "--json"];
+        let ended = compare(&place, &line);
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert_eq!(ended.json()["first_divergence"]["operator"], "/conv2/Conv", "{engines:?}");
+    }
+}
+
+#[test]
+fn a_dump_of_either_engine_is_compared_with_the_other() {
+    let Some(place) = place() else { return };
+    let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    for engine in ["tract", "onnxruntime"] {
+        let line = [&file, "--input", &input, "--engine", engine, "--dump", "-o", ".", "-od", engine];
+        place.benchmark_well(&line);
+    }
+    let dumps = compare(&place, &["dump/onnxruntime", "dump/tract", "--model", &file]);
+    assert_eq!(dumps.code, Some(0), "{dumps:?}");
+    for (engine, other) in [("tract", "onnxruntime"), ("onnxruntime", "tract")] {
+        let ended = compare(&place, &[&file, &format!("dump/{other}"), "--input", &input, "--engine", engine]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        assert!(ended.stdout.contains("16 tensors compared, 16 within tolerance"), "{ended:?}");
+    }
+}
+
+#[test]
+fn the_outputs_of_an_optimised_run_are_compared_with_the_exact_ones() {
+    let Some(place) = place() else { return };
+    let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
+    let line = [&file, &file, "--input", &input, "--fidelity", "optimised", "--reference-engine", "tract", "--json"];
+    let json = compare(&place, &[&line[..], &ORT].concat()).json();
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["value"]), (1, &"probabilities".into()), "{json}");
+    assert_eq!((&json["verdict"], &json["complete"]), (&"same".into(), &true.into()));
+    assert_eq!(json["fused"].as_array().unwrap().len(), 15, "what the engine hides is not missing");
+}
+
+#[test]
+fn a_model_that_tract_refuses_names_the_engine_that_runs_it() {
+    let Some(place) = place() else { return };
+    place.write("det.onnx", determinant(""));
+    let hint = "runs it: --engine onnxruntime";
+    for command in [
+        &["benchmark", "det.onnx"][..],
+        &["benchmark", "det.onnx", "--dump", "-o", "out"],
+        &["compare", "det.onnx", "det.onnx"],
+        &["debug", "det.onnx", "--batch", "-ex", "run"],
+    ] {
+        let ended = end(&mut place.command(command));
+        assert!(ended.code == Some(1) || ended.code == Some(2), "{ended:?}");
+        ended.refused(ended.code.unwrap(), &["Det", "determinant", hint]);
+        let there = end(&mut place.command(&[command, &ORT].concat()));
+        assert_eq!(there.code, Some(0), "{there:?}");
+    }
+    place.write("vendor.onnx", determinant("vendor.example"));
+    let neither = place.benchmark(&["vendor.onnx"]);
+    assert!(!neither.stderr.contains("onnxruntime"), "{neither:?}");
+}
+
+#[test]
+fn without_a_library_a_refused_model_says_how_to_get_one() {
+    let place = Workplace::new();
+    place.write("det.onnx", determinant(""));
+    place.write("vendor.onnx", determinant("vendor.example"));
+    let run = |file: &str| {
+        let mut command = place.command(&["benchmark", file]);
+        for name in ["ORT_DYLIB_PATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH"] {
+            command.env_remove(name);
+        }
+        end(command.env("PATH", ""))
+    };
+    if run("det.onnx").stderr.contains("runs it") {
+        eprintln!("skipped: the system has an ONNX Runtime");
+        return;
+    }
+    run("det.onnx")
+        .refused(1, &["Det", "ONNX Runtime may run it: `pip install onnxruntime`, then --engine onnxruntime"]);
+    let vendor = run("vendor.onnx");
+    vendor.refused(1, &["vendor.example"]);
+    assert!(!vendor.stderr.contains("onnxruntime"), "{vendor:?}");
+}
+
+#[test]
+fn a_provider_that_the_library_lacks_is_refused_with_those_that_it_has() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    let ended = place.benchmark(&[&[digits.as_str(), "--provider", "abacus"], &ORT[..]].concat());
+    ended.refused(2, &["abacus", "CPUExecutionProvider"]);
+    place.benchmark_well(&[&[digits.as_str(), "--provider", "CPUExecutionProvider"], &ORT[..]].concat());
+}
+
+#[test]
+fn a_debugger_skips_an_operator_by_its_outputs_and_is_told_that_it_is_executed() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    let debug = |commands: &[&str]| {
+        let commands: Vec<&str> = commands.iter().flat_map(|command| ["-ex", *command]).collect();
+        end(&mut place.command(&[&["debug", &digits, "--batch"], &ORT[..], &commands].concat()))
+    };
+    let tenths = Tensor::from_f32(vec![1, 10], &[0.1; 10]).unwrap();
+    let mut file = Vec::new();
+    npy::write(&tenths.view(), &mut file).unwrap();
+    place.write("tenths.npy", file);
+    let ended =
+        debug(&["break Softmax", "break Softmax after", "run", "skip tenths.npy", "print output[0]", "continue"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.contains("it executes the operator and then replaces its outputs"), "{ended:?}");
+    assert!(ended.stdout.contains("[[0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1]]"), "{ended:?}");
+    assert!(ended.stdout.contains("input[0]   /fc2/Gemm_output_0  float32 [1, 10]"), "{ended:?}");
+
+    let other = Tensor::from_f32(vec![2, 5], &[0.1; 10]).unwrap();
+    let mut file = Vec::new();
+    npy::write(&other.view(), &mut file).unwrap();
+    place.write("other.npy", file);
+    let misfit = debug(&["break Softmax", "run", "skip other.npy"]);
+    assert_eq!(misfit.code, Some(1), "{misfit:?}");
+}
+
+#[test]
+fn a_recording_says_how_the_engine_was_set_up() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    let line = ["--profiler", "-o", "out", "-od", "run", "--graph-optimization-level", "extended", "--loop", "3"];
+    let ended = place.benchmark_well(&[&[digits.as_str()], &line[..], &ORT].concat());
+    assert!(ended.stdout.contains("graph_optimization_level extended"), "{ended:?}");
+    let verification = &place.json("out/run_summary.json")["verification"];
+    assert_eq!(verification["form"], "graph optimisations: extended", "{verification}");
+    let settings = &place.json("out/profiler/run/manifest.json")["engine"]["settings"];
+    assert_eq!(settings["graph_optimization_level"], "extended", "{settings}");
+    let shown = end(&mut place.command(&["inspect", "out/profiler/run"])).stdout;
+    assert!(shown.contains("\n  graph_optimization_level extended\n"), "{shown}");
+}
+
+#[test]
+fn a_profile_of_what_the_engine_cannot_record_is_refused_before_anything_runs() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    let line = ["--profiler", "--profiler-option", "task-memory=on", "-o", "out", "-od", "run"];
+    let ended = place.benchmark(&[&[digits.as_str()], &line[..], &ORT].concat());
+    ended.refused(2, &["the profiler needs an engine that can report the memory of tensors, and onnxruntime "]);
+    assert!(place.tree("out").iter().all(|path| !path.contains("run")), "{:?}", place.tree("out"));
+}
+
+#[test]
+fn a_debugger_of_an_optimised_run_is_refused_and_pointed_to_exact_ones() {
+    let Some(place) = place() else { return };
+    let digits = model("digits_cnn.onnx");
+    let line = ["debug", &digits, "--fidelity", "optimised", "--batch", "-ex", "run"];
+    let ended = end(&mut place.command(&[&line[..], &ORT].concat()));
+    ended.refused(2, &["the debugger needs an engine that can stop before an operator", "; in exact runs it can"]);
+}
+
+#[test]
+fn the_library_is_listed_with_its_version_and_providers() {
+    let Some(place) = place() else { return };
+    let library = Library::find(None).unwrap();
+    let document = end(&mut place.command(&["engines", "--json"])).json();
+    let found = &document["engines"][1];
+    assert_eq!((&found["name"], &found["version"]), (&"onnxruntime".into(), &library.version().into()));
+    assert_eq!(found["library"], library.path().to_str().unwrap());
+    assert_eq!(found["providers"], json!(library.providers()));
+    let exact = found["capabilities"].as_array().unwrap().iter().find(|entry| entry["fidelity"] == "exact").unwrap();
+    assert_eq!((&exact["stop"], &exact["intermediates"], &exact["skip"]), (&true.into(), &true.into(), &false.into()));
+    let text = end(&mut place.command(&["engines"])).stdout;
+    assert!(text.contains(&format!("onnxruntime {}, ", library.version())), "{text}");
+}
+
+#[test]
+fn inspect_says_that_the_engine_loads_a_model_or_why_not() {
+    let Some(place) = place() else { return };
+    place.write("det.onnx", determinant(""));
+    place.write("vendor.onnx", determinant("vendor.example"));
+    let inspect = |file: &str| end(&mut place.command(&[&["inspect", file, "--json"], &ORT[..]].concat()));
+    let loaded = inspect("det.onnx");
+    assert_eq!((loaded.code, &loaded.json()["engine"]["plans"][1]["loads"]), (Some(0), &true.into()), "{loaded:?}");
+    let refused = inspect("vendor.onnx");
+    let because = refused.json()["engine"]["plans"][0]["because"].clone();
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(because.as_str().unwrap().contains("determinant"), "{because}");
+}

@@ -1,0 +1,117 @@
+//! Closes a dump in place of a process that ended before it could.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use opscope_tensor::open_regular;
+
+use crate::manifest::RawEntry;
+use crate::sinks::ascend::{AscendFile, MAPPING};
+use crate::sinks::directory::{HISTOGRAMS, STATISTICS};
+use crate::sinks::manifest_file::ManifestFile;
+use crate::sinks::whole_file::{self, BESIDE};
+use crate::stored::{manifest, walk};
+use crate::{DumpError, INDEX, MANIFEST, StoredDump, StoredOrigin, StoredTensor};
+
+/// What a process left of a dump that it did not close.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abandoned {
+    /// How many tensors are whole.
+    pub tensors: u64,
+    /// The last of them.
+    pub last: Option<StoredOrigin>,
+}
+
+/// Closes a dump whose process ended early: removes what is not whole, and writes the manifest, which gives `reason` as why the
+/// dump is not complete. A dump that was closed is left as it is.
+///
+/// Nothing is known of how its runs ended, so the manifest lists none.
+///
+/// # Errors
+/// Returns an error if there is no dump, or a file cannot be read, removed or written.
+pub fn close_abandoned(root: &Path, reason: &str) -> Result<Abandoned, DumpError> {
+    let wrong = |path: &Path, reason: String| DumpError::File { path: path.to_path_buf(), reason };
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error: io::Error| wrong(&path, format!("it could not be closed: {error}"))
+    };
+    let root = &root.canonicalize().map_err(failed(root))?;
+    let manifest = manifest::read(root).map_err(|reason| wrong(root, reason))?;
+    let manifest = manifest.ok_or_else(|| wrong(root, format!("there is no {MANIFEST}")))?;
+    let is_open = manifest.is_open();
+    let files = walk::files(root)?;
+    if is_open {
+        for path in files.iter().filter(|path| has_lines(path)) {
+            cut_last_line(path).map_err(failed(path))?;
+        }
+    }
+    // A dump of which nothing is there yet cannot be opened.
+    let dump = StoredDump::open(root).unwrap_or_default();
+    let whole: Vec<&StoredTensor> =
+        dump.tensors.iter().filter(|tensor| tensor.file().is_some() || tensor.is_summary()).collect();
+    let last = whole.last().map(|tensor| tensor.place.clone());
+    if is_open {
+        let listed: HashSet<&Path> = whole.iter().filter_map(|tensor| tensor.file()).collect();
+        for path in files.iter().filter(|path| !listed.contains(&***path) && is_cut(path, root)) {
+            fs::remove_file(path).map_err(failed(path))?;
+        }
+        let mut file = ManifestFile::of(root, manifest);
+        file.manifest.tensors = whole.len() as u64;
+        file.manifest.bytes = whole.iter().map(|tensor| tensor.bytes).sum();
+        file.manifest.raw = whole.iter().filter_map(|tensor| raw(root, tensor)).collect();
+        file.manifest.errors = vec![reason.to_owned()];
+        file.manifest.errors.extend(last.as_ref().map(|last| format!("the last tensor that is whole is {last}")));
+        file.finish().map_err(failed(root))?;
+    }
+    Ok(Abandoned { tensors: whole.len() as u64, last })
+}
+
+/// Returns whether a file grows by lines.
+fn has_lines(path: &Path) -> bool {
+    [INDEX, STATISTICS, HISTOGRAMS, MAPPING].iter().any(|name| path.file_name().is_some_and(|found| found == *name))
+}
+
+/// Removes what is behind the last line that is whole.
+fn cut_last_line(path: &Path) -> io::Result<()> {
+    const WINDOW: u64 = 4096;
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let mut end = length;
+    while end > 0 {
+        let start = end.saturating_sub(WINDOW);
+        let mut bytes = vec![0; (end - start) as usize];
+        file.read_exact_at(&mut bytes, start)?;
+        if let Some(at) = bytes.iter().rposition(|&byte| byte == b'\n') {
+            end = start + at as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    if end < length { whole_file::longer(path)?.set_len(end) } else { Ok(()) }
+}
+
+/// Returns whether a file that lists no whole tensor was being written when the process ended.
+fn is_cut(path: &Path, root: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.parent() == Some(root) {
+        // The manifest, while it is replaced.
+        return name.starts_with(BESIDE);
+    }
+    // A file that ends in `.partial` says so itself.
+    !has_lines(path) && !name.ends_with(".partial") && AscendFile::open(path).is_err()
+}
+
+/// Returns what the manifest says of a tensor in a `.bin` file.
+fn raw(root: &Path, tensor: &StoredTensor) -> Option<RawEntry> {
+    let file = tensor.file().filter(|file| file.extension().is_some_and(|extension| extension == "bin"))?;
+    let file: PathBuf = file.strip_prefix(root).ok()?.to_owned();
+    let dtype = tensor.dtype.map(|dtype| dtype.name().to_owned())?;
+    Some(RawEntry {
+        file: file.to_string_lossy().into_owned(),
+        dtype,
+        value: tensor.place.value.clone().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,115 @@
+use std::ffi::{CString, c_int};
+use std::num::NonZeroUsize;
+use std::ptr::{self, NonNull};
+
+use ort_sys::{
+    ExecutionMode as OrtExecutionMode, GraphOptimizationLevel as OrtLevel, OrtCustomOpDomain, OrtSessionOptions,
+};
+
+use super::{Api, call, text};
+use crate::options::{ExecutionMode, GraphOptimizationLevel};
+
+/// How a session is made.
+pub(crate) struct SessionOptions {
+    pub(super) api: Api,
+    pub(super) raw: NonNull<OrtSessionOptions>,
+}
+
+impl SessionOptions {
+    pub fn new(api: Api) -> Result<Self, String> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is valid for the result.
+        unsafe { call!(api, CreateSessionOptions(&mut raw)) }?;
+        Ok(Self { api, raw: NonNull::new(raw).ok_or("it made no session options")? })
+    }
+
+    /// Sets the threads within an operator.
+    pub fn intra_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), String> {
+        let threads = c_int::try_from(threads.get()).unwrap_or(c_int::MAX);
+        // SAFETY: the options are valid.
+        unsafe { call!(self.api, SetIntraOpNumThreads(self.raw.as_ptr(), threads)) }
+    }
+
+    /// Sets how many operators may run at the same time.
+    pub fn inter_op_threads(&mut self, threads: NonZeroUsize) -> Result<(), String> {
+        let threads = c_int::try_from(threads.get()).unwrap_or(c_int::MAX);
+        // SAFETY: the options are valid.
+        unsafe { call!(self.api, SetInterOpNumThreads(self.raw.as_ptr(), threads)) }
+    }
+
+    pub fn execution_mode(&mut self, mode: ExecutionMode) -> Result<(), String> {
+        let mode = match mode {
+            ExecutionMode::Sequential => OrtExecutionMode::ORT_SEQUENTIAL,
+            ExecutionMode::Parallel => OrtExecutionMode::ORT_PARALLEL,
+        };
+        // SAFETY: the options are valid.
+        unsafe { call!(self.api, SetSessionExecutionMode(self.raw.as_ptr(), mode)) }
+    }
+
+    pub fn graph_optimization_level(&mut self, level: GraphOptimizationLevel) -> Result<(), String> {
+        let level = match level {
+            GraphOptimizationLevel::Disable => OrtLevel::ORT_DISABLE_ALL,
+            GraphOptimizationLevel::Basic => OrtLevel::ORT_ENABLE_BASIC,
+            GraphOptimizationLevel::Extended => OrtLevel::ORT_ENABLE_EXTENDED,
+            GraphOptimizationLevel::Layout => OrtLevel::ORT_ENABLE_LAYOUT,
+            GraphOptimizationLevel::All => OrtLevel::ORT_ENABLE_ALL,
+        };
+        // SAFETY: the options are valid.
+        unsafe { call!(self.api, SetSessionGraphOptimizationLevel(self.raw.as_ptr(), level)) }
+    }
+
+    /// Sets an entry of the session's configuration, such as `session.intra_op.allow_spinning`.
+    pub fn config(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let (key, value) = (text(key), text(value));
+        // SAFETY: the options and both texts are valid; the library copies them.
+        unsafe { call!(self.api, AddSessionConfigEntry(self.raw.as_ptr(), key.as_ptr(), value.as_ptr())) }
+    }
+
+    /// Has the graph that runs written to this path.
+    pub fn write_optimized_model(&mut self, path: &str) -> Result<(), String> {
+        let path = text(path);
+        // SAFETY: the options and the text are valid; the library copies it.
+        unsafe { call!(self.api, SetOptimizedModelFilePath(self.raw.as_ptr(), path.as_ptr())) }
+    }
+
+    /// Adds operators of our own.
+    ///
+    /// # Safety
+    /// The domain lives until the last session that is made with these options is gone.
+    pub unsafe fn add_domain(&mut self, domain: *mut OrtCustomOpDomain) -> Result<(), String> {
+        // SAFETY: the options are valid, and the domain by the contract of this function.
+        unsafe { call!(self.api, AddCustomOpDomain(self.raw.as_ptr(), domain)) }
+    }
+
+    /// Gives the library the contents of files with external data, by the names that the model has for them.
+    ///
+    /// # Safety
+    /// The contents live until the last session that is made with these options is gone, and nothing writes to them.
+    pub unsafe fn external_files(&mut self, files: &[(String, &[u8])]) -> Result<(), String> {
+        let names: Vec<CString> = files.iter().map(|(name, _)| text(name)).collect();
+        let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+        let contents: Vec<_> = files.iter().map(|(_, bytes)| bytes.as_ptr().cast_mut().cast()).collect();
+        let lengths: Vec<_> = files.iter().map(|(_, bytes)| bytes.len()).collect();
+        let options = self.raw.as_ptr();
+        // SAFETY: three lists of the same length; the contents are only read, and live by the contract of this function.
+        unsafe {
+            call!(
+                self.api,
+                AddExternalInitializersFromMemory(
+                    options,
+                    names.as_ptr(),
+                    contents.as_ptr(),
+                    lengths.as_ptr(),
+                    files.len()
+                )
+            )
+        }
+    }
+}
+
+impl Drop for SessionOptions {
+    fn drop(&mut self) {
+        // SAFETY: the options are valid and not used again; sessions keep copies.
+        unsafe { ((*self.api.table().as_ptr()).ReleaseSessionOptions)(self.raw.as_ptr()) };
+    }
+}

@@ -1,0 +1,173 @@
+use std::any::Any;
+use std::ffi::c_int;
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use opscope_model::DeviceTensors;
+use opscope_tensor::{DType, Tensor, TensorView};
+use ort_sys::{ONNXTensorElementDataType, OrtValue};
+
+use super::{Api, call};
+
+/// A value of the library's: a tensor, or something that has no bytes, such as a sequence.
+pub(crate) struct Value {
+    api: Api,
+    raw: NonNull<OrtValue>,
+}
+
+// SAFETY: a value is only read after it was made, and may be released on any thread.
+unsafe impl Send for Value {}
+// SAFETY: as above.
+unsafe impl Sync for Value {}
+
+/// Inputs or outputs of a run.
+pub(crate) struct Values(pub Vec<Value>);
+
+impl Value {
+    /// Takes a value that the library made for its caller.
+    ///
+    /// # Safety
+    /// The pointer is null or a value that nothing else releases.
+    pub unsafe fn owned(api: Api, raw: *mut OrtValue) -> Option<Self> {
+        NonNull::new(raw).map(|raw| Self { api, raw })
+    }
+
+    /// Copies a tensor into the library's memory.
+    pub fn copied(api: Api, tensor: &Tensor) -> Result<Self, String> {
+        let dtype = element_type(tensor.dtype()).ok_or_else(|| format!("it takes no {}", tensor.dtype()))?;
+        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+        let (mut allocator, mut raw) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the results are valid; the shape lives until the call returns; the default allocator is never freed.
+        let value = unsafe {
+            call!(api, GetAllocatorWithDefaultOptions(&mut allocator))?;
+            call!(api, CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), dtype, &mut raw))?;
+            Self::owned(api, raw).ok_or("it made no tensor")?
+        };
+        let bytes = tensor.bytes();
+        // SAFETY: the value is a tensor of this type and shape, so its memory has as many bytes; nothing else knows it yet.
+        unsafe {
+            let mut data = ptr::null_mut();
+            call!(api, GetTensorMutableData(value.raw(), &mut data))?;
+            if !bytes.is_empty() {
+                ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast::<u8>(), bytes.len());
+            }
+            if tensor.dtype() == DType::Bool {
+                // A truth is 0 or 1 for the library's kernels; files and programs in other languages may have other bytes.
+                slice::from_raw_parts_mut(data.cast::<u8>(), bytes.len())
+                    .iter_mut()
+                    .for_each(|byte| *byte = u8::from(*byte != 0));
+            }
+        }
+        Ok(value)
+    }
+
+    pub fn raw(&self) -> *mut OrtValue {
+        self.raw.as_ptr()
+    }
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        // SAFETY: the value is valid and not used again.
+        unsafe { ((*self.api.table().as_ptr()).ReleaseValue)(self.raw.as_ptr()) };
+    }
+}
+
+impl DeviceTensors for Values {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn view(&self, index: usize) -> TensorView<'_> {
+        let value = &self.0[index];
+        // SAFETY: the value lives as long as the view, and nothing writes to it.
+        unsafe { view(value.api, value.raw()) }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Returns a view of a value without a copy. What has no bytes is opaque: strings, sequences, maps.
+///
+/// # Safety
+/// The value lives as long as the view, and nothing writes to it meanwhile.
+pub(crate) unsafe fn view<'a>(api: Api, value: *const OrtValue) -> TensorView<'a> {
+    let opaque = || TensorView::opaque(DType::String, Vec::new());
+    // SAFETY: by the contract of this function.
+    let Some(described) = (unsafe { described(api, value) }) else { return opaque() };
+    let Described { dtype, shape } = described;
+    let Some(length) = dtype.bytes_of(shape.iter().product()) else { return TensorView::opaque(dtype, shape) };
+    let mut data = ptr::null_mut();
+    // SAFETY: the value is a tensor, and `data` is valid for the result.
+    if unsafe { call!(api, GetTensorMutableData(value.cast_mut(), &mut data)) }.is_err() {
+        return TensorView::opaque(dtype, shape);
+    }
+    let bytes: &[u8] = match length {
+        0 => &[],
+        // SAFETY: a tensor of this type and shape has so many bytes, which live by the contract of this function.
+        _ => unsafe { slice::from_raw_parts(data.cast::<u8>(), length) },
+    };
+    TensorView::new(dtype, shape.clone(), bytes).unwrap_or_else(|_| TensorView::opaque(dtype, shape))
+}
+
+/// The type and shape of a tensor.
+pub(crate) struct Described {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+}
+
+/// Returns the type and shape of a value, or `None` if it is no tensor, or one of a type that is not known here.
+///
+/// # Safety
+/// The value lives.
+pub(crate) unsafe fn described(api: Api, value: *const OrtValue) -> Option<Described> {
+    let mut is_tensor: c_int = 0;
+    // SAFETY: the value lives, and the results are valid. What is created is released once. The type is read as a number,
+    // because a newer library may have types that the binding does not know.
+    unsafe {
+        call!(api, IsTensor(value, &mut is_tensor)).ok().filter(|()| is_tensor != 0)?;
+        let mut info = ptr::null_mut();
+        call!(api, GetTensorTypeAndShape(value, &mut info)).ok()?;
+        let read = || -> Result<(i32, Vec<usize>), String> {
+            let (mut dtype, mut rank) = (0i32, 0usize);
+            call!(api, GetTensorElementType(info, ptr::from_mut(&mut dtype).cast()))?;
+            call!(api, GetDimensionsCount(info, &mut rank))?;
+            let mut dims = vec![0i64; rank];
+            call!(api, GetDimensions(info, dims.as_mut_ptr(), rank))?;
+            Ok((dtype, dims.into_iter().map(|dim| usize::try_from(dim).unwrap_or(0)).collect()))
+        };
+        let found = read();
+        ((*api.table().as_ptr()).ReleaseTensorTypeAndShapeInfo)(info);
+        let (dtype, shape) = found.ok()?;
+        Some(Described { dtype: DType::from_onnx(dtype)?, shape })
+    }
+}
+
+/// Returns the library's name of an element type, or `None` where it takes no tensors of it from its caller.
+pub(crate) fn element_type(dtype: DType) -> Option<ONNXTensorElementDataType> {
+    use ONNXTensorElementDataType as Type;
+    Some(match dtype {
+        DType::F32 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+        DType::U8 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8,
+        DType::I8 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,
+        DType::U16 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16,
+        DType::I16 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16,
+        DType::I32 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+        DType::I64 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,
+        DType::Bool => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,
+        DType::F16 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
+        DType::F64 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE,
+        DType::U32 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32,
+        DType::U64 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64,
+        DType::Bf16 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16,
+        DType::F8E4M3Fn => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN,
+        DType::F8E4M3FnUz => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ,
+        DType::F8E5M2 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2,
+        DType::F8E5M2FnUz => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ,
+        DType::U4 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4,
+        DType::I4 => Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4,
+        _ => return None,
+    })
+}

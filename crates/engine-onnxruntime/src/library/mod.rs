@@ -1,0 +1,145 @@
+//! The library: where it is, and what it can do.
+
+mod error;
+mod places;
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+use ort_sys::OrtApiBase;
+
+pub use self::error::LibraryError;
+use self::places::{Found, Surroundings};
+use crate::api::Api;
+use crate::taps::{Domain, Memory};
+
+/// A loaded libonnxruntime. It stays loaded until the process ends, because its threads and statics cannot be removed.
+pub struct Library {
+    path: PathBuf,
+    version: String,
+    api: Api,
+    shared_taps: OnceLock<Result<Domain, String>>,
+    own_taps: OnceLock<Result<Domain, String>>,
+}
+
+/// The oldest version whose interface has what is needed here: operators of our own that hand their inputs on uncopied.
+const OLDEST: &str = "1.18";
+/// The number of the interface of [`OLDEST`].
+const OLDEST_API: u32 = 18;
+/// The newest interface that is used here.
+const NEWEST_API: u32 = 25;
+
+impl Library {
+    /// Finds and loads the library. `explicit` is a path that the user gave; it may name a directory.
+    ///
+    /// The places are, in this order: `explicit`, `ORT_DYLIB_PATH`, beside the program, the Python package `onnxruntime` of the
+    /// active virtual environment and of the `python3` on `PATH`, and the linker's directories. A library that was loaded
+    /// before is given again.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, it cannot be loaded, or it is too old.
+    pub fn find(explicit: Option<&Path>) -> Result<Arc<Self>, LibraryError> {
+        static LOADED: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
+        let Found(path) = Surroundings::of_process(explicit).find()?;
+        let identity = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = loaded.get(&identity) {
+            return Ok(Arc::clone(library));
+        }
+        let library = Arc::new(Self::load(path)?);
+        loaded.insert(identity, Arc::clone(&library));
+        Ok(library)
+    }
+
+    fn load(path: PathBuf) -> Result<Self, LibraryError> {
+        let unusable = |reason: String| LibraryError::Unusable { path: path.clone(), reason };
+        let base = api_base(&path).map_err(&unusable)?;
+        // SAFETY: the library's own table, which lives as long as the library; the text is static.
+        let version = unsafe { CStr::from_ptr((base.GetVersionString)()) }.to_string_lossy().into_owned();
+        let offered = minor(&version).ok_or_else(|| unusable(format!("its version is '{version}'")))?;
+        if offered < OLDEST_API {
+            return Err(LibraryError::TooOld { path, found: version, needed: OLDEST });
+        }
+        let number = offered.min(NEWEST_API);
+        // SAFETY: as above. A null pointer stands for an interface that the library does not have.
+        let table = unsafe { (base.GetApi)(number) };
+        // SAFETY: a table that is not null has at least the entries of its number, and is never freed.
+        let api = unsafe { Api::new(table, number) }.map_err(unusable)?;
+        Ok(Self { path, version, api, shared_taps: OnceLock::new(), own_taps: OnceLock::new() })
+    }
+
+    /// Returns where it was found.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns its version, such as `1.31.1`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Returns the execution providers that it was built with, by the library's own names, in its order of preference.
+    pub fn providers(&self) -> Vec<String> {
+        self.api.providers()
+    }
+
+    /// Returns the operator set of taps.
+    pub(crate) fn taps(&self, memory: Memory) -> Result<&Domain, String> {
+        let made = match memory {
+            Memory::Shared => &self.shared_taps,
+            Memory::Own => &self.own_taps,
+        };
+        made.get_or_init(|| Domain::new(self.api, memory)).as_ref().map_err(Clone::clone)
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        &self.api
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("path", &self.path).field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+/// Returns the second number of a version `1.N.P`, which is the number of the interface, too.
+fn minor(version: &str) -> Option<u32> {
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    match (numbers.next()??, numbers.next()??) {
+        (1, minor) => Some(minor),
+        _ => None,
+    }
+}
+
+/// Loads the library and returns its entry point.
+fn api_base(path: &Path) -> Result<&'static OrtApiBase, String> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "its path contains a null byte".to_owned())?;
+    // SAFETY: the name is a valid C string. Constructors of the library run, as those of any library that is loaded.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        return Err(last_error());
+    }
+    // SAFETY: the handle is open, and the name is a valid C string.
+    let entry = unsafe { libc::dlsym(handle, c"OrtGetApiBase".as_ptr()) };
+    if entry.is_null() {
+        return Err("it has no function OrtGetApiBase".to_owned());
+    }
+    // SAFETY: ONNX Runtime exports this function with this signature.
+    let entry = unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn() -> *const OrtApiBase>(entry) };
+    // SAFETY: the function takes nothing and returns a table that is never freed, or null.
+    unsafe { entry().as_ref() }.ok_or_else(|| "OrtGetApiBase returns nothing".to_owned())
+}
+
+fn last_error() -> String {
+    // SAFETY: the text is valid until the thread's next call of the loader, and is copied here.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return "it cannot be loaded".to_owned();
+    }
+    // SAFETY: checked above; the loader's texts end with a null byte.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,240 @@
+//! Where the library may lie.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::LibraryError;
+
+/// The name under which the linker knows the library.
+const SONAME: &str = "libonnxruntime.so.1";
+
+/// The library's file.
+#[derive(Debug)]
+pub(crate) struct Found(pub PathBuf);
+
+/// What the search depends on, so that tests can choose it.
+pub(crate) struct Surroundings {
+    /// `--engine-library`.
+    pub explicit: Option<PathBuf>,
+    /// `ORT_DYLIB_PATH`.
+    pub variable: Option<PathBuf>,
+    /// The directory of the running program.
+    pub program: Option<PathBuf>,
+    /// `VIRTUAL_ENV`.
+    pub virtual_env: Option<PathBuf>,
+    /// The directories of `PATH`.
+    pub path: Vec<PathBuf>,
+    /// The directories in which the linker looks, as far as they are known.
+    pub linker: Vec<PathBuf>,
+}
+
+impl Surroundings {
+    /// The surroundings of this process.
+    pub fn of_process(explicit: Option<&Path>) -> Self {
+        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let split = |name: &str| env::var_os(name).map(|value| env::split_paths(&value).collect::<Vec<_>>());
+        let system = ["/lib", "/usr/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+        let mut linker = split("LD_LIBRARY_PATH").unwrap_or_default();
+        linker.extend(system.map(PathBuf::from));
+        Self {
+            explicit: explicit.map(Path::to_owned),
+            variable: path("ORT_DYLIB_PATH"),
+            program: env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned())),
+            virtual_env: path("VIRTUAL_ENV"),
+            path: split("PATH").unwrap_or_default(),
+            linker,
+        }
+    }
+
+    /// Returns the first library in the order of the places.
+    pub fn find(&self) -> Result<Found, LibraryError> {
+        let mut places = Vec::new();
+        for (what, named) in [("--engine-library", &self.explicit), ("ORT_DYLIB_PATH", &self.variable)] {
+            match named {
+                // A directory is a kindness to those who unpacked an archive.
+                Some(path) if path.is_dir() => match library_in(path) {
+                    Some(found) => return Ok(Found(found)),
+                    None => return Err(LibraryError::NoSuchFile { what, path: path.join("libonnxruntime.so") }),
+                },
+                Some(path) if path.is_file() => return Ok(Found(path.clone())),
+                Some(path) => return Err(LibraryError::NoSuchFile { what, path: path.clone() }),
+                None => places.push(format!("{what}: not given")),
+            }
+        }
+        let program = self.program.iter().cloned().map(|place| ("beside the program", place));
+        let python = self.site_packages().into_iter().map(|(what, place)| (what, place.join("onnxruntime/capi")));
+        let linker = self.linker.iter().cloned().map(|place| ("the linker's path", place));
+        for (what, place) in program.chain(python).chain(linker) {
+            if let Some(found) = library_in(&place) {
+                return Ok(Found(found));
+            }
+            places.push(format!("{what}: {}", place.display()));
+        }
+        Err(LibraryError::NotFound { places })
+    }
+
+    /// Returns the `site-packages` of the Python environments that a user would install into. No Python is started.
+    fn site_packages(&self) -> Vec<(&'static str, PathBuf)> {
+        let active = self.virtual_env.iter().map(|root| ("the active virtual environment", root.clone()));
+        // The first `python3` on the path, and where its links lead.
+        let python = self.path.iter().map(|directory| directory.join("python3")).find(|python| python.is_file());
+        let real = python.as_deref().and_then(|python| fs::canonicalize(python).ok());
+        let roots = python.into_iter().chain(real).filter_map(|python| Some(python.parent()?.parent()?.to_owned()));
+        let shim = pyenv_root(&self.path).map(|root| ("pyenv", root));
+        let mut found: Vec<(&'static str, PathBuf)> = Vec::new();
+        for (what, root) in active.chain(roots.map(|root| ("python3 on PATH", root))).chain(shim) {
+            for place in packages_under(&root) {
+                if !found.iter().any(|(_, other)| *other == place) {
+                    found.push((what, place));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns the `site-packages` of an installation of Python, and of the one that a virtual environment is based on if it
+/// says that it sees those, too.
+fn packages_under(root: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for library in ["lib", "lib64"] {
+        let versions = fs::read_dir(root.join(library)).into_iter().flatten().flatten();
+        let is_python = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("python3");
+        let mut found: Vec<PathBuf> = versions.filter(is_python).map(|entry| entry.path()).collect();
+        // The newest first: 3.9 comes before 3.11 by name.
+        found.sort_by_key(|path| std::cmp::Reverse(minor_version(path)));
+        for python in found {
+            places.extend(
+                ["site-packages", "dist-packages"]
+                    .map(|name| python.join(name))
+                    .into_iter()
+                    .filter(|place| place.is_dir()),
+            );
+        }
+    }
+    let debian = root.join("lib/python3/dist-packages");
+    if debian.is_dir() && !places.contains(&debian) {
+        places.push(debian);
+    }
+    if let Ok(config) = fs::read_to_string(root.join("pyvenv.cfg"))
+        && setting(&config, "include-system-site-packages").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        && let Some(base) = setting(&config, "home").and_then(|home| Path::new(home).parent().map(Path::to_owned))
+        && base != root
+    {
+        places.extend(packages_under(&base));
+    }
+    places
+}
+
+fn minor_version(path: &Path) -> u32 {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.trim_start_matches("python3").trim_start_matches('.').parse().unwrap_or(0)
+}
+
+/// Returns a setting of `pyvenv.cfg`, whose lines are `key = value`.
+fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
+    config
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .find(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim())
+}
+
+/// Returns the version of Python that pyenv's shims start, if `python3` on the path is one: a shim is a script and leads
+/// nowhere.
+fn pyenv_root(path: &[PathBuf]) -> Option<PathBuf> {
+    let shims = path.iter().find(|directory| directory.join("python3").is_file())?;
+    let root = shims.parent().filter(|_| shims.ends_with("shims"))?;
+    let version = fs::read_to_string(root.join("version")).ok()?;
+    Some(root.join("versions").join(version.lines().next()?.trim()))
+}
+
+/// Returns the library in a directory: the plain name, or the one with the highest version.
+fn library_in(directory: &Path) -> Option<PathBuf> {
+    let names = ["libonnxruntime.so", SONAME].map(|name| directory.join(name));
+    if let Some(found) = names.into_iter().find(|path| path.is_file()) {
+        return Some(found);
+    }
+    let entries = fs::read_dir(directory).ok()?.flatten();
+    let versioned = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let version = name.strip_prefix("libonnxruntime.so.")?;
+        let numbers: Vec<u32> = version.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        Some((numbers, entry.path()))
+    });
+    versioned.max().map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes an empty file, with the directories around it.
+    fn file(path: &Path) -> PathBuf {
+        fs::create_dir_all(path.parent().expect("a file lies in a directory")).expect("it can be made");
+        fs::write(path, "").expect("it can be written");
+        path.to_owned()
+    }
+
+    fn nowhere() -> Surroundings {
+        Surroundings { explicit: None, variable: None, program: None, virtual_env: None, path: vec![], linker: vec![] }
+    }
+
+    #[test]
+    fn each_place_comes_before_those_behind_it() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = root.path();
+        let capi = "lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1";
+        file(&root.join("system/bin/python3"));
+        let mut places = Surroundings {
+            explicit: Some(file(&root.join("given.so"))),
+            variable: Some(file(&root.join("named.so"))),
+            program: Some(root.join("program")),
+            virtual_env: Some(root.join("venv")),
+            path: vec![root.join("empty"), root.join("system/bin")],
+            linker: vec![root.join("linker")],
+        };
+        let program = file(&root.join("program/libonnxruntime.so"));
+        let (venv, system) = (file(&root.join("venv").join(capi)), file(&root.join("system").join(capi)));
+        let linker = file(&root.join("linker/libonnxruntime.so.1"));
+        let found = |places: &Surroundings| places.find().expect("there is one").0;
+        assert_eq!(found(&places), root.join("given.so"));
+        places.explicit = None;
+        assert_eq!(found(&places), root.join("named.so"));
+        places.variable = None;
+        for expected in [program, venv, system, linker] {
+            assert_eq!(found(&places), expected);
+            fs::remove_file(expected).expect("it was there");
+        }
+        let Err(LibraryError::NotFound { places: listed }) = places.find() else { panic!("all are gone") };
+        for part in ["--engine-library", "ORT_DYLIB_PATH", "program", "venv/lib/python3.11", "system/lib", "linker"] {
+            assert!(listed.iter().any(|place| place.contains(part)), "{part} is not in {listed:?}");
+        }
+    }
+
+    #[test]
+    fn a_virtual_environment_may_see_the_packages_of_the_python_that_it_is_made_of() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = root.path();
+        let capi = "lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.30.0";
+        let base = file(&root.join("base").join(capi));
+        let config =
+            |sees: bool| format!("home = {}/base/bin\ninclude-system-site-packages = {sees}\n", root.display());
+        let places = Surroundings { virtual_env: Some(root.join("venv")), ..nowhere() };
+        fs::write(file(&root.join("venv/pyvenv.cfg")), config(true)).expect("it can be written");
+        assert_eq!(places.find().expect("the base has it").0, base);
+        fs::write(root.join("venv/pyvenv.cfg"), config(false)).expect("it can be written");
+        assert!(matches!(places.find(), Err(LibraryError::NotFound { .. })));
+    }
+
+    #[test]
+    fn of_several_versions_in_a_directory_the_highest_is_taken() {
+        let root = tempfile::tempdir().expect("a directory");
+        for version in ["1.9.0", "1.31.1", "1.4.2"] {
+            file(&root.path().join(format!("libonnxruntime.so.{version}")));
+        }
+        let places = Surroundings { explicit: Some(root.path().to_owned()), ..nowhere() };
+        assert!(places.find().expect("there are three").0.ends_with("libonnxruntime.so.1.31.1"));
+    }
+}

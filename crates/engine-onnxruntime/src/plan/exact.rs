@@ -1,0 +1,255 @@
+//! Plans with taps.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
+    check_inputs, resized_inputs,
+};
+use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
+use opscope_tensor::{Tensor, TensorView};
+use prost::Message;
+
+use super::made::Made;
+use super::memory::run_memory;
+use super::types::{Sizes, Types, types_in_plan};
+use super::upload::{Expected, uploaded};
+use super::{kernels, limits, order};
+use crate::api::{Session, Value, Values};
+use crate::errors::{load_error, run_error};
+use crate::names;
+use crate::options::GraphOptimizationLevel;
+use crate::proto::ModelProto;
+use crate::rewrite::{Apart, ExternalFiles, Taps, named, tapped};
+use crate::setup::Setup;
+use crate::taps::{Layout, Memory, Watched, unwatched, with_known};
+
+/// A model that is executed as the file has it. One session serves all shapes.
+pub(crate) struct ExactModel {
+    loaded: Arc<Loaded>,
+    plans: Made<ExactPlan>,
+}
+
+struct Loaded {
+    setup: Setup,
+    threads: NonZeroUsize,
+    layout: Layout,
+    types: Types,
+    apart: Apart,
+    files: ExternalFiles,
+    /// The session whose taps share memory.
+    shared: Session,
+    /// The session in which an observer may replace what an operator takes, made when the first such run begins.
+    own: OnceLock<Result<Session, EngineError>>,
+}
+
+impl ExactModel {
+    pub fn load(setup: &Setup, graph: Arc<Graph>, options: &LoadOptions) -> Result<Self, EngineError> {
+        let failed = |reason: String| load_error(&reason, &graph);
+        let model = named(&graph).map_err(failed)?;
+        let files = ExternalFiles::map(&graph, &model).map_err(failed)?;
+        let plain = || setup.session_options(options.threads, GraphOptimizationLevel::Disable, true);
+        let types = Types::of(&graph, &model, plain);
+        limits::check(&graph, |value| types.for_inputs(&graph, &Sizes::default(), value))?;
+        let making =
+            Making { setup, graph: &graph, threads: options.threads, named: &model, types: &types, files: &files };
+        let mut first_error = None;
+        for apart in Apart::ALL {
+            match making.session(apart, Memory::Shared) {
+                Ok((shared, taps, order)) => {
+                    let kernels = kernels::exact(&graph, &taps, &order);
+                    let loaded = Loaded {
+                        setup: setup.clone(),
+                        threads: options.threads,
+                        layout: Layout::new(graph, taps, kernels),
+                        types,
+                        apart,
+                        files,
+                        shared,
+                        own: OnceLock::new(),
+                    };
+                    return Ok(Self { plans: Made::default(), loaded: Arc::new(loaded) });
+                }
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        Err(failed(first_error.unwrap_or_default()))
+    }
+}
+
+/// What a session with taps is made of.
+struct Making<'a> {
+    setup: &'a Setup,
+    graph: &'a Graph,
+    threads: NonZeroUsize,
+    named: &'a ModelProto,
+    types: &'a Types,
+    files: &'a ExternalFiles,
+}
+
+impl Making<'_> {
+    fn session(&self, apart: Apart, memory: Memory) -> Result<(Session, Taps, Vec<OperatorId>), String> {
+        let mut model = self.named.clone();
+        let has_rank = |value| self.types.has_rank(self.graph, value);
+        let taps = tapped(self.graph, &mut model, &has_rank, apart);
+        let known = taps.taps.iter().enumerate().map(|(number, tap)| {
+            (number, tap.values.iter().map(|&value| self.types.get(value).cloned()).collect::<Vec<_>>())
+        });
+        let mut options = self.setup.session_options(self.threads, GraphOptimizationLevel::Disable, true)?;
+        let domain = self.setup.library.taps(memory)?;
+        // SAFETY: the library keeps the domain for ever. The files are kept as long as the session, and are mapped for reading.
+        #[allow(unsafe_code)]
+        unsafe {
+            options.add_domain(domain.raw())?;
+            options.external_files(&self.files.contents())?;
+        }
+        let (inputs, outputs) = names::of_ends(self.graph);
+        let bytes = model.encode_to_vec();
+        let session = with_known(known.collect(), || Session::load(&bytes, &options, &inputs, &outputs))?;
+        let order = model.graph.as_ref().map(order::of_execution).unwrap_or_default();
+        Ok((session, taps, order))
+    }
+}
+
+impl Loaded {
+    /// Returns the session in which what an operator takes may be replaced.
+    fn own(&self) -> Result<&Session, EngineError> {
+        let made = self.own.get_or_init(|| {
+            let graph = &self.layout.graph;
+            let failed = |reason: String| load_error(&reason, graph);
+            let named = named(graph).map_err(failed)?;
+            let Self { setup, threads, types, files, .. } = self;
+            let making = Making { setup, graph, threads: *threads, named: &named, types, files };
+            making.session(self.apart, Memory::Own).map(|(session, ..)| session).map_err(failed)
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl ExactModel {
+    fn make(&self, inputs: &[Tensor]) -> Result<ExactPlan, EngineError> {
+        let start = Ticks::now();
+        let graph = &self.loaded.layout.graph;
+        let notes = resized_inputs(graph, inputs).map(|(_, note)| note).collect();
+        let sizes = Sizes::new(graph, inputs);
+        limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
+        let types = types_in_plan(graph, &self.loaded.setup, inputs);
+        let kernels = kernels::sized(&self.loaded.layout.kernels, types);
+        Ok(ExactPlan {
+            loaded: Arc::clone(&self.loaded),
+            expected: Expected::of(inputs),
+            memory: run_memory(graph, &kernels, inputs),
+            kernels,
+            notes,
+            made: (start, Ticks::now()),
+        })
+    }
+}
+
+impl Model for ExactModel {
+    fn graph(&self) -> &Arc<Graph> {
+        &self.loaded.layout.graph
+    }
+
+    fn fidelity(&self) -> Fidelity {
+        Fidelity::Exact
+    }
+
+    fn plan(&self, inputs: &[Tensor]) -> Result<Arc<dyn Plan>, EngineError> {
+        check_inputs(self.graph(), inputs)?;
+        Ok(self.plans.find_or_make(inputs, || self.make(inputs))?)
+    }
+}
+
+/// A model with taps, for inputs of given shapes.
+struct ExactPlan {
+    loaded: Arc<Loaded>,
+    expected: Expected,
+    kernels: Arc<[Kernel]>,
+    memory: RunMemory,
+    notes: Vec<String>,
+    made: (Ticks, Ticks),
+}
+
+impl ExactPlan {
+    fn execute(
+        &self,
+        run: RunId,
+        inputs: &dyn DeviceTensors,
+        observer: &dyn RunObserver,
+    ) -> Result<Vec<Value>, EngineError> {
+        let Values(values) = uploaded(inputs)?;
+        let (layout, graph) = (&self.loaded.layout, &self.loaded.layout.graph);
+        let interest = observer.interest();
+        if interest.is_nothing() {
+            let outcome = unwatched(|| self.loaded.shared.run(values, None));
+            return outcome.map_err(|message| run_error(&message, None, graph));
+        }
+        let session = if interest.replaces_inputs { self.loaded.own()? } else { &self.loaded.shared };
+        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, interest.replaces_inputs);
+        let outcome = watched.during(|| session.run(values, None)).and_then(|outputs| {
+            watched.finish()?;
+            Ok(outputs)
+        });
+        outcome.map_err(|message| match watched.stopped() {
+            Some(reason) => EngineError::Stopped(reason),
+            None => {
+                let node = watched.place().and_then(|kernel| kernel.operators.first());
+                run_error(&message, node.map(|part| graph.operator(part.operator).name.clone()), graph)
+            }
+        })
+    }
+}
+
+impl Plan for ExactPlan {
+    fn kernels(&self) -> &Arc<[Kernel]> {
+        &self.kernels
+    }
+
+    fn made(&self) -> (Ticks, Ticks) {
+        self.made
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn memory(&self) -> RunMemory {
+        self.memory
+    }
+
+    fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {
+        let graph = &self.loaded.layout.graph;
+        let computed = |value: ValueId| matches!(graph.value(value).producer, Producer::Operator(..));
+        let mut found = Vec::new();
+        let read = graph.constants::<OnnxError>(computed, |value, tensor| {
+            found.push((value, tensor));
+            Ok(())
+        });
+        read.map_err(io::Error::other)?;
+        found.iter().try_for_each(|(value, tensor)| visit(*value, tensor.view()))
+    }
+
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let api = *self.loaded.setup.library.api();
+        self.expected.upload(api, &self.loaded.layout.graph, inputs)
+    }
+
+    fn run(
+        &self,
+        run: RunId,
+        inputs: &dyn DeviceTensors,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let start = Ticks::now();
+        let outcome = self.execute(run, inputs, observer);
+        let end = Ticks::now();
+        observer.finished(outcome.as_ref().map(|_| (start, end)));
+        outcome.map(|outputs| Box::new(Values(outputs)) as Box<dyn DeviceTensors>)
+    }
+}

@@ -1,0 +1,68 @@
+//! What would not fit into memory is refused before it is allocated.
+//!
+//! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
+//! terabytes, and then the system ends the process.
+
+use opscope_model::{EngineError, TensorType, memory_of_machine};
+use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
+use opscope_tensor::DType;
+use opscope_text::shown_size;
+
+/// Checks every value of the main graph whose type and shape are known.
+pub(super) fn check(graph: &Graph, type_of: impl Fn(ValueId) -> TensorType) -> Result<(), EngineError> {
+    let most = memory_of_machine();
+    for value in &graph.values {
+        let Producer::Operator(operator, _) = value.producer else { continue };
+        let TensorType { dtype: Some(dtype), shape } = type_of(value.id) else { continue };
+        // Strings have no fixed size, but at least a byte.
+        let of = |elements| if dtype == DType::String { Some(elements) } else { dtype.bytes_of(elements) };
+        let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        let bytes = elements.and_then(of).map_or(u64::MAX, |bytes| bytes as u64);
+        if bytes > most {
+            return Err(EngineError::OverBudget {
+                node: Some(graph.operator(operator).name.clone()),
+                reason: format!(
+                    "its output, {dtype} {shape:?}, would take {}, and the machine has {}",
+                    shown_size(bytes),
+                    shown_size(most)
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the bytes of a model's weights, as far as the file states their types and shapes.
+pub(super) fn weights(graph: &Graph) -> u64 {
+    let bytes = |value: &Value| {
+        let size = |dim: &Dim| match dim {
+            Dim::Fixed(size) => Some(*size),
+            Dim::Symbol(_) => None,
+        };
+        let elements = value.shape.as_ref()?.iter().try_fold(1usize, |all, dim| all.checked_mul(size(dim)?))?;
+        Some(value.dtype?.bytes_of(elements)? as u64)
+    };
+    let weights = graph.values.iter().filter(|value| value.producer == Producer::Initializer);
+    weights.filter_map(bytes).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_weights_are_those_that_the_file_holds() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/token_classifier.onnx");
+        let graph = Graph::load(&path).expect("a model");
+        let mut stored = 0;
+        let add = |_, tensor: &opscope_tensor::Tensor| {
+            stored += tensor.bytes().len() as u64;
+            Ok::<(), opscope_onnx::OnnxError>(())
+        };
+        graph.initializers(|_| true, add).expect("its weights");
+        assert!(stored > 1000);
+        assert_eq!(weights(&graph), stored);
+    }
+}

@@ -1,0 +1,15 @@
+//! Plans and their runs.
+
+mod exact;
+mod kernels;
+mod limits;
+mod made;
+mod memory;
+mod optimised;
+mod order;
+mod types;
+mod upload;
+mod written;
+
+pub(crate) use self::exact::ExactModel;
+pub(crate) use self::optimised::OptimisedModel;

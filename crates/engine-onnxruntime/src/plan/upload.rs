@@ -1,0 +1,39 @@
+//! Copies of inputs for the library.
+
+use opscope_model::{DeviceTensors, EngineError, check_inputs};
+use opscope_onnx::Graph;
+use opscope_tensor::Tensor;
+
+use crate::api::{Api, Value, Values};
+
+/// The types and shapes that a plan was made for.
+pub(super) struct Expected(Vec<Vec<usize>>);
+
+impl Expected {
+    pub fn of(inputs: &[Tensor]) -> Self {
+        Self(inputs.iter().map(|input| input.shape().to_vec()).collect())
+    }
+
+    /// Copies inputs of these types and shapes into the library's memory.
+    pub fn upload(&self, api: Api, graph: &Graph, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        check_inputs(graph, inputs)?;
+        for (slot, (tensor, expected)) in inputs.iter().zip(&self.0).enumerate() {
+            if tensor.shape() != expected {
+                return Err(EngineError::InputShape {
+                    name: graph.value(graph.inputs[slot]).name.clone(),
+                    expected: format!("{expected:?}, for which this plan was made"),
+                    found: tensor.shape().to_vec(),
+                });
+            }
+        }
+        let failed = |reason| EngineError::Run { node: None, reason };
+        let values = inputs.iter().map(|input| Value::copied(api, input)).collect::<Result<_, _>>().map_err(failed)?;
+        Ok(Box::new(Values(values)))
+    }
+}
+
+/// Returns the values that an engine of this crate uploaded.
+pub(super) fn uploaded(inputs: &dyn DeviceTensors) -> Result<&Values, EngineError> {
+    let foreign = || EngineError::Run { node: None, reason: "the inputs belong to another engine".to_owned() };
+    inputs.as_any().downcast_ref().ok_or_else(foreign)
+}

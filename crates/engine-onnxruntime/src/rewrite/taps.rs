@@ -1,0 +1,299 @@
+//! Puts a tap in front of every operator and one behind it, in bodies, too.
+//!
+//! The tap in front takes every value that the operator takes, those that its bodies capture among them, and hands them on
+//! under names that only this operator knows. So the tap is the only node that the operator waits for. ONNX Runtime executes a node
+//! right behind the last one that it waits for, so nothing runs between a tap and its operator. The tap behind takes what the
+//! operator computes, and hands it on under the names that the others know.
+
+use std::collections::HashMap;
+
+use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
+
+use super::values::{is_constant, tensors};
+use crate::names;
+use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_ONE};
+use crate::proto::{AttributeProto, GraphProto, INT, ModelProto, NodeProto, OperatorSetIdProto};
+
+/// A tap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tap {
+    /// The operator that it belongs to.
+    pub operator: OperatorId,
+    /// Whether it is in front of the operator.
+    pub in_front: bool,
+    /// The values that pass through it, by its slots.
+    pub values: Vec<ValueId>,
+    /// Where its slots begin among those of all taps on this side of the operator.
+    pub first: usize,
+    /// How many slots these have together.
+    pub of: usize,
+}
+
+/// Where each value passes through a tap of its own.
+///
+/// One tap for all values of an operator has to say what their shapes are, so it cannot be where the library does not know how many
+/// dimensions a value has. A tap for a single value need not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Apart {
+    /// Where the number of dimensions is known to be unknown.
+    Unknown,
+    /// There, and in all bodies, of whose values nothing is known.
+    Bodies,
+    /// Everywhere.
+    All,
+}
+
+impl Apart {
+    /// Every choice, the best first.
+    pub const ALL: [Self; 3] = [Self::Unknown, Self::Bodies, Self::All];
+}
+
+/// Where an input or output of an operator can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// At this slot of the operator's tap.
+    Tap(usize),
+    /// It is a constant of the file.
+    Constant,
+    /// Nowhere: it is no tensor.
+    Hidden,
+}
+
+/// What an operator takes or computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub value: ValueId,
+    pub source: Source,
+}
+
+/// The taps of a model.
+#[derive(Debug, Default)]
+pub(crate) struct Taps {
+    /// By the number that each node has as an attribute.
+    pub taps: Vec<Tap>,
+    /// For each operator that runs, what it takes: its inputs, then what its bodies capture.
+    pub inputs: HashMap<OperatorId, Vec<Slot>>,
+    /// For each operator that runs, what it computes.
+    pub outputs: HashMap<OperatorId, Vec<Slot>>,
+}
+
+/// Adds taps to a model with [names](crate::names) of ours.
+///
+/// `has_rank` tells whether the number of a value's dimensions is known, and is `None` where the value is no tensor.
+pub(crate) fn tapped(
+    graph: &Graph,
+    model: &mut ModelProto,
+    has_rank: &dyn Fn(ValueId) -> Option<bool>,
+    apart: Apart,
+) -> Taps {
+    let mut taps = Taps::default();
+    let mut tensors = tensors(graph);
+    for value in &graph.values {
+        tensors[value.id.index()] &= has_rank(value.id).is_some();
+    }
+    if let Some(proto) = &mut model.graph {
+        let mut adding = Adding { graph, tensors: &tensors, has_rank, apart, taps: &mut taps };
+        adding.to(proto);
+    }
+    model.opset_import.push(OperatorSetIdProto { domain: DOMAIN.to_owned(), version: 1 });
+    taps
+}
+
+struct Adding<'a> {
+    graph: &'a Graph,
+    /// Whether each value is a tensor.
+    tensors: &'a [bool],
+    has_rank: &'a dyn Fn(ValueId) -> Option<bool>,
+    apart: Apart,
+    taps: &'a mut Taps,
+}
+
+impl Adding<'_> {
+    fn to(&mut self, proto: &mut GraphProto) {
+        let nodes = std::mem::take(&mut proto.node);
+        for mut node in nodes {
+            let attributes = node.attribute.iter_mut();
+            attributes
+                .flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs))
+                .for_each(|body| self.to(body));
+            match names::operator(&node.name) {
+                Some(id) if !self.graph.operator(id).is_constant() => {
+                    let operator = self.graph.operator(id);
+                    proto.node.extend(self.in_front_of(operator, &mut node));
+                    let behind = self.behind(operator, &mut node);
+                    proto.node.push(node);
+                    proto.node.extend(behind);
+                }
+                _ => proto.node.push(node),
+            }
+        }
+    }
+
+    /// Returns the tap in front of an operator, if there is anything that can pass through one.
+    fn in_front_of(&mut self, operator: &Operator, node: &mut NodeProto) -> Vec<NodeProto> {
+        let graph = self.graph;
+        let mut taken: Vec<ValueId> = Vec::new();
+        for &value in operator.inputs.iter().flatten().chain(&operator.captures) {
+            if !taken.contains(&value) {
+                taken.push(value);
+            }
+        }
+        let mut through: Vec<ValueId> =
+            taken.iter().copied().filter(|&value| !is_constant(graph, value) && self.tensors[value.index()]).collect();
+        if through.is_empty() {
+            // An operator that takes nothing but constants still waits for its tap if the smallest passes through it.
+            let own = operator.inputs.iter().flatten().copied();
+            let constants = own.filter(|&value| is_constant(graph, value) && self.tensors[value.index()]);
+            through.extend(constants.min_by_key(|&value| known_elements(graph, value)));
+        }
+        let slot = |value: ValueId| {
+            let source = match through.iter().position(|other| *other == value) {
+                Some(slot) => Source::Tap(slot),
+                None if is_constant(graph, value) => Source::Constant,
+                None => Source::Hidden,
+            };
+            Slot { value, source }
+        };
+        let own = operator.inputs.iter().flatten().copied();
+        let captured = operator.captures.iter().copied().filter(|value| !operator.inputs.contains(&Some(*value)));
+        self.taps.inputs.insert(operator.id, own.chain(captured).map(slot).collect());
+        if through.is_empty() {
+            return Vec::new();
+        }
+        let mut renamed: HashMap<String, String> = HashMap::new();
+        for (name, id) in node.input.iter().zip(&operator.inputs) {
+            if let Some(slot) = id.and_then(|id| through.iter().position(|other| *other == id)) {
+                renamed.insert(name.clone(), names::of_tapped_input(operator.id, slot));
+            }
+        }
+        let mut inputs: Vec<String> = through.iter().map(|&value| names::of_value(value)).collect();
+        for (name, new) in &renamed {
+            // A constant keeps its name in the file.
+            if let Some(slot) = (0..through.len()).find(|&slot| *new == names::of_tapped_input(operator.id, slot)) {
+                name.clone_into(&mut inputs[slot]);
+            }
+        }
+        for (slot, name) in inputs.iter().enumerate() {
+            renamed.entry(name.clone()).or_insert_with(|| names::of_tapped_input(operator.id, slot));
+        }
+        take(node, &renamed);
+        let outputs = (0..through.len()).map(|slot| names::of_tapped_input(operator.id, slot)).collect();
+        self.taps(operator.id, true, &through, inputs, outputs)
+    }
+
+    /// Returns the tap behind an operator, if it computes any tensor.
+    fn behind(&mut self, operator: &Operator, node: &mut NodeProto) -> Vec<NodeProto> {
+        let computed: Vec<ValueId> = operator.outputs.iter().flatten().copied().collect();
+        let through: Vec<ValueId> = computed.iter().copied().filter(|value| self.tensors[value.index()]).collect();
+        let slot = |value: ValueId| {
+            let source = through.iter().position(|other| *other == value).map_or(Source::Hidden, Source::Tap);
+            Slot { value, source }
+        };
+        self.taps.outputs.insert(operator.id, computed.iter().copied().map(slot).collect());
+        for (output, id) in node.output.iter_mut().zip(&operator.outputs) {
+            if let Some(id) = id.filter(|id| through.contains(id)) {
+                *output = names::of_raw_value(id);
+            }
+        }
+        let inputs = through.iter().map(|&value| names::of_raw_value(value)).collect();
+        let outputs = through.iter().map(|&value| names::of_value(value)).collect();
+        self.taps(operator.id, false, &through, inputs, outputs)
+    }
+
+    /// Returns the taps on one side of an operator: one for all values, or one for each.
+    fn taps(
+        &mut self,
+        operator: OperatorId,
+        in_front: bool,
+        values: &[ValueId],
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+    ) -> Vec<NodeProto> {
+        let in_body = operator.index() >= self.graph.operators.len();
+        let unknown = |value: &ValueId| !in_body && (self.has_rank)(*value) == Some(false);
+        let apart = match self.apart {
+            Apart::Unknown => values.iter().any(unknown),
+            Apart::Bodies => in_body || values.iter().any(unknown),
+            Apart::All => true,
+        };
+        let of = values.len();
+        if values.is_empty() {
+            Vec::new()
+        } else if !apart {
+            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of };
+            vec![self.tap(TAP, tap, inputs, outputs)]
+        } else {
+            let each = values.iter().zip(inputs).zip(outputs).enumerate();
+            let tap = |(first, ((&value, input), output))| {
+                let tap = Tap { operator, in_front, values: vec![value], first, of };
+                self.tap(TAP_OF_ONE, tap, vec![input], vec![output])
+            };
+            each.map(tap).collect()
+        }
+    }
+
+    fn tap(&mut self, op_type: &str, tap: Tap, input: Vec<String>, output: Vec<String>) -> NodeProto {
+        let number = self.taps.taps.len() as i64;
+        self.taps.taps.push(tap);
+        let attribute =
+            AttributeProto { name: NUMBER.to_owned(), i: Some(number), r#type: Some(INT), ..AttributeProto::default() };
+        NodeProto {
+            input,
+            output,
+            name: format!("{DOMAIN}.tap:{number}"),
+            op_type: op_type.to_owned(),
+            domain: DOMAIN.to_owned(),
+            attribute: vec![attribute],
+            overload: None,
+        }
+    }
+}
+
+/// Renames what a node takes, also inside of its bodies. A name of ours means the same in all of them, and a constant's name
+/// may be hidden by one of a body, which then takes that.
+fn take(node: &mut NodeProto, renamed: &HashMap<String, String>) {
+    let rename = |name: &mut String| {
+        if let Some(new) = renamed.get(name) {
+            new.clone_into(name);
+        }
+    };
+    node.input.iter_mut().for_each(rename);
+    let bodies = node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs));
+    for body in bodies {
+        take_in(body, renamed);
+    }
+}
+
+fn take_in(body: &mut GraphProto, renamed: &HashMap<String, String>) {
+    let ours = |name: &String| if names::value(name).is_some() { renamed.get(name) } else { None };
+    for node in &mut body.node {
+        for name in &mut node.input {
+            if let Some(new) = ours(name) {
+                new.clone_into(name);
+            }
+        }
+        let inner = node.attribute.iter_mut().flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs));
+        inner.for_each(|inner| take_in(inner, renamed));
+    }
+    for output in &mut body.output {
+        if let Some(new) = ours(&output.name) {
+            new.clone_into(&mut output.name);
+        }
+    }
+}
+
+fn known_elements(graph: &Graph, value: ValueId) -> usize {
+    let fixed = |dim: &opscope_onnx::Dim| match dim {
+        opscope_onnx::Dim::Fixed(size) => Some(*size),
+        opscope_onnx::Dim::Symbol(_) => None,
+    };
+    let shape = graph.value(value).shape.as_deref();
+    match (shape, graph.value(value).producer) {
+        (Some(shape), _) => {
+            shape.iter().map(fixed).try_fold(1usize, |all, size| all.checked_mul(size?)).unwrap_or(usize::MAX)
+        }
+        // What a node holds has no shape in the graph, and is small as a rule.
+        (None, Producer::Operator(..)) => 0,
+        (None, _) => usize::MAX,
+    }
+}

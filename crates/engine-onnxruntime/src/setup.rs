@@ -1,0 +1,88 @@
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::api::SessionOptions;
+use crate::library::{Library, LibraryError};
+use crate::options::{GraphOptimizationLevel, OnnxRuntimeOptions};
+
+/// A library, and what its sessions are told.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub library: Arc<Library>,
+    pub options: OnnxRuntimeOptions,
+    /// The providers of `options`, by the library's own names.
+    providers: Vec<(String, Vec<(String, String)>)>,
+}
+
+/// The library's name of the provider that is always there.
+const CPU: &str = "CPUExecutionProvider";
+
+impl Setup {
+    /// Checks that the library has the providers, and that they take their options.
+    pub fn new(library: Arc<Library>, options: OnnxRuntimeOptions) -> Result<Self, LibraryError> {
+        let available = library.providers();
+        let mut providers = Vec::new();
+        for provider in &options.providers {
+            let found = available.iter().find(|full| provider.is(full)).ok_or_else(|| LibraryError::NoProvider {
+                path: library.path().to_owned(),
+                provider: provider.name.clone(),
+                available: available.join(", "),
+            })?;
+            providers.push((found.clone(), provider.options.clone()));
+        }
+        let setup = Self { library, options, providers };
+        setup.checked_providers()?;
+        Ok(setup)
+    }
+
+    /// Returns the providers in order of preference, with their options.
+    pub fn providers_text(&self) -> String {
+        let text = |(name, options): &(String, Vec<(String, String)>)| match &options[..] {
+            [] => name.clone(),
+            options => {
+                let options: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                format!("{name} ({})", options.join(", "))
+            }
+        };
+        let mut providers: Vec<String> = self.providers.iter().map(text).collect();
+        // It takes what no other one does.
+        if !self.providers.iter().any(|(name, _)| name == CPU) {
+            providers.push(CPU.to_owned());
+        }
+        providers.join(", ")
+    }
+
+    fn checked_providers(&self) -> Result<(), LibraryError> {
+        let failed = |provider: &str, reason| LibraryError::Provider { provider: provider.to_owned(), reason };
+        let mut options = SessionOptions::new(*self.library.api()).map_err(|reason| failed(CPU, reason))?;
+        for (name, given) in &self.providers {
+            options.append_provider(name, given).map_err(|reason| failed(name, reason))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the options of a session.
+    pub fn session_options(
+        &self,
+        threads: NonZeroUsize,
+        level: GraphOptimizationLevel,
+        exact: bool,
+    ) -> Result<SessionOptions, String> {
+        let mut options = SessionOptions::new(*self.library.api())?;
+        options.intra_op_threads(threads)?;
+        options.graph_optimization_level(level)?;
+        options.config("session.intra_op.allow_spinning", if self.options.allow_spinning { "1" } else { "0" })?;
+        options.config("session.inter_op.allow_spinning", if self.options.allow_spinning { "1" } else { "0" })?;
+        // Taps are called in the order of the operators.
+        if !exact {
+            options.execution_mode(self.options.execution_mode)?;
+            if let Some(threads) = self.options.inter_op_threads {
+                options.inter_op_threads(threads)?;
+            }
+        }
+        for (name, given) in &self.providers {
+            options.append_provider(name, given)?;
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,356 @@
+//! The operator that ONNX Runtime calls.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_onnx::Dim;
+use ort_sys::{
+    ONNXTensorElementDataType, OrtApi, OrtCustomOp, OrtCustomOpDomain, OrtCustomOpInputOutputCharacteristic,
+    OrtKernelContext, OrtKernelInfo, OrtShapeInferContext, OrtStatusPtr,
+};
+
+use super::run::{at_tap, is_watched};
+use super::values::{Passed, hand_on};
+use crate::api::{Api, Known, call, text};
+use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_ONE};
+
+/// How the library lays out what a tap gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// What passes through a tap stays where it is.
+    Shared,
+    /// What passes through a tap stays where it is if nothing else takes it, and is copied otherwise. Then an observer may replace
+    /// what an operator takes.
+    Own,
+}
+
+/// The operator set of taps, for sessions whose taps lay out memory in one way.
+pub(crate) struct Domain(*mut OrtCustomOpDomain);
+
+// SAFETY: a domain is not changed after it was made.
+unsafe impl Send for Domain {}
+// SAFETY: as above.
+unsafe impl Sync for Domain {}
+
+/// The operator as the library gets it. The library's part comes first, because that is what its calls get.
+#[repr(C)]
+struct TapOp {
+    op: OrtCustomOp,
+    api: Api,
+    /// The number of the element type of a tap for a single value.
+    element: i32,
+}
+
+/// A node with the operator.
+struct TapKernel {
+    api: Api,
+    number: usize,
+    count: usize,
+}
+
+/// The most inputs of a tap that are handed on without a copy.
+const MOST_ALIASES: usize = 64;
+
+/// The slots that share their memory, as the library asks for them: input 0 and output 0, input 1 and output 1, ...
+static SLOTS: [c_int; MOST_ALIASES] = {
+    let mut slots = [0; MOST_ALIASES];
+    let mut slot = 0;
+    while slot < MOST_ALIASES {
+        slots[slot] = slot as c_int;
+        slot += 1;
+    }
+    slots
+};
+
+impl Domain {
+    /// Creates the operator set. It is never freed, because sessions need it as long as they live.
+    pub fn new(api: Api, memory: Memory) -> Result<Self, String> {
+        let name = CString::new(DOMAIN).unwrap_or_default();
+        let mut domain = ptr::null_mut();
+        // SAFETY: the name and the result are valid.
+        unsafe { call!(api, CreateCustomOpDomain(name.as_ptr(), &mut domain)) }?;
+        let ops = std::iter::once(operator(api, memory)).chain(ELEMENTS.map(|element| of_one(api, memory, element)));
+        for op in ops {
+            // SAFETY: the domain is valid, and the operator is never freed.
+            unsafe { call!(api, CustomOpDomain_Add(domain, ptr::from_ref(Box::leak(Box::new(op))).cast())) }?;
+        }
+        Ok(Self(domain))
+    }
+
+    pub fn raw(&self) -> *mut OrtCustomOpDomain {
+        self.0
+    }
+}
+
+/// The numbers of the element types that tensors can have: all of ONNX but complex numbers, which the library does not have.
+const ELEMENTS: [i32; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22];
+
+/// A tap for a single value, whose type the library then knows by itself.
+fn of_one(api: Api, memory: Memory, element: i32) -> TapOp {
+    let any = operator(api, memory);
+    let op = OrtCustomOp {
+        GetName: Some(name_of_one),
+        GetInputType: Some(element_type),
+        GetOutputType: Some(element_type),
+        GetInputCharacteristic: Some(required),
+        GetOutputCharacteristic: Some(required),
+        InferOutputShapeFn: None,
+        ..any.op
+    };
+    TapOp { op, api, element }
+}
+
+fn operator(api: Api, memory: Memory) -> TapOp {
+    let shared = memory == Memory::Shared;
+    let op = OrtCustomOp {
+        version: api.number(),
+        CreateKernel: None,
+        GetName: Some(name),
+        GetExecutionProviderType: Some(provider),
+        GetInputType: Some(any_type),
+        GetInputTypeCount: Some(one),
+        GetOutputType: Some(any_type),
+        GetOutputTypeCount: Some(one),
+        KernelCompute: None,
+        KernelDestroy: Some(destroy),
+        GetInputCharacteristic: Some(variadic),
+        GetOutputCharacteristic: Some(variadic),
+        GetInputMemoryType: Some(memory_type),
+        GetVariadicInputMinArity: Some(at_least_one),
+        GetVariadicInputHomogeneity: Some(mixed),
+        GetVariadicOutputMinArity: Some(at_least_one),
+        GetVariadicOutputHomogeneity: Some(mixed),
+        CreateKernelV2: Some(create),
+        KernelComputeV2: Some(compute),
+        InferOutputShapeFn: Some(infer),
+        GetStartVersion: Some(start_version),
+        GetEndVersion: Some(end_version),
+        GetMayInplace: if shared { None } else { Some(slots) },
+        ReleaseMayInplace: if shared { None } else { Some(release_slots) },
+        GetAliasMap: if shared { Some(slots) } else { None },
+        ReleaseAliasMap: if shared { Some(release_slots) } else { None },
+    };
+    TapOp { op, api, element: 0 }
+}
+
+extern "system" fn name_of_one(_: *const OrtCustomOp) -> *const c_char {
+    const { assert!(TAP_OF_ONE.len() == 8) };
+    c"TapOfOne".as_ptr()
+}
+
+unsafe extern "system" fn element_type(op: *const OrtCustomOp, _: usize) -> ONNXTensorElementDataType {
+    // SAFETY: the library passes the operator that it was given, which is the first field of ours. Every element type
+    // of ours is one of the library's.
+    unsafe { read_type(&(*op.cast::<TapOp>()).element) }
+}
+
+extern "system" fn required(_: *const OrtCustomOp, _: usize) -> OrtCustomOpInputOutputCharacteristic {
+    OrtCustomOpInputOutputCharacteristic::INPUT_OUTPUT_REQUIRED
+}
+
+extern "system" fn name(_: *const OrtCustomOp) -> *const c_char {
+    const { assert!(TAP.len() == 3) };
+    c"Tap".as_ptr()
+}
+
+extern "system" fn provider(_: *const OrtCustomOp) -> *const c_char {
+    c"CPUExecutionProvider".as_ptr()
+}
+
+extern "system" fn any_type(_: *const OrtCustomOp, _: usize) -> ONNXTensorElementDataType {
+    ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED
+}
+
+extern "system" fn one(_: *const OrtCustomOp) -> usize {
+    1
+}
+
+extern "system" fn at_least_one(_: *const OrtCustomOp) -> c_int {
+    1
+}
+
+/// Inputs of a tap may be of different types.
+extern "system" fn mixed(_: *const OrtCustomOp) -> c_int {
+    0
+}
+
+extern "system" fn variadic(_: *const OrtCustomOp, _: usize) -> OrtCustomOpInputOutputCharacteristic {
+    OrtCustomOpInputOutputCharacteristic::INPUT_OUTPUT_VARIADIC
+}
+
+extern "system" fn memory_type(_: *const OrtCustomOp, _: usize) -> ort_sys::OrtMemType {
+    ort_sys::OrtMemType::OrtMemTypeDefault
+}
+
+extern "system" fn start_version(_: *const OrtCustomOp) -> c_int {
+    1
+}
+
+extern "system" fn end_version(_: *const OrtCustomOp) -> c_int {
+    c_int::MAX
+}
+
+unsafe extern "system" fn slots(inputs: *mut *mut c_int, outputs: *mut *mut c_int) -> usize {
+    // SAFETY: the library passes valid places for both lists, and only reads what it finds there.
+    unsafe {
+        *inputs = SLOTS.as_ptr().cast_mut();
+        *outputs = SLOTS.as_ptr().cast_mut();
+    }
+    MOST_ALIASES
+}
+
+unsafe extern "system" fn release_slots(_: *mut c_int, _: *mut c_int) {}
+
+unsafe extern "system" fn create(
+    op: *const OrtCustomOp,
+    _: *const OrtApi,
+    info: *const OrtKernelInfo,
+    kernel: *mut *mut c_void,
+) -> OrtStatusPtr {
+    // SAFETY: the library passes the operator that it was given, which is the first field of ours.
+    let api = unsafe { (*op.cast::<TapOp>()).api };
+    let (mut number, mut count) = (0i64, 0usize);
+    let attribute = CString::new(NUMBER).unwrap_or_default();
+    // SAFETY: the name and the results are valid, and so is what the library passes.
+    let read = unsafe {
+        call!(api, KernelInfoGetAttribute_int64(info, attribute.as_ptr(), &mut number))
+            .and_then(|()| call!(api, KernelInfo_GetInputCount(info, &mut count)))
+    };
+    if let Err(message) = read {
+        return api.error(&message);
+    }
+    let made = Box::new(TapKernel { api, number: usize::try_from(number).unwrap_or(usize::MAX), count });
+    // SAFETY: the library passes a valid place for the kernel.
+    unsafe { *kernel = Box::into_raw(made).cast() };
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn destroy(kernel: *mut c_void) {
+    // SAFETY: the library destroys each kernel once that `create` has made.
+    drop(unsafe { Box::from_raw(kernel.cast::<TapKernel>()) });
+}
+
+unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelContext) -> OrtStatusPtr {
+    // SAFETY: the library passes a kernel that `create` has made and that is not destroyed.
+    let kernel = unsafe { &*kernel.cast::<TapKernel>() };
+    let api = kernel.api;
+    if !is_watched() {
+        // SAFETY: as below.
+        return match unsafe { hand_on(api, context, kernel.count) } {
+            Ok(()) => OrtStatusPtr::default(),
+            Err(message) => api.error(&message),
+        };
+    }
+    // A panic must not pass through the library.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the library passes the context of this call of the kernel.
+        at_tap(kernel.number, || unsafe { Passed::through(api, context, kernel.count) })
+    }));
+    match outcome {
+        Ok(Ok(())) => OrtStatusPtr::default(),
+        Ok(Err(message)) => api.error(&message),
+        Err(_) => api.error("an observer panicked"),
+    }
+}
+
+/// What is known of the values that pass through taps, by the taps' numbers and their slots.
+type KnownAtTaps = HashMap<usize, Vec<Option<Known>>>;
+
+thread_local! {
+    /// What is known while this thread loads a model.
+    static KNOWN: RefCell<KnownAtTaps> = RefCell::default();
+}
+
+/// Does `load`, in which taps give their outputs the types that are known, and for the others those that the library has at their
+/// inputs.
+pub(crate) fn with_known<T>(known: KnownAtTaps, load: impl FnOnce() -> T) -> T {
+    KNOWN.set(known);
+    let loaded = load();
+    KNOWN.take();
+    loaded
+}
+
+/// Says that each output has the type and the shape of its input.
+unsafe extern "system" fn infer(op: *const OrtCustomOp, context: *mut OrtShapeInferContext) -> OrtStatusPtr {
+    // SAFETY: as in `create`.
+    let api = unsafe { (*op.cast::<TapOp>()).api };
+    let mut count = 0;
+    // SAFETY: the context is that of this call.
+    let outcome = unsafe { call!(api, ShapeInferContext_GetInputCount(context, &mut count)) }.and_then(|()| {
+        // SAFETY: as above.
+        let number = unsafe { number(api, context) }?;
+        let known = KNOWN.with_borrow(|known| known.get(&number).cloned().unwrap_or_default());
+        // SAFETY: as above, and there are so many inputs.
+        (0..count)
+            .try_for_each(|slot| unsafe { infer_one(api, context, slot, known.get(slot).and_then(Option::as_ref)) })
+    });
+    outcome.map_or_else(|message| api.error(&message), |()| OrtStatusPtr::default())
+}
+
+/// Returns the number of the tap whose types are inferred.
+unsafe fn number(api: Api, context: *mut OrtShapeInferContext) -> Result<usize, String> {
+    let (mut attribute, mut number, mut length) = (ptr::null(), 0i64, 0);
+    let name = CString::new(NUMBER).unwrap_or_default();
+    // SAFETY: the context and the results are valid.
+    unsafe {
+        call!(api, ShapeInferContext_GetAttribute(context, name.as_ptr(), &mut attribute))?;
+        let int = ort_sys::OrtOpAttrType::ORT_OP_ATTR_INT;
+        call!(api, ReadOpAttr(attribute, int, ptr::from_mut(&mut number).cast(), size_of::<i64>(), &mut length))?;
+    }
+    usize::try_from(number).map_err(|_| "a tap has no number".to_owned())
+}
+
+unsafe fn infer_one(
+    api: Api,
+    context: *mut OrtShapeInferContext,
+    slot: usize,
+    known: Option<&Known>,
+) -> Result<(), String> {
+    static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
+    let mut info = ptr::null_mut();
+    // SAFETY: the context and the results are valid. The description belongs to the context. What is created is released once.
+    unsafe {
+        call!(api, ShapeInferContext_GetInputTypeShape(context, slot, &mut info))?;
+        let (element, dims) = match (known, Known::of_tensor(api, info)?) {
+            (Some(Known::Tensor { dims: Some(dims), .. }), Known::Tensor { element, .. }) => (element, dims.clone()),
+            (_, Known::Tensor { element, dims }) => (element, dims.unwrap_or_default()),
+            (_, Known::Other) => return Err("a tap takes what is no tensor".to_owned()),
+        };
+        // A dimension that is not known must have a name.
+        let name = |dim: &Dim| match dim {
+            Dim::Fixed(_) => CString::default(),
+            Dim::Symbol(name) if name.is_empty() => {
+                text(&format!("{DOMAIN}:d{}", NEXT_NAME.fetch_add(1, Ordering::Relaxed)))
+            }
+            Dim::Symbol(name) => text(name),
+        };
+        let size = |dim: &Dim| match dim {
+            Dim::Fixed(size) => *size as i64,
+            Dim::Symbol(_) => -1,
+        };
+        let texts: Vec<CString> = dims.iter().map(name).collect();
+        let mut names: Vec<*const c_char> = texts.iter().map(|name| name.as_ptr()).collect();
+        let sizes: Vec<i64> = dims.iter().map(size).collect();
+        let mut output = ptr::null_mut();
+        call!(api, CreateTensorTypeAndShapeInfo(&mut output))?;
+        let set = call!(api, SetTensorElementType(output, read_type(&element)))
+            .and_then(|()| call!(api, SetDimensions(output, sizes.as_ptr(), sizes.len())))
+            .and_then(|()| call!(api, SetSymbolicDimensions(output, names.as_mut_ptr(), names.len())))
+            .and_then(|()| call!(api, ShapeInferContext_SetOutputTypeShape(context, slot, output)));
+        ((*api.table().as_ptr()).ReleaseTensorTypeAndShapeInfo)(output);
+        set
+    }
+}
+
+/// Returns the type with this number.
+///
+/// # Safety
+/// The library has a type with this number. One that the binding does not know is not looked at, only handed back.
+unsafe fn read_type(number: &i32) -> ONNXTensorElementDataType {
+    // SAFETY: the type is an `i32` in C; by the contract of this function the number is one of its values.
+    unsafe { ptr::from_ref(number).cast::<ONNXTensorElementDataType>().read() }
+}

@@ -1,0 +1,390 @@
+//! What taps do in a run that is watched.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr;
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    Action, DeviceTensors, Dispatch, Interest, Iteration, Kernel, KernelId, LiveValues, RunId, RunObserver,
+};
+use opscope_onnx::{OperatorId, Producer, ValueId};
+use opscope_tensor::{DType, Tensor, TensorView};
+
+use super::layout::Layout;
+use super::state::State;
+use super::values::Passed;
+use crate::rewrite::{Slot, Source, Tap};
+
+/// A run that an observer watches.
+pub(crate) struct Watched<'a> {
+    layout: &'a Layout,
+    kernels: &'a [Kernel],
+    run: RunId,
+    observer: &'a dyn RunObserver,
+    interest: &'a Interest,
+    inputs: &'a dyn DeviceTensors,
+    /// Whether what an operator takes may be replaced.
+    writable: bool,
+    state: RefCell<State>,
+    current: RefCell<Current>,
+    /// The kernel that the run is at, for messages.
+    place: Cell<Option<KernelId>>,
+    stopped: RefCell<Option<String>>,
+}
+
+/// The dispatches that have begun and not ended: that of an operator, and within it those of operators in its bodies.
+#[derive(Default)]
+struct Current {
+    /// What came through the first of several taps on one side of an operator.
+    arriving: HashMap<(OperatorId, bool), Vec<(usize, Passed)>>,
+    begun: HashMap<OperatorId, Begun>,
+    /// When the last tap was left.
+    left: Option<Ticks>,
+}
+
+#[derive(Default)]
+struct Begun {
+    start: Option<Ticks>,
+    kept: Vec<Tensor>,
+    skipped: Option<Vec<Tensor>>,
+}
+
+thread_local! {
+    /// The run that is going on on this thread, if it is watched.
+    static CURRENT: Cell<*const Watched<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// Returns whether the run that is going on on this thread is watched.
+#[inline]
+pub(super) fn is_watched() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Called by the library when it executes a tap. `pass` hands the values on.
+pub(super) fn at_tap(number: usize, pass: impl FnOnce() -> Result<Passed, String>) -> Result<(), String> {
+    let watched = CURRENT.get();
+    if watched.is_null() {
+        return pass().map(drop);
+    }
+    // SAFETY: `Watched::during` sets the pointer to itself and takes it back before it returns.
+    unsafe { &*watched }.at(number, pass)
+}
+
+/// Takes back what was set when a run ends, also by a panic.
+struct Restore(*const Watched<'static>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Does `work`, in which the taps of this thread are not watched.
+pub(crate) fn unwatched<T>(work: impl FnOnce() -> T) -> T {
+    let _restore = Restore(CURRENT.replace(ptr::null()));
+    work()
+}
+
+impl<'a> Watched<'a> {
+    pub fn new(
+        layout: &'a Layout,
+        kernels: &'a [Kernel],
+        run: RunId,
+        observer: &'a dyn RunObserver,
+        interest: &'a Interest,
+        inputs: &'a dyn DeviceTensors,
+        writable: bool,
+    ) -> Self {
+        Self {
+            layout,
+            kernels,
+            run,
+            observer,
+            interest,
+            inputs,
+            writable,
+            state: RefCell::new(State::new(layout)),
+            current: RefCell::default(),
+            place: Cell::new(None),
+            stopped: RefCell::new(None),
+        }
+    }
+
+    /// Does `work`, in which the taps of this thread call the observer.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let this: *const Watched<'_> = self;
+        let _restore = Restore(CURRENT.replace(this.cast()));
+        work()
+    }
+
+    /// Returns the observer's reason if it stopped the run.
+    pub fn stopped(&self) -> Option<String> {
+        self.stopped.borrow().clone()
+    }
+
+    /// Returns the kernel that the run is at.
+    pub fn place(&self) -> Option<&'a Kernel> {
+        self.place.get().and_then(|id| self.kernels.get(id.index()))
+    }
+
+    /// Calls the observer for the operators of the main graph that have no taps because they neither take nor compute tensors.
+    pub fn finish(&self) -> Result<(), String> {
+        for kernel in self.kernels {
+            let Some(part) = kernel.operators.first() else { continue };
+            let in_main_graph = self.layout.body_of(part.operator).is_none();
+            if in_main_graph && !self.state.borrow().was_dispatched(part.operator) {
+                self.begin(part.operator, kernel, None)?;
+                self.end(part.operator, kernel, None, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, number: usize, pass: impl FnOnce() -> Result<Passed, String>) -> Result<(), String> {
+        let arrived = Ticks::now();
+        let layout = self.layout;
+        let tap = layout.taps.taps.get(number).ok_or("it has an unknown number")?;
+        let Some(passed) = self.arrived(tap, pass()?) else { return Ok(()) };
+        let Some(kernel) = layout.kernel_of[tap.operator.index()].and_then(|id| self.kernels.get(id.index())) else {
+            return Ok(());
+        };
+        self.place.set(Some(kernel.id));
+        if tap.in_front {
+            self.begin(tap.operator, kernel, Some(&passed))?;
+            if !layout.tapped[tap.operator.index()].1 {
+                // What it computes cannot be seen, so nothing is lost if `after` comes now.
+                self.end(tap.operator, kernel, None, None)?;
+            }
+        } else {
+            if !layout.tapped[tap.operator.index()].0 {
+                self.begin(tap.operator, kernel, None)?;
+                let start = self.current.borrow().left.unwrap_or(arrived);
+                if let Some(begun) = self.current.borrow_mut().begun.get_mut(&tap.operator) {
+                    begun.start = Some(start);
+                }
+            }
+            self.end(tap.operator, kernel, Some(&passed), Some(arrived))?;
+        }
+        if self.interest.times {
+            self.current.borrow_mut().left = Some(Ticks::now());
+        }
+        Ok(())
+    }
+
+    /// Returns what came through all taps on one side of an operator, by slots, if this is the last of them.
+    fn arrived(&self, tap: &Tap, mut passed: Passed) -> Option<Passed> {
+        if tap.values.len() == tap.of {
+            return Some(passed);
+        }
+        let mut current = self.current.borrow_mut();
+        let key = (tap.operator, tap.in_front);
+        let all = current.arriving.entry(key).or_default();
+        let is_last = all.len() + 1 == tap.of;
+        if !is_last && !tap.in_front {
+            // Those that take this output may be done with it when the last one comes.
+            // SAFETY: the call of the tap that holds it is going on.
+            unsafe { passed.copy() };
+        }
+        all.push((tap.first, passed));
+        if !is_last {
+            return None;
+        }
+        let mut all = current.arriving.remove(&key)?;
+        all.sort_by_key(|(first, _)| *first);
+        let mut whole = Passed::default();
+        all.into_iter().for_each(|(_, passed)| whole.add(passed));
+        Some(whole)
+    }
+
+    /// Calls `before`, right in front of an operator.
+    fn begin(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
+        self.state.borrow_mut().enter(self.layout, id);
+        let path = self.path(id);
+        let mut begun = Begun::default();
+        if self.interest.before.contains(kernel.id) {
+            let action = {
+                let inputs = self.inputs_of(id, passed);
+                self.observer.before(&self.dispatch(kernel, &path, &[], &Live(self)), &inputs)
+            };
+            match action {
+                Action::Stop(reason) => return Err(self.stop(reason)),
+                Action::ReplaceInputs(tensors) => self.replace_inputs(id, &tensors, passed)?,
+                Action::Skip(tensors) => begun.skipped = Some(tensors),
+                _ => {}
+            }
+        }
+        if self.interest.keep_inputs.contains(kernel.id) {
+            // The library may compute in the memory of an input, so what is kept is a copy.
+            let kept = self.inputs_of(id, passed);
+            begun.kept = kept.iter().map(|view| view.to_tensor().unwrap_or_else(|_| empty())).collect();
+        }
+        if self.interest.starts {
+            self.observer.started(kernel.id, &path);
+        }
+        begun.start = self.interest.times.then(Ticks::now);
+        self.current.borrow_mut().begun.insert(id, begun);
+        Ok(())
+    }
+
+    /// Calls `after`, right behind an operator.
+    fn end(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Option<Ticks>) -> Result<(), String> {
+        let begun = self.current.borrow_mut().begun.remove(&id).unwrap_or_default();
+        let path = self.path(id);
+        if let (true, Some(start), Some(end)) = (self.interest.times, begun.start, at) {
+            self.observer.timed(kernel.id, &path, start, end);
+        }
+        if let Some(tensors) = &begun.skipped {
+            self.replace_outputs(id, tensors, passed)?;
+        }
+        {
+            let mut state = self.state.borrow_mut();
+            state.took(self.layout, id);
+            state.reset_bodies(self.layout, id);
+            for slot in self.outputs(id) {
+                if let (Source::Tap(index), Some(passed)) = (slot.source, passed) {
+                    let held = passed.held[index].clone();
+                    if held.is_own {
+                        state.hold(slot.value, held);
+                    }
+                }
+            }
+        }
+        if !self.interest.after.contains(kernel.id) {
+            return Ok(());
+        }
+        let action = {
+            let outputs: Vec<TensorView<'_>> =
+                self.outputs(id).iter().map(|slot| self.seen(slot, passed).unwrap_or_else(hidden)).collect();
+            let kept: Vec<TensorView<'_>> = begun.kept.iter().map(Tensor::view).collect();
+            self.observer.after(&self.dispatch(kernel, &path, &kept, &Live(self)), &outputs)
+        };
+        match action {
+            Action::Stop(reason) => Err(self.stop(reason)),
+            Action::Replace(tensors) => self.replace_outputs(id, &tensors, passed),
+            _ => Ok(()),
+        }
+    }
+
+    fn path(&self, id: OperatorId) -> Vec<Iteration> {
+        match self.layout.body_of(id) {
+            None => Vec::new(),
+            Some(_) => self.state.borrow().path(self.layout, id),
+        }
+    }
+
+    fn dispatch<'d>(
+        &'d self,
+        kernel: &'d Kernel,
+        path: &'d [Iteration],
+        inputs: &'d [TensorView<'d>],
+        live: &'d Live<'d>,
+    ) -> Dispatch<'d> {
+        Dispatch { run: self.run, kernel, graph: &self.layout.graph, path, inputs, live }
+    }
+
+    fn outputs(&self, id: OperatorId) -> &[Slot] {
+        self.layout.taps.outputs.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    fn inputs(&self, id: OperatorId) -> &[Slot] {
+        self.layout.taps.inputs.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    fn inputs_of<'p>(&'p self, id: OperatorId, passed: Option<&'p Passed>) -> Vec<TensorView<'p>> {
+        let view = |slot: &Slot| self.seen(slot, passed).unwrap_or_else(hidden);
+        self.inputs(id).iter().map(view).collect()
+    }
+
+    /// Returns what is in a slot of an operator, whose tap handed `passed` on. `None` if it is no tensor.
+    fn seen<'p>(&'p self, slot: &Slot, passed: Option<&'p Passed>) -> Option<TensorView<'p>> {
+        match slot.source {
+            // SAFETY: the library holds what passed through a tap as long as the call of the tap lasts, in which this view lives;
+            // it is written only by `replace_inputs` and `replace_outputs`, when there is no view.
+            Source::Tap(index) => passed?.held.get(index).map(|held| unsafe { held.view() }),
+            Source::Constant => self.layout.constants().get(&slot.value).map(Tensor::view),
+            Source::Hidden => None,
+        }
+    }
+
+    fn stop(&self, reason: String) -> String {
+        *self.stopped.borrow_mut() = Some(reason.clone());
+        reason
+    }
+
+    fn replace_inputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), String> {
+        if !self.writable {
+            return Err("the run began before its inputs could be replaced; they can be in the next run".to_owned());
+        }
+        let slots = self.inputs(id);
+        if tensors.len() != slots.len() {
+            return Err(format!("{} tensors were given for {} inputs", tensors.len(), slots.len()));
+        }
+        for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
+            let what = format!("input {index}");
+            match (slot.source, passed) {
+                (Source::Tap(tap), Some(passed)) => {
+                    // SAFETY: the tap's call is going on, and no view of the input lives.
+                    unsafe { passed.held[tap].replace(tensor, &what) }?;
+                }
+                _ => {
+                    let is_same = self.layout.constants().get(&slot.value).is_some_and(|constant| constant == tensor);
+                    if !is_same {
+                        let name = &self.layout.graph.value(slot.value).name;
+                        return Err(format!(
+                            "{what}, '{name}', is a constant of the file, which cannot be replaced here"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_outputs(&self, id: OperatorId, tensors: &[Tensor], passed: Option<&Passed>) -> Result<(), String> {
+        let slots = self.outputs(id);
+        if tensors.len() != slots.len() {
+            return Err(format!("{} tensors were given for {} outputs", tensors.len(), slots.len()));
+        }
+        for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
+            match (slot.source, passed) {
+                (Source::Tap(tap), Some(passed)) => {
+                    // SAFETY: the tap's call is going on, and no view of the output lives.
+                    unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
+                }
+                _ => return Err(format!("output {index} is no tensor, so it cannot be replaced")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values that the library still holds.
+struct Live<'a>(&'a Watched<'a>);
+
+impl LiveValues for Live<'_> {
+    fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
+        let Live(watched) = *self;
+        let graph = &watched.layout.graph;
+        if let Some(slot) = graph.inputs.iter().position(|input| *input == id) {
+            return Some(watched.inputs.view(slot));
+        }
+        if graph.value(id).producer == Producer::Initializer {
+            return None;
+        }
+        let state = watched.state.borrow();
+        // SAFETY: the library holds the value until the last operator that takes it was executed, which is when the state
+        // forgets it. The view lives during the call of a tap, in which no operator is executed.
+        state.held(id).map(|held| unsafe { held.view() }).or_else(|| Some(watched.layout.constants().get(&id)?.view()))
+    }
+}
+
+/// A view of what is no tensor.
+fn hidden<'a>() -> TensorView<'a> {
+    TensorView::opaque(DType::String, Vec::new())
+}
+
+/// Stands for a tensor without bytes where a copy is kept.
+fn empty() -> Tensor {
+    Tensor::new(DType::U8, vec![0], Vec::new()).unwrap_or_else(|_| unreachable!("an empty tensor needs no bytes"))
+}

@@ -1,0 +1,198 @@
+//! What passes through a tap.
+
+use std::ptr;
+use std::slice;
+
+use opscope_tensor::{DType, Tensor, TensorView};
+use ort_sys::{OrtKernelContext, OrtValue};
+
+use crate::api::{Api, call, described};
+
+/// The values that passed through the taps on one side of an operator, as those behind them get them.
+#[derive(Default)]
+pub(crate) struct Passed {
+    pub held: Vec<Held>,
+    /// Copies of those that the library may have given up already.
+    copies: Vec<Tensor>,
+}
+
+/// A tensor in the library's memory.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+    /// Null for strings, which have no bytes.
+    data: *mut u8,
+    /// Whether this is the library's memory, and not a copy.
+    pub is_own: bool,
+}
+
+/// Hands all inputs of a tap on, and keeps no note of them. This is all that a tap does in a run that nobody watches, so nothing is
+/// allocated here.
+///
+/// # Safety
+/// The context is that of a call of a tap with so many inputs that is going on.
+pub(super) unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), String> {
+    if api.number() < 24 {
+        // SAFETY: by the contract of this function.
+        return unsafe { Passed::through(api, context, count) }.map(drop);
+    }
+    for index in 0..count {
+        let (mut input, mut output) = (ptr::null(), ptr::null_mut());
+        let (mut element, mut dims, mut rank) = (0i32, ptr::null(), 0usize);
+        let (mut from, mut to) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the context is valid, as are the results. The dimensions belong to the input, which lives during the call.
+        unsafe {
+            call!(api, KernelContext_GetInput(context, index, &mut input))?;
+            let element = ptr::from_mut(&mut element).cast();
+            call!(api, GetTensorElementTypeAndShapeDataReference(input, element, &mut dims, &mut rank))?;
+            call!(api, KernelContext_GetOutput(context, index, dims, rank, &mut output))?;
+            call!(api, GetTensorMutableData(input.cast_mut(), &mut from))?;
+            call!(api, GetTensorMutableData(output, &mut to))?;
+        }
+        if from != to {
+            // SAFETY: the output has just been made for this input.
+            unsafe { pass(api, context, index) }?;
+        }
+    }
+    Ok(())
+}
+
+impl Passed {
+    /// Hands all inputs of a tap on.
+    ///
+    /// # Safety
+    /// The context is that of a call of a tap with so many inputs that is going on.
+    pub unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, String> {
+        // SAFETY: by the contract of this function.
+        (0..count)
+            .map(|index| unsafe { pass(api, context, index) })
+            .collect::<Result<_, _>>()
+            .map(|held| Self { held, copies: Vec::new() })
+    }
+
+    /// Adds what passed through another tap.
+    pub fn add(&mut self, other: Passed) {
+        self.held.extend(other.held);
+        self.copies.extend(other.copies);
+    }
+
+    /// Copies what is here, because the library may give it up before the last tap was called.
+    ///
+    /// # Safety
+    /// The library holds the tensors.
+    pub unsafe fn copy(&mut self) {
+        for held in self.held.iter_mut().filter(|held| held.is_own && !held.data.is_null()) {
+            // SAFETY: by the contract of this function.
+            if let Ok(copy) = unsafe { held.view() }.to_tensor() {
+                held.data = copy.bytes().as_ptr().cast_mut();
+                held.is_own = false;
+                self.copies.push(copy);
+            }
+        }
+    }
+}
+
+unsafe fn pass(api: Api, context: *mut OrtKernelContext, index: usize) -> Result<Held, String> {
+    let (mut input, mut output) = (ptr::null(), ptr::null_mut());
+    // SAFETY: the context is valid, as are the results. What a tensor's type and shape say of its memory holds.
+    unsafe {
+        call!(api, KernelContext_GetInput(context, index, &mut input))?;
+        let (dtype, shape) = typed(api, input)?;
+        let dims: Vec<i64> = shape.iter().map(|&dim| dim as i64).collect();
+        call!(api, KernelContext_GetOutput(context, index, dims.as_ptr(), dims.len(), &mut output))?;
+        if dtype == DType::String {
+            copy_texts(api, input, output, shape.iter().product())?;
+            return Ok(Held { dtype, shape, data: ptr::null_mut(), is_own: true });
+        }
+        let (mut from, mut to) = (ptr::null_mut(), ptr::null_mut());
+        call!(api, GetTensorMutableData(input.cast_mut(), &mut from))?;
+        call!(api, GetTensorMutableData(output, &mut to))?;
+        let length = dtype.bytes_of(shape.iter().product()).unwrap_or(0);
+        if from != to && length > 0 {
+            ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), length);
+        }
+        Ok(Held { dtype, shape, data: to.cast(), is_own: true })
+    }
+}
+
+unsafe fn typed(api: Api, value: *const OrtValue) -> Result<(DType, Vec<usize>), String> {
+    if api.number() >= 24 {
+        let (mut dtype, mut dims, mut rank) = (0i32, ptr::null(), 0usize);
+        // SAFETY: the value is a tensor, which its tap takes alone. The dimensions belong to it, and are copied here.
+        unsafe {
+            let into = ptr::from_mut(&mut dtype).cast();
+            call!(api, GetTensorElementTypeAndShapeDataReference(value, into, &mut dims, &mut rank))?;
+            let dims = if rank == 0 { &[] } else { slice::from_raw_parts(dims, rank) };
+            let dtype = DType::from_onnx(dtype).ok_or_else(|| format!("its element type {dtype} is not known"))?;
+            return Ok((dtype, dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).collect()));
+        }
+    }
+    // SAFETY: the value lives during the call.
+    let described = unsafe { described(api, value) }.ok_or("its element type is not known")?;
+    Ok((described.dtype, described.shape))
+}
+
+/// Copies strings, unless both tensors are the same.
+unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: usize) -> Result<(), String> {
+    let (mut source, mut target) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: both are tensors of so many strings, and every text is read into a buffer of its length.
+    unsafe {
+        call!(api, GetTensorMutableData(from.cast_mut(), &mut source))?;
+        call!(api, GetTensorMutableData(to, &mut target))?;
+        if source == target {
+            return Ok(());
+        }
+        for index in 0..count {
+            let mut length = 0;
+            call!(api, GetStringTensorElementLength(from, index, &mut length))?;
+            let mut text = vec![0u8; length + 1];
+            call!(api, GetStringTensorElement(from, length, index, text.as_mut_ptr().cast()))?;
+            call!(api, FillStringTensorElement(to, text.as_ptr().cast(), index))?;
+        }
+    }
+    Ok(())
+}
+
+impl Held {
+    /// Returns a view of the tensor.
+    ///
+    /// # Safety
+    /// The library holds the tensor as long as the view lives, and nothing writes to it meanwhile.
+    pub unsafe fn view<'a>(&self) -> TensorView<'a> {
+        let length = self.dtype.bytes_of(self.shape.iter().product());
+        let bytes: &[u8] = match length {
+            None => return TensorView::opaque(self.dtype, self.shape.clone()),
+            Some(0) => &[],
+            // SAFETY: a tensor of this type and shape has so many bytes; they live by the contract of this function.
+            Some(length) => unsafe { slice::from_raw_parts(self.data, length) },
+        };
+        let opaque = || TensorView::opaque(self.dtype, self.shape.clone());
+        TensorView::new(self.dtype, self.shape.clone(), bytes).unwrap_or_else(|_| opaque())
+    }
+
+    /// Writes another tensor's elements into this one.
+    ///
+    /// # Errors
+    /// Returns an error if the tensor has another type or shape.
+    ///
+    /// # Safety
+    /// The library holds the tensor, and no view of it lives.
+    pub unsafe fn replace(&self, tensor: &Tensor, what: &str) -> Result<(), String> {
+        if tensor.dtype() != self.dtype {
+            return Err(format!("{what} is of {}, {} was given", self.dtype, tensor.dtype()));
+        }
+        if !self.is_own {
+            return Err(format!("{what} was already handed on, so it cannot be replaced"));
+        }
+        if tensor.shape() != self.shape {
+            return Err(format!("{what} has shape {:?}, {:?} was given", self.shape, tensor.shape()));
+        }
+        let bytes = tensor.bytes();
+        if !bytes.is_empty() {
+            // SAFETY: the memory has as many bytes as the type and shape say, which are those of `tensor`.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.data, bytes.len()) };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Where the library writes the profiles of single runs.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opscope_clock::Ticks;
+
+/// A directory that only this user can read, in the system's directory for temporary files. It is removed when this is dropped. A
+/// process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way.
+pub(crate) struct ProfileDirectory {
+    path: PathBuf,
+    profiles: AtomicU64,
+}
+
+/// The path of a profile that a run will write. The library adds the date and a number. What it wrote is removed when this is
+/// dropped.
+pub(crate) struct ProfilePath<'a> {
+    directory: &'a ProfileDirectory,
+    name: String,
+}
+
+impl ProfileDirectory {
+    pub fn create() -> io::Result<Self> {
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700);
+        loop {
+            // A name that is not known in advance, and never one that exists.
+            let name = format!("opscope-times-{}-{:x}", std::process::id(), Ticks::now().as_raw());
+            let path = std::env::temp_dir().join(name);
+            match builder.create(&path) {
+                Ok(()) => return Ok(Self { path, profiles: AtomicU64::new(0) }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the path of the next profile.
+    pub fn next(&self) -> ProfilePath<'_> {
+        let number = self.profiles.fetch_add(1, Ordering::Relaxed);
+        ProfilePath { directory: self, name: format!("run{number}") }
+    }
+}
+
+impl ProfilePath<'_> {
+    /// Returns what the library takes.
+    pub fn prefix(&self) -> String {
+        self.directory.path.join(&self.name).display().to_string()
+    }
+
+    /// Opens the profile, and removes its name.
+    pub fn open(&self) -> io::Result<File> {
+        let path = self.written()?.ok_or(io::ErrorKind::NotFound)?;
+        let file = File::open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(file)
+    }
+
+    fn written(&self) -> io::Result<Option<PathBuf>> {
+        let prefix = format!("{}_", self.name);
+        for entry in fs::read_dir(&self.directory.path)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                return Ok(Some(entry.path()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for ProfilePath<'_> {
+    fn drop(&mut self) {
+        if let Ok(Some(path)) = self.written() {
+            // Nothing depends on it.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Drop for ProfileDirectory {
+    fn drop(&mut self) {
+        // As above.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_a_profile_that_was_read_or_not() {
+        let directory = ProfileDirectory::create().expect("a temporary directory");
+        let path = directory.path.clone();
+        assert_eq!(fs::metadata(&path).expect("it exists").permissions().mode() & 0o777, 0o700);
+        let left = || fs::read_dir(&path).expect("it exists").count();
+        for number in 0..12 {
+            let profile = directory.next();
+            fs::write(format!("{}_2026-11-22_1.json", profile.prefix()), format!("{number}")).expect("room");
+            if number % 2 == 0 {
+                let mut text = String::new();
+                profile.open().expect("it was written").read_to_string(&mut text).expect("a text");
+                assert_eq!((text, left()), (format!("{number}"), 0));
+            }
+            drop(profile);
+            assert_eq!(left(), 0);
+        }
+        assert!(directory.next().open().is_err(), "nothing was written");
+        drop(directory);
+        assert!(!path.exists());
+    }
+}

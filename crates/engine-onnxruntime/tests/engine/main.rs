@@ -1,0 +1,11 @@
+//! The engine on real files, with a library where one is found.
+
+mod attribution;
+mod bodies;
+mod changes;
+mod files;
+mod order;
+mod refusals;
+mod support;
+mod times;
+mod types;

@@ -1,0 +1,74 @@
+//! The constants of a file: initializers, and what `Constant` nodes hold.
+
+use opscope_tensor::{DType, Tensor};
+use prost::Message;
+
+use super::attribute::kind;
+use super::initializers::with_ids;
+use super::proto::{AttributeProto, GraphProto, ModelProto, TensorProto, attribute_type};
+use crate::{Graph, OnnxError, Operator, ValueId};
+
+impl Graph {
+    /// Reads the constants of the file one by one, also those of bodies, and passes each to `visit`: initializers, and what
+    /// `Constant` nodes hold. Strings are skipped, because they have no byte form.
+    ///
+    /// # Errors
+    /// Returns an error if external data cannot be read, or the first error of `visit`.
+    pub fn constants<E: From<OnnxError>>(
+        &self,
+        wanted: impl Fn(ValueId) -> bool,
+        mut visit: impl FnMut(ValueId, Tensor) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let damaged = |reason: String| OnnxError::NotOnnx { path: self.source.path.clone(), reason };
+        let model = ModelProto::decode(self.source.bytes.clone()).map_err(|error| damaged(error.to_string()))?;
+        let proto = model.graph.unwrap_or_default();
+        let mut found = Vec::new();
+        self.each_graph(&proto, &mut |proto, operators, first| {
+            found.extend(with_ids(proto, first).map(|(value, tensor)| (value, Found::Stored(tensor))));
+            found.extend(operators.iter().filter_map(|operator| constant(operator, proto)));
+        });
+        for (value, tensor) in found.into_iter().filter(|(value, _)| wanted(*value)) {
+            let tensor = match tensor {
+                Found::Stored(proto) => match DType::from_onnx(proto.data_type).filter(|dtype| *dtype != DType::String)
+                {
+                    Some(dtype) => {
+                        let shape = proto.dims.iter().map(|&dim| dim.max(0) as usize).collect();
+                        Tensor::new(dtype, shape, self.bytes(proto, dtype)?)
+                    }
+                    None => continue,
+                },
+                Found::Numbers(attribute) => match numbers(attribute) {
+                    Some(tensor) => tensor,
+                    None => continue,
+                },
+            };
+            visit(value, tensor.map_err(|error| damaged(error.to_string()))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns what a `Constant` node of a graph holds.
+fn constant<'p>(operator: &Operator, proto: &'p GraphProto) -> Option<(ValueId, Found<'p>)> {
+    let value = (*operator.outputs.first()?).filter(|_| operator.is_constant())?;
+    let attribute = proto.node.get(operator.position)?.attribute.first()?;
+    Some((value, attribute.t.as_ref().map_or(Found::Numbers(attribute), Found::Stored)))
+}
+
+/// Where the file holds a constant.
+enum Found<'p> {
+    Stored(&'p TensorProto),
+    /// In an attribute that is no tensor.
+    Numbers(&'p AttributeProto),
+}
+
+/// Returns the numbers of an attribute as a tensor, or `None` if it holds none.
+fn numbers(attribute: &AttributeProto) -> Option<Result<Tensor, opscope_tensor::TensorError>> {
+    Some(match kind(attribute) {
+        attribute_type::FLOAT => Tensor::from_f32(Vec::new(), &[attribute.f]),
+        attribute_type::FLOATS => Tensor::from_f32(vec![attribute.floats.len()], &attribute.floats),
+        attribute_type::INT => Tensor::from_i64(Vec::new(), &[attribute.i]),
+        attribute_type::INTS => Tensor::from_i64(vec![attribute.ints.len()], &attribute.ints),
+        _ => return None,
+    })
+}

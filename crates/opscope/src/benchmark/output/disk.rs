@@ -1,0 +1,71 @@
+//! What the file system does for outputs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+/// Why results cannot be written to a path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputPathError {
+    /// The path exists.
+    #[error(
+        "{0:?} exists already, and nothing that exists is overwritten; choose another --output or --output-dirname"
+    )]
+    Exists(PathBuf),
+    /// A link, which another user may have made.
+    #[error(
+        "{0:?} is a link, and inside of the directory of results no link is followed; give the directory that it leads to \
+         with --output"
+    )]
+    Link(PathBuf),
+    /// The file system refuses.
+    #[error("{path:?} cannot be written: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl OutputPathError {
+    pub(in crate::benchmark) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// Removes as far as possible: what cannot be removed keeps a name that says what it is.
+pub(super) fn remove(partial: &Path) {
+    let _ = match fs::symlink_metadata(partial) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(partial),
+        Ok(_) => fs::remove_file(partial),
+        Err(_) => Ok(()),
+    };
+}
+
+/// Removes directories from the deepest up to the first one that is not empty.
+pub(super) fn remove_empty(directories: &[PathBuf]) {
+    let _ = directories.iter().try_for_each(fs::remove_dir);
+}
+
+/// Renames, but never replaces what exists.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot refuse an existing name in the same step.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::AlreadyExists.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Gives what is whole its final name.
+pub(super) fn give_name(partial: &Path, target: &Path) -> Result<(), OutputPathError> {
+    rename_new(partial, target).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => OutputPathError::Exists(target.to_owned()),
+        _ => OutputPathError::io(target)(error),
+    })
+}

@@ -1,0 +1,116 @@
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::disk::{OutputPathError, give_name, remove, remove_empty};
+
+/// An output that a process has begun and neither committed nor removed. Another process can finish it when that one is dead.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnfinishedOutput {
+    partial: OsString,
+    target: OsString,
+    /// The directories that were made for it.
+    made: Vec<OsString>,
+}
+
+/// The outputs of this process that are neither committed nor kept, by their partial paths.
+static UNFINISHED: Mutex<BTreeMap<PathBuf, UnfinishedOutput>> = Mutex::new(BTreeMap::new());
+
+pub(super) fn unfinished() -> MutexGuard<'static, BTreeMap<PathBuf, UnfinishedOutput>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What was captured before a process died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptCapture {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// The last tensor of a dump that is whole.
+    pub last_tensor: Option<String>,
+}
+
+/// Why what a dead process captured is not closed, or not under its name. It is still there, under its partial name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnfinishedError {
+    /// The dump.
+    #[error("the dump could not be closed: {0}")]
+    Dump(#[from] opscope_dump::DumpError),
+    /// The recording.
+    #[error("the recording could not be closed: {0}")]
+    Profile(#[from] opscope_profile::ProfileError),
+    /// Its name.
+    #[error("what was captured stays in {partial:?}: {source}")]
+    Name {
+        /// Where it is.
+        partial: PathBuf,
+        /// Why it cannot get its name.
+        source: OutputPathError,
+    },
+}
+
+/// Returns the outputs of this process that are neither committed nor kept.
+pub fn unfinished_outputs() -> Vec<UnfinishedOutput> {
+    unfinished().values().cloned().collect()
+}
+
+/// Removes every output of this process that is neither committed nor kept, for a process that ends without dropping them.
+pub fn remove_unfinished_outputs() {
+    // What the job drops from now on finds nothing left to remove.
+    let outputs = std::mem::take(&mut *unfinished());
+    UnfinishedOutput::remove_all(outputs.values());
+}
+
+impl UnfinishedOutput {
+    pub(super) fn new(partial: &Path, target: &Path, made: &[PathBuf]) -> Self {
+        Self { partial: partial.into(), target: target.into(), made: made.iter().map(OsString::from).collect() }
+    }
+
+    /// Finishes what a dead process left: closes a recording or a dump, which then says that it is incomplete for this
+    /// `reason`, and gives it its name. Other outputs are removed, as after a run that fails. Returns what is kept.
+    pub fn finish_all(outputs: &[Self], reason: &str) -> Vec<Result<KeptCapture, UnfinishedError>> {
+        let (captured, others): (Vec<&Self>, Vec<&Self>) = outputs.iter().partition(|output| output.is_captured());
+        let kept = captured.into_iter().map(|output| output.finish(reason)).collect();
+        Self::remove_all(others);
+        kept
+    }
+
+    /// Removes outputs, and those directories above them that were made for them and are empty.
+    pub fn remove_all<'a>(outputs: impl IntoIterator<Item = &'a Self>) {
+        let mut made = Vec::new();
+        for output in outputs {
+            remove(Path::new(&output.partial));
+            made.extend(output.made.iter().map(PathBuf::from));
+        }
+        // A directory that was made for one output may hold one that was made for another.
+        made.sort_by_key(|directory| std::cmp::Reverse(directory.components().count()));
+        made.iter().for_each(|directory| remove_empty(std::slice::from_ref(directory)));
+    }
+
+    fn is_captured(&self) -> bool {
+        self.is_recording() || self.file(opscope_dump::MANIFEST).is_file()
+    }
+
+    fn is_recording(&self) -> bool {
+        self.file("records.bin").is_file()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        Path::new(&self.partial).join(name)
+    }
+
+    fn finish(&self, reason: &str) -> Result<KeptCapture, UnfinishedError> {
+        let (partial, target) = (Path::new(&self.partial), Path::new(&self.target));
+        let last_tensor = if self.is_recording() {
+            opscope_profile::close_abandoned(partial, reason)?;
+            None
+        } else {
+            opscope_dump::close_abandoned(partial, reason)?.last.map(|tensor| tensor.to_string())
+        };
+        give_name(partial, target).map_err(|source| UnfinishedError::Name { partial: partial.to_owned(), source })?;
+        Ok(KeptCapture { directory: target.to_owned(), last_tensor })
+    }
+}

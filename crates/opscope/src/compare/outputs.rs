@@ -1,0 +1,104 @@
+//! A plan whose values are hidden, as one that shows the outputs of the model.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use opscope_clock::Ticks;
+use opscope_model::{
+    Action, Attribution, DeviceTensors, Dispatch, EngineError, Kernel, KernelId, NoLiveValues, NoObserver, Plan, RunId,
+    RunMemory, RunObserver,
+};
+use opscope_onnx::{Graph, OperatorId, Producer, ValueId};
+use opscope_tensor::{Tensor, TensorView};
+
+/// A plan whose kernels are the operators that compute outputs of the model. They are observed when the run is over.
+pub(super) struct OutputsOnly {
+    plan: Arc<dyn Plan>,
+    graph: Arc<Graph>,
+    kernels: Arc<[Kernel]>,
+    /// For each kernel, the outputs of the model that it gives, by slot.
+    slots: Vec<Vec<usize>>,
+}
+
+impl OutputsOnly {
+    pub fn of(plan: Arc<dyn Plan>, graph: &Arc<Graph>) -> Self {
+        let mut outputs: BTreeMap<OperatorId, Vec<usize>> = BTreeMap::new();
+        for (slot, &output) in graph.outputs.iter().enumerate() {
+            if let Producer::Operator(operator, _) = graph.value(output).producer {
+                outputs.entry(operator).or_default().push(slot);
+            }
+        }
+        let kernel = |(index, (&operator, slots)): (usize, (&OperatorId, &Vec<usize>))| {
+            let value = |&slot: &usize| graph.outputs[slot];
+            Kernel {
+                id: KernelId::new(index as u32),
+                name: graph.operator(operator).name.clone(),
+                op: graph.operator(operator).op_type.clone(),
+                operators: vec![Attribution { operator, exact: true }],
+                inputs: Vec::new(),
+                outputs: slots.iter().map(|slot| vec![value(slot)]).collect(),
+                holds: vec![None; slots.len()],
+                input_types: Vec::new(),
+                output_types: Vec::new(),
+            }
+        };
+        let kernels = outputs.iter().enumerate().map(kernel).collect();
+        Self { plan, graph: Arc::clone(graph), kernels, slots: outputs.into_values().collect() }
+    }
+
+    fn observe(&self, run: RunId, outputs: &dyn DeviceTensors, observer: &dyn RunObserver) -> Result<(), EngineError> {
+        let wanted = observer.interest().after;
+        for (kernel, slots) in self.kernels.iter().zip(&self.slots) {
+            let views: Vec<TensorView<'_>> = slots.iter().map(|&slot| outputs.view(slot)).collect();
+            let dispatch = Dispatch { run, kernel, graph: &self.graph, path: &[], inputs: &[], live: &NoLiveValues };
+            if wanted.contains(kernel.id)
+                && let Action::Stop(reason) = observer.after(&dispatch, &views)
+            {
+                return Err(EngineError::Stopped(reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan for OutputsOnly {
+    fn kernels(&self) -> &Arc<[Kernel]> {
+        &self.kernels
+    }
+
+    fn made(&self) -> (Ticks, Ticks) {
+        self.plan.made()
+    }
+
+    fn notes(&self) -> &[String] {
+        self.plan.notes()
+    }
+
+    fn memory(&self) -> RunMemory {
+        self.plan.memory()
+    }
+
+    fn constants(&self, visit: &mut dyn FnMut(ValueId, TensorView<'_>) -> io::Result<()>) -> io::Result<()> {
+        self.plan.constants(visit)
+    }
+
+    fn upload(&self, inputs: &[Tensor]) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        self.plan.upload(inputs)
+    }
+
+    fn run(
+        &self,
+        run: RunId,
+        inputs: &dyn DeviceTensors,
+        observer: &dyn RunObserver,
+    ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let start = Ticks::now();
+        let outputs = self.plan.run(run, inputs, &NoObserver).and_then(|outputs| {
+            let end = Ticks::now();
+            self.observe(run, &*outputs, observer).map(|()| (outputs, end))
+        });
+        observer.finished(outputs.as_ref().map(|(_, end)| (start, *end)));
+        outputs.map(|(outputs, _)| outputs)
+    }
+}

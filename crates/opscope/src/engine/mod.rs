@@ -1,0 +1,49 @@
+//! The engines, and the choice of one.
+
+mod name;
+mod survey;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use opscope_engine_onnxruntime::OnnxRuntimeEngine;
+use opscope_engine_tract::TractEngine;
+use opscope_model::Engine;
+
+pub use name::{EngineName, UnknownEngine};
+pub use opscope_engine_onnxruntime::{
+    ExecutionMode, GraphOptimizationLevel, Library, LibraryError, OnnxRuntimeOptions, Provider,
+};
+pub use survey::{EngineFacts, EngineState, FidelityFacts, survey};
+
+/// An engine, and how it is set up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EngineSpec {
+    /// The engine.
+    pub name: EngineName,
+    /// The file of ONNX Runtime's library; it is looked for if `None`.
+    pub library: Option<PathBuf>,
+    /// How ONNX Runtime is set up.
+    pub onnxruntime: OnnxRuntimeOptions,
+}
+
+impl EngineSpec {
+    /// Returns the engine. A library is loaded once for the whole process.
+    ///
+    /// # Errors
+    /// Returns an error if the engine's library is not found, does not fit, or lacks a provider.
+    pub fn open(&self) -> Result<Arc<dyn Engine>, LibraryError> {
+        match self.name {
+            EngineName::Tract => Ok(embedded()),
+            EngineName::OnnxRuntime => {
+                let library = Library::find(self.library.as_deref())?;
+                Ok(Arc::new(OnnxRuntimeEngine::new(library, self.onnxruntime.clone())?))
+            }
+        }
+    }
+}
+
+/// Returns the embedded engine.
+pub fn embedded() -> Arc<dyn Engine> {
+    Arc::new(TractEngine)
+}

@@ -1,0 +1,72 @@
+use std::path::{Path, PathBuf};
+
+use opscope_model::{Capabilities, Fidelity};
+use serde::Serialize;
+
+use super::{EngineName, EngineSpec, Library, LibraryError};
+
+/// An engine as it is on this machine. `docs/json.md` describes it as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EngineFacts {
+    /// Its name.
+    pub name: EngineName,
+    /// What it is, or why it is not there.
+    #[serde(flatten)]
+    pub state: EngineState,
+}
+
+/// Whether an engine is there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum EngineState {
+    /// It can be used.
+    Available {
+        /// Its version.
+        version: String,
+        /// The file of its library; `None` for the embedded engine.
+        library: Option<PathBuf>,
+        /// Its execution providers.
+        providers: Vec<String>,
+        /// What it can do, by fidelity.
+        capabilities: Vec<FidelityFacts>,
+    },
+    /// It cannot be used.
+    Unavailable {
+        /// Why, and what to do about it.
+        reason: String,
+    },
+}
+
+/// What an engine can do at one fidelity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FidelityFacts {
+    /// The fidelity.
+    pub fidelity: Fidelity,
+    /// What it can do.
+    #[serde(flatten)]
+    pub capabilities: Capabilities,
+}
+
+/// Returns every engine as it is on this machine. ONNX Runtime is loaded from `library` or from where it is found.
+pub fn survey(library: Option<&Path>) -> Vec<EngineFacts> {
+    let state = |name| {
+        let library = library.filter(|_| name == EngineName::OnnxRuntime).map(Path::to_owned);
+        available(EngineSpec { name, library, ..EngineSpec::default() })
+            .unwrap_or_else(|error| EngineState::Unavailable { reason: error.to_string() })
+    };
+    EngineName::ALL.map(|name| EngineFacts { name, state: state(name) }).into()
+}
+
+fn available(spec: EngineSpec) -> Result<EngineState, LibraryError> {
+    let engine = spec.open()?;
+    let (library, providers) = match spec.name {
+        EngineName::Tract => (None, Vec::new()),
+        EngineName::OnnxRuntime => {
+            let library = Library::find(spec.library.as_deref())?;
+            (Some(library.path().to_owned()), library.providers())
+        }
+    };
+    let of = |fidelity| FidelityFacts { fidelity, capabilities: engine.capabilities(fidelity) };
+    let capabilities = Fidelity::ALL.map(of).into();
+    Ok(EngineState::Available { version: engine.version().to_owned(), library, providers, capabilities })
+}

@@ -1,0 +1,102 @@
+//! Closes a recording in place of a process that ended before it could.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+use opscope_clock::ClockPair;
+use opscope_trace::{RecoverError, Recovered, recover};
+
+use super::frame::{FILE_HEADER, FRAME_MAX, FrameReader, FrameWriter};
+use super::manifest::Manifest;
+use super::names_file::{Mentions, NamesFile};
+use super::record::{store, stored};
+use super::writer::{BUFFER, RECORDS, RESERVE};
+use crate::ProfileError;
+use crate::whole_file::PART;
+
+/// Closes the recording of a process that ended early: adds the records that its buffer's file still holds, and writes the
+/// manifest, which gives `reason` as why the recording is not complete. A recording that was closed only loses the exports that
+/// were not whole.
+///
+/// # Errors
+/// Returns an error if there is no recording, or a file cannot be read or written.
+pub fn close_abandoned(directory: &Path, reason: &str) -> Result<Manifest, ProfileError> {
+    let mut manifest = Manifest::read(directory)?;
+    remove_parts(directory);
+    if manifest.records.is_none() {
+        manifest.incomplete_because = vec![reason.to_owned()];
+        let buffer = directory.join(BUFFER);
+        match recover(&buffer) {
+            Ok(recovered) => {
+                append(directory, &recovered)?;
+                if !recovered.recovery.damage.is_empty() {
+                    manifest.incomplete_because.push(format!("parts of {BUFFER} are damaged"));
+                }
+            }
+            Err(RecoverError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => manifest.incomplete_because.push(format!("what waited in {BUFFER} is lost: {error}")),
+        }
+        manifest.clock.end = Some(ClockPair::now().into());
+        manifest.write(directory)?;
+        for file in [BUFFER, RESERVE] {
+            // The recording is whole without them.
+            let _ = fs::remove_file(directory.join(file));
+        }
+    }
+    Ok(manifest)
+}
+
+/// Adds the records that were not written, behind the last frame that is whole.
+fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
+    let path = directory.join(RECORDS);
+    let read = |path: &Path| File::open(path).map_err(ProfileError::io("read", path));
+    let mut frames = FrameReader::new(read(&path)?).map_err(ProfileError::io("read", &path))?;
+    // A callback that had written its batch may not have returned: those records are in both files.
+    let (mut position, mut next, mut end) = (0, 0, FILE_HEADER);
+    let mut written_twice: HashMap<Vec<u8>, u64> = HashMap::new();
+    while let Some(frame) = frames.next().map_err(ProfileError::io("read", &path))? {
+        for record in stored(&frame.payload) {
+            position += 1;
+            if position > recovered.recovery.delivered {
+                *written_twice.entry(record.to_vec()).or_default() += 1;
+            }
+        }
+        (next, end) = (frame.sequence + 1, frames.position());
+    }
+    let file = OpenOptions::new().append(true).open(&path).map_err(ProfileError::io("write", &path))?;
+    file.set_len(end).map_err(ProfileError::io("write", &path))?;
+    let mut writer = FrameWriter::longer(file, next, end);
+    let names = Arc::new(NamesFile::longer(directory)?);
+    let mut mentions = Mentions::of_ended_process(names, recovered.recovery.names.clone());
+    let mut frame = Vec::with_capacity(FRAME_MAX);
+    let mut write = |frame: &mut Vec<u8>| {
+        let written = writer.write(frame, recovered.recovery.dropped, ClockPair::now());
+        frame.clear();
+        written.map_err(ProfileError::io("write", &path))
+    };
+    for record in recovered.records() {
+        let mut bytes = Vec::new();
+        store(record.header(), record.payload(), &mut bytes);
+        if let Some(copies) = written_twice.get_mut(&bytes).filter(|copies| **copies > 0) {
+            *copies -= 1;
+            continue;
+        }
+        mentions.record(&record);
+        if frame.len() + bytes.len() > FRAME_MAX {
+            write(&mut frame)?;
+        }
+        frame.extend_from_slice(&bytes);
+    }
+    if frame.is_empty() { Ok(()) } else { write(&mut frame) }
+}
+
+/// Removes what was being written beside its name: an export, or a manifest.
+fn remove_parts(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().ends_with(PART) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
