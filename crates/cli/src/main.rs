@@ -18,6 +18,7 @@ mod isolate;
 mod manual;
 mod options;
 mod recover;
+mod report;
 mod terminal;
 
 use std::io::{self, ErrorKind, Write};
@@ -50,6 +51,9 @@ enum Command {
     /// Show what a model, a dump or a recording contains
     #[command(after_help = EXIT_CODES)]
     Inspect(inspect::InspectArguments),
+    /// Write one HTML page that shows recordings, summaries and dumps, to look at in any browser
+    #[command(after_help = EXIT_CODES)]
+    Report(report::ReportArguments),
     /// Stop a model at its operators, look at its tensors, change them, and continue
     #[command(after_help = EXIT_CODES)]
     Debug(Box<debug::DebugArguments>),
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, &invocation),
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Engines(arguments) => engines::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),

@@ -54,5 +54,6 @@ pub use recording::{
     EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
     RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
 };
+pub use recording::{Groups, Item, RunGroup};
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -21,6 +21,11 @@ impl Progress {
         self.0.set_message(stage.to_string());
     }
 
+    /// Shows what is being done.
+    pub fn message(&self, text: String) {
+        self.0.set_message(text);
+    }
+
     /// Shows how many runs are done, and how far the goal is.
     pub fn ran(&self, done: u64, goal: Goal) {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);

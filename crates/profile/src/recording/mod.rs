@@ -21,11 +21,11 @@ pub use fact::{
     AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
     SampleFact, Span,
 };
+pub use groups::{Groups, Item, RunGroup};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
 
-pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
 pub(crate) use threads::name_of_this_thread;

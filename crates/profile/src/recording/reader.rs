@@ -160,14 +160,18 @@ impl Recording {
         Facts::open(self.directory.join(RECORDS), self.progress.clone())
     }
 
-    /// Everything in the recording, with dispatches put to their runs.
-    pub(crate) fn groups(&self) -> Result<Groups<Facts>, ProfileError> {
+    /// Returns everything in the recording, with dispatches put to their runs. Memory for the runs that are open at the same
+    /// moment is needed.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn groups(&self) -> Result<Groups<Facts>, ProfileError> {
         Ok(Groups::new(self.facts()?))
     }
 
     /// Returns whether a run belongs into statistics: it was measured and came to its end. Where runs were not
     /// recorded, it does.
-    pub(crate) fn counts(&self, group: &RunGroup) -> bool {
+    pub fn counts(&self, group: &RunGroup) -> bool {
         group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
     }
 

@@ -1,0 +1,69 @@
+//! `opscope report`: one HTML page from recordings, summaries and dumps.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope_report::{Report, ReportError};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Messages, Progress, print, print_json, shown_path};
+
+/// The arguments of `opscope report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Recordings, dumps, summaries (NAME_summary.json), and output directories of runs, in any mix
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The page; report.html if not given, or report-2.html and so on where that exists
+    #[arg(long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+    /// The path of the page and what is missing, as a JSON object
+    #[arg(long)]
+    json: bool,
+    /// No messages but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
+    let messages = Messages { quiet: arguments.quiet, debug: false };
+    if let Some(output) = arguments.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
+        // Writing would find out, too, but after all the work.
+        return Err(Failure::wrong_use(ReportError::Exists(output.clone())));
+    }
+    let progress = Progress::new(arguments.quiet);
+    let read = Report::read(&arguments.paths, &|path| progress.message(format!("reading {}", shown_path(path))));
+    let written = read.map_err(Failure::wrong_use).and_then(|report| Ok((write(&report, arguments)?, report)));
+    progress.finish();
+    let (path, report) = written?;
+    let problems: Vec<String> = report.problems().collect();
+    if arguments.json {
+        print_json(json!({ "schema": "opscope.report/1", "path": path, "problems": problems }))?;
+    } else {
+        print(shown_path(&path))?;
+    }
+    problems.iter().for_each(|problem| messages.warning(problem));
+    Ok(if problems.is_empty() { Exit::Done } else { Exit::Incomplete })
+}
+
+/// Writes the page to the path that was given, or to the first free one.
+fn write(report: &Report, arguments: &ReportArguments) -> Result<PathBuf, Failure> {
+    let path = match &arguments.output {
+        Some(path) => path.clone(),
+        None => (1u32..).map(name).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| name(1)),
+    };
+    match report.write(&path) {
+        Ok(()) => Ok(path),
+        Err(error @ ReportError::Exists(_)) => Err(Failure::wrong_use(error)),
+        Err(error) => Err(Failure::failed(error)),
+    }
+}
+
+fn name(number: u32) -> PathBuf {
+    match number {
+        0 | 1 => Path::new("report.html").to_owned(),
+        more => PathBuf::from(format!("report-{more}.html")),
+    }
+}

@@ -1,0 +1,144 @@
+use plotters::prelude::{ChartBuilder, LineSeries, PathElement, Polygon, Rectangle};
+use plotters::style::Color;
+
+use super::{AROUND, Area, Chart, DATA, GRID, MARKED, Size, chart_error};
+use crate::ReportError;
+use crate::facts::{Latency, Step};
+use crate::units::{axis_duration, count, duration};
+
+/// Draws how many runs took how long.
+pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
+    let (Some(first), Some(last)) = (latency.bars.first(), latency.bars.last()) else {
+        return Err(ReportError::Chart("there is no run".to_owned()));
+    };
+    let (from, to) = (first.from, last.to);
+    let most = latency.bars.iter().map(|bar| bar.runs).max().unwrap_or(1).max(1);
+    let hover = latency.bars.iter().map(|bar| {
+        let place = ((bar.from + bar.to) / 2.0 - from) / (to - from);
+        let runs = if bar.runs == 1 { "1 run".to_owned() } else { format!("{} runs", count(bar.runs)) };
+        (round(place), format!("{} to {}: {runs}", duration(bar.from), duration(bar.to)))
+    });
+    let beyond = match latency.beyond {
+        0 => String::new(),
+        runs => format!(" {} longer ones, up to {}, are not drawn.", count(runs), duration(latency.max)),
+    };
+    let description = format!(
+        "{} runs took {} to {}; the median is {}, 90 % took at most {}, 99 % at most {}.{beyond}",
+        count(latency.runs),
+        duration(latency.min),
+        duration(latency.max),
+        duration(latency.median),
+        duration(latency.p90),
+        duration(latency.p99)
+    );
+    let draw = |area: &Area<'_>, size: Size| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .x_label_area_size(2 * size.font + 8)
+            .y_label_area_size(size.left)
+            .build_cartesian_2d(from..to, 0.0..most as f64 * 1.05)
+            .map_err(chart_error)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(GRID.mix(0.0))
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_labels(size.x_labels)
+            .y_labels(5)
+            .x_label_style(size.text())
+            .y_label_style(size.text())
+            .x_label_formatter(&|nanos| axis_duration(*nanos))
+            .y_label_formatter(&|runs| count(*runs as u64))
+            .draw()
+            .map_err(chart_error)?;
+        let bars = latency.bars.iter().filter(|bar| bar.runs > 0);
+        let bars = bars.map(|bar| Rectangle::new([(bar.from, 0.0), (bar.to, bar.runs as f64)], DATA.filled()));
+        chart.draw_series(bars).map_err(chart_error)?;
+        let marks = [latency.median, latency.p90, latency.p99].into_iter().filter(|at| (from..=to).contains(at));
+        let top = most as f64 * 1.05;
+        let marks = marks.map(|at| PathElement::new([(at, 0.0), (at, top)], MARKED.stroke_width(2)));
+        chart.draw_series(marks).map_err(chart_error)?;
+        let (plot, _) = chart.plotting_area().get_pixel_range();
+        Ok((plot.start, plot.end))
+    };
+    Chart::draw("How long runs took: median, P90 and P99 are marked", description, hover.collect(), draw)
+}
+
+/// Draws how long runs took in their order.
+pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
+    let steps = &latency.steps;
+    let middle = |step: &Step| step.first as f64 + (step.runs as f64 - 1.0) / 2.0;
+    let to = latency.runs.max(2) as f64 - 1.0;
+    let several = steps.iter().any(|step| step.runs > 1);
+    let hover = steps.iter().map(|step| {
+        let text = match step.runs {
+            1 => format!("run {}: {}", count(step.first + 1), duration(step.median)),
+            runs => format!(
+                "runs {} to {}: median {}, {} to {}",
+                count(step.first + 1),
+                count(step.first + runs),
+                duration(step.median),
+                duration(step.min),
+                duration(step.max)
+            ),
+        };
+        (round(middle(step) / to), text)
+    });
+    let parts = if several {
+        format!(
+            " Each point is the median of up to {} runs; the area reaches from the shortest to the longest.",
+            steps[0].runs
+        )
+    } else {
+        String::new()
+    };
+    let ends = |step: Option<&Step>| step.map_or_else(String::new, |step| duration(step.median));
+    let (first, last) = (ends(steps.first()), ends(steps.last()));
+    let description =
+        format!("{} runs in their order, from {first} at first to {last} at last.{parts}", count(latency.runs));
+    // A single run that was held up would press all others to the floor.
+    let limit = (latency.p99 * 1.5).min(latency.max);
+    let top = limit.max(latency.median * 1.1) * 1.03;
+    let bottom = latency.min * 0.97;
+    let draw = |area: &Area<'_>, size: Size| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .x_label_area_size(2 * size.font + 8)
+            .y_label_area_size(size.left)
+            .build_cartesian_2d(0.0..to, bottom..top)
+            .map_err(chart_error)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(GRID.mix(0.0))
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_labels(size.x_labels)
+            .y_labels(5)
+            .x_label_style(size.text())
+            .y_label_style(size.text())
+            .x_label_formatter(&|run| format!("run {}", count(*run as u64 + 1)))
+            .y_label_formatter(&|nanos| axis_duration(*nanos))
+            .draw()
+            .map_err(chart_error)?;
+        if several {
+            let upper = steps.iter().map(|step| (middle(step), step.max.min(top)));
+            let lower = steps.iter().rev().map(|step| (middle(step), step.min));
+            let around = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), AROUND.filled());
+            chart.draw_series([around]).map_err(chart_error)?;
+        }
+        let medians = steps.iter().map(|step| (middle(step), step.median.min(top)));
+        chart.draw_series(LineSeries::new(medians, DATA.stroke_width(2))).map_err(chart_error)?;
+        let median = PathElement::new([(0.0, latency.median), (to, latency.median)], MARKED.stroke_width(1));
+        chart.draw_series([median]).map_err(chart_error)?;
+        let (plot, _) = chart.plotting_area().get_pixel_range();
+        Ok((plot.start, plot.end))
+    };
+    Chart::draw("How long runs took, in their order", description, hover.collect(), draw)
+}
+
+/// Returns a place with as many digits as a screen shows.
+fn round(place: f64) -> f64 {
+    (place * 1e4).round() / 1e4
+}

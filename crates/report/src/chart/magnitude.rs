@@ -1,0 +1,91 @@
+use plotters::prelude::{ChartBuilder, Circle, IntoLogRange, PathElement};
+use plotters::style::Color;
+
+use super::{AROUND, Area, Chart, DATA, GRID, Size, WRONG, chart_error};
+use crate::ReportError;
+use crate::facts::{DumpFacts, ValueRow};
+use crate::units::value;
+
+/// The most values that are drawn: beyond that, several share a place of the screen.
+const MOST_VALUES: usize = 600;
+
+/// Draws the largest element of every value, in the order of the graph; `None` if no value has one above zero.
+pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> {
+    let width = dump.rows.len().div_ceil(MOST_VALUES).max(1);
+    // Of several values that share a place, the worst is shown.
+    let worst = |rows: &'_ [ValueRow]| -> Option<(usize, f64, bool)> {
+        let sizes = rows.iter().enumerate().map(|(index, row)| (index, size(row), row.nan + row.inf > 0));
+        sizes.max_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1)))
+    };
+    let points: Vec<(usize, f64, bool)> = (0..dump.rows.len())
+        .step_by(width)
+        .filter_map(|at| {
+            let (index, size, bad) = worst(&dump.rows[at..(at + width).min(dump.rows.len())])?;
+            Some((at + index, size, bad))
+        })
+        .collect();
+    let sizes = || points.iter().map(|(_, size, _)| *size).filter(|size| *size > 0.0);
+    let (Some(least), Some(most)) = (sizes().reduce(f64::min), sizes().reduce(f64::max)) else { return Ok(None) };
+    let (bottom, top) = (least.max(most * 1e-12) / 3.0, most * 3.0);
+    let to = dump.rows.len().max(2) as f64 - 1.0;
+    let hover = points.iter().map(|(index, size, _)| {
+        let row = &dump.rows[*index];
+        let bad = match (row.nan, row.inf) {
+            (0, 0) => String::new(),
+            (nan, inf) => format!(", {nan} NaN, {inf} infinite"),
+        };
+        ((*index as f64 / to * 1e4).round() / 1e4, format!("{}: at most {}{bad}", row.value, value(*size)))
+    });
+    let bad = points.iter().filter(|(.., bad)| *bad).count();
+    let description = format!(
+        "The largest finite element of each of {} values, without its sign, on a logarithmic scale from {} to {}, in the order of the graph. {}",
+        dump.rows.len(),
+        value(least),
+        value(most),
+        match bad {
+            0 => "All are finite.".to_owned(),
+            bad => format!("{bad} of them have NaN or infinite elements, and are marked."),
+        }
+    );
+    let draw = |area: &Area<'_>, size: Size| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .x_label_area_size(2 * size.font + 8)
+            .y_label_area_size(size.left)
+            .build_cartesian_2d(0.0..to, (bottom..top).log_scale())
+            .map_err(chart_error)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(GRID.mix(0.0))
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_labels(size.x_labels)
+            .y_labels(6)
+            .x_label_style(size.text())
+            .y_label_style(size.text())
+            .x_label_formatter(&|place| format!("{}", *place as u64 + 1))
+            .y_label_formatter(&|size| format!("{size:.0e}"))
+            .draw()
+            .map_err(chart_error)?;
+        let stems = points.iter().filter(|point| point.1 > 0.0).map(|(index, size, bad)| {
+            let style = if *bad { WRONG } else { AROUND };
+            PathElement::new([(*index as f64, bottom), (*index as f64, size.max(bottom))], style.stroke_width(2))
+        });
+        chart.draw_series(stems).map_err(chart_error)?;
+        let heads = points.iter().map(|(index, size, bad)| {
+            let style = if *bad { WRONG } else { DATA };
+            Circle::new((*index as f64, size.max(bottom)), if *bad { 5 } else { 3 }, style.filled())
+        });
+        chart.draw_series(heads).map_err(chart_error)?;
+        let (plot, _) = chart.plotting_area().get_pixel_range();
+        Ok((plot.start, plot.end))
+    };
+    Chart::draw("The largest element of every value, in the order of the graph", description, hover.collect(), draw)
+        .map(Some)
+}
+
+/// Returns the largest finite element of a value, without its sign; 0 if it has none.
+fn size(row: &ValueRow) -> f64 {
+    [row.min, row.max].into_iter().flatten().map(f64::abs).filter(|size| size.is_finite()).fold(0.0, f64::max)
+}

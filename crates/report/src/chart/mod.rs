@@ -1,0 +1,106 @@
+//! The charts: SVG by plotters, drawn twice, for wide and for narrow screens.
+//!
+//! The colours are those of the light theme; the style of the page replaces them by its variables, by the colours themselves.
+
+mod latency;
+mod magnitude;
+
+use std::fmt::Display;
+
+use plotters::coord::Shift;
+use plotters::prelude::{DrawingArea, IntoDrawingArea, RGBColor, SVGBackend};
+use plotters::style::{FontFamily, FontStyle, IntoTextStyle, TextStyle};
+
+pub(crate) use self::latency::{distribution, over_time};
+pub(crate) use self::magnitude::magnitude;
+use crate::ReportError;
+
+/// Text and axes.
+const INK: RGBColor = RGBColor(0x1b, 0x24, 0x30);
+/// Lines behind the data.
+const GRID: RGBColor = RGBColor(0xd9, 0xde, 0xe6);
+/// The data.
+const DATA: RGBColor = RGBColor(0x2f, 0x6f, 0xd0);
+/// What lies around the data, such as from the shortest to the longest.
+const AROUND: RGBColor = RGBColor(0xa9, 0xc4, 0xec);
+/// What is marked, such as the median.
+const MARKED: RGBColor = RGBColor(0xb4, 0x53, 0x09);
+/// What is wrong.
+const WRONG: RGBColor = RGBColor(0xc6, 0x28, 0x28);
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chart {
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What there is to see, for those who do not see it.
+    pub description: String,
+    /// For wide screens.
+    pub wide: Drawing,
+    /// For narrow screens.
+    pub narrow: Drawing,
+    /// What there is at a place: the place from 0 to 1 within the plot, from left to right, and a text.
+    pub hover: Vec<(f64, String)>,
+}
+
+/// The content of an `<svg>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Drawing {
+    pub width: u32,
+    pub height: u32,
+    /// Where the plot begins and ends, from left to right.
+    pub plot: (i32, i32),
+    /// Markup that plotters wrote.
+    pub content: String,
+}
+
+/// What a chart is drawn on.
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The sizes of what is written on a chart, in its own units.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    width: u32,
+    height: u32,
+    font: u32,
+    x_labels: usize,
+    left: u32,
+}
+
+const WIDE: Size = Size { width: 760, height: 260, font: 13, x_labels: 8, left: 68 };
+const NARROW: Size = Size { width: 340, height: 230, font: 12, x_labels: 4, left: 58 };
+
+impl Chart {
+    /// Draws both forms. `draw` returns where the plot begins and ends.
+    fn draw(
+        title: impl Into<String>,
+        description: String,
+        hover: Vec<(f64, String)>,
+        draw: impl Fn(&Area<'_>, Size) -> Result<(i32, i32), String>,
+    ) -> Result<Self, ReportError> {
+        let drawing = |size: Size| -> Result<Drawing, ReportError> {
+            let mut text = String::new();
+            let plot = {
+                let area = SVGBackend::with_string(&mut text, (size.width, size.height)).into_drawing_area();
+                let plot = draw(&area, size).map_err(ReportError::Chart)?;
+                area.present().map_err(chart_error).map_err(ReportError::Chart)?;
+                plot
+            };
+            // What plotters puts around has a fixed size.
+            let content = text.split_once('>').map_or("", |(_, rest)| rest).trim();
+            let content = content.strip_suffix("</svg>").unwrap_or(content).trim().to_owned();
+            Ok(Drawing { width: size.width, height: size.height, plot, content })
+        };
+        Ok(Self { title: title.into(), description, hover, wide: drawing(WIDE)?, narrow: drawing(NARROW)? })
+    }
+}
+
+impl Size {
+    fn text(self) -> TextStyle<'static> {
+        (FontFamily::SansSerif, self.font, FontStyle::Normal, &INK).into_text_style(&(self.width, self.height))
+    }
+}
+
+fn chart_error(error: impl Display) -> String {
+    error.to_string()
+}

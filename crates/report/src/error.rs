@@ -1,0 +1,55 @@
+use std::io;
+use std::path::PathBuf;
+
+use opscope_dump::DumpError;
+use opscope_profile::ProfileError;
+
+/// What can go wrong with a report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A path is none of the things that a report is made of.
+    #[error("{} {reason}; a report is made of recordings, dumps, summaries (NAME_summary.json) and a run's output directory", path.display())]
+    NotASource {
+        /// The path.
+        path: PathBuf,
+        /// What was found there.
+        reason: String,
+    },
+    /// There are more runs than one page can show.
+    #[error("there are {found} runs, and a page shows at most {most}; name those to show")]
+    TooMany {
+        /// How many runs the paths hold.
+        found: usize,
+        /// The most that a page shows.
+        most: usize,
+    },
+    /// A summary cannot be read.
+    #[error("{} is no summary that can be read: {reason}", path.display())]
+    Summary {
+        /// The file.
+        path: PathBuf,
+        /// What was found, and what would be right.
+        reason: String,
+    },
+    /// A recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] ProfileError),
+    /// A dump cannot be read.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// A chart cannot be drawn.
+    #[error("a chart cannot be drawn: {0}")]
+    Chart(String),
+    /// The page exists.
+    #[error("{} exists and stays as it is; give --output another name", .0.display())]
+    Exists(PathBuf),
+    /// The page cannot be written.
+    #[error("could not write {}: {source}", path.display())]
+    Write {
+        /// The page.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}

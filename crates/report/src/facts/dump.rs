@@ -1,0 +1,196 @@
+//! What a dump's tensors are like.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use opscope_dump::{Details, IndexStatistics, Io, StoredDump, StoredTensor};
+
+use crate::ReportError;
+
+/// The most rows of the table of tensors; a page says how many more there are.
+const MOST_ROWS: usize = 4_000;
+
+/// A dump: a row for each value of the model, over all runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct DumpFacts {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is of: pairs of a word and a text of the dump's.
+    pub about: Vec<(&'static str, String)>,
+    /// The model's path, if the dump says it.
+    pub model: Option<String>,
+    /// How many tensors.
+    pub tensors: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The values in the order in which they came first.
+    pub rows: Vec<ValueRow>,
+    /// How many values have no row.
+    pub left: usize,
+    /// The first tensor that has a NaN or an infinity.
+    pub first_bad: Option<FirstBad>,
+    /// What is wrong with the dump, a sentence each.
+    pub problems: Vec<String>,
+}
+
+/// A value of the model, over all tensors of it. Numbers are of the finite elements.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ValueRow {
+    pub value: String,
+    pub operator: String,
+    pub op_type: String,
+    pub io: &'static str,
+    pub dtype: String,
+    pub shape: String,
+    pub tensors: u64,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Of the tensors' means, the mean.
+    pub mean: Option<f64>,
+    means: u64,
+    pub nan: u64,
+    pub inf: u64,
+}
+
+/// The first tensor that is not finite.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FirstBad {
+    pub run: Option<u64>,
+    pub value: String,
+    pub operator: Option<String>,
+    pub op_type: Option<String>,
+    pub is_input: bool,
+    pub nan: u64,
+    pub inf: u64,
+    pub file: Option<PathBuf>,
+}
+
+impl DumpFacts {
+    /// Reads a dump. Where it does not say what its tensors are like, they are read, too.
+    pub(crate) fn read(path: &Path) -> Result<Self, ReportError> {
+        let dump = StoredDump::open(path)?;
+        let mut facts = Self {
+            path: path.to_owned(),
+            about: about(&dump),
+            model: dump.manifest.as_ref().map(|manifest| manifest.model.path.clone()),
+            tensors: dump.tensors.len(),
+            bytes: dump.tensors.iter().fold(0, |sum: u64, tensor| sum.saturating_add(tensor.bytes)),
+            problems: problems(&dump),
+            ..Self::default()
+        };
+        let mut places: HashMap<Place, usize> = HashMap::new();
+        for tensor in &dump.tensors {
+            let read = || Details::of(tensor).map(|details| IndexStatistics::from(&details.statistics));
+            let statistics = tensor.noted.clone().map_or_else(read, Ok);
+            let statistics = statistics.map_err(|error| facts.problems.push(format!("{}: {error}", tensor.place))).ok();
+            let next = facts.rows.len();
+            let index = *places.entry(Place::of(tensor)).or_insert(next);
+            if index == next {
+                facts.rows.push(ValueRow::new(tensor));
+            }
+            if let Some(statistics) = &statistics {
+                facts.rows[index].add(statistics);
+                if facts.first_bad.is_none() && statistics.nan + statistics.inf > 0 {
+                    facts.first_bad = Some(FirstBad::new(tensor, statistics));
+                }
+            }
+        }
+        facts.left = facts.rows.len().saturating_sub(MOST_ROWS);
+        facts.rows.truncate(MOST_ROWS);
+        Ok(facts)
+    }
+}
+
+/// What tells the values of a dump apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Place {
+    value: Option<String>,
+    operator: Option<String>,
+    is_input: bool,
+    slot: Option<usize>,
+}
+
+impl Place {
+    fn of(tensor: &StoredTensor) -> Self {
+        let place = &tensor.place;
+        Self {
+            value: place.value.clone(),
+            operator: place.operator.clone(),
+            is_input: place.io == Some(Io::Input),
+            slot: place.slot,
+        }
+    }
+}
+
+impl ValueRow {
+    fn new(tensor: &StoredTensor) -> Self {
+        let place = &tensor.place;
+        let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+        Self {
+            value: place.value.clone().unwrap_or_else(|| place.label()),
+            operator: place.operator.clone().unwrap_or_default(),
+            op_type: place.op_type.clone().unwrap_or_default(),
+            io: place.io.map_or("", Io::name),
+            dtype: tensor.dtype.map_or_else(|| "?".to_owned(), |dtype| dtype.to_string()),
+            shape: if shape.is_empty() { "scalar".to_owned() } else { shape.join("×") },
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, statistics: &IndexStatistics) {
+        let less =
+            |a: Option<f64>, b: Option<f64>| if let (Some(a), Some(b)) = (a, b) { Some(a.min(b)) } else { a.or(b) };
+        self.tensors += 1;
+        self.min = less(self.min, statistics.min);
+        self.max = less(self.max.map(|max| -max), statistics.max.map(|max| -max)).map(|max| -max);
+        if let Some(mean) = statistics.mean {
+            self.means += 1;
+            let before = self.mean.unwrap_or(0.0);
+            self.mean = Some(before + (mean - before) / self.means as f64);
+        }
+        self.nan = self.nan.saturating_add(statistics.nan);
+        self.inf = self.inf.saturating_add(statistics.inf);
+    }
+}
+
+impl FirstBad {
+    fn new(tensor: &StoredTensor, statistics: &IndexStatistics) -> Self {
+        let place = &tensor.place;
+        Self {
+            run: place.run,
+            value: place.label(),
+            operator: place.operator.clone(),
+            op_type: place.op_type.clone(),
+            is_input: place.io == Some(Io::Input),
+            nan: statistics.nan,
+            inf: statistics.inf,
+            file: tensor.file().map(Path::to_owned),
+        }
+    }
+}
+
+fn about(dump: &StoredDump) -> Vec<(&'static str, String)> {
+    let Some(manifest) = &dump.manifest else { return Vec::new() };
+    vec![
+        ("Model", format!("{} (xxh3 {})", manifest.model.path, manifest.model.xxh3)),
+        ("Engine", format!("{} {}, {}", manifest.engine.name, manifest.engine.version, manifest.fidelity)),
+        ("Runs", manifest.runs.len().to_string()),
+        ("Contents", manifest.contents.clone()),
+    ]
+}
+
+fn problems(dump: &StoredDump) -> Vec<String> {
+    let mut problems = dump.problems.clone();
+    if let Some(manifest) = &dump.manifest {
+        problems.extend(manifest.errors.iter().cloned());
+        if manifest.missing_count > 0 {
+            problems.push(format!("{} tensors are missing; the manifest names them", manifest.missing_count));
+        }
+        let failed = manifest.runs.iter().filter_map(|run| Some((run.run, run.failure.as_ref()?)));
+        problems.extend(failed.map(|(run, failure)| format!("run {run} failed: {failure}")));
+        if !manifest.complete && problems.is_empty() {
+            problems.push("the dump says that it is incomplete".to_owned());
+        }
+    }
+    problems
+}

@@ -1,0 +1,198 @@
+//! How long runs took: distribution, and over time.
+
+/// How long the runs took. Memory for a part of the runs is needed, and for a fixed number of buckets.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Latency {
+    /// How many runs.
+    pub runs: u64,
+    /// The shortest, in nanoseconds.
+    pub min: f64,
+    /// The longest.
+    pub max: f64,
+    /// The 50th percentile. This and the following are exact for a summary, and within 0.3 % for a recording.
+    pub median: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The distribution up to the 99.5th percentile.
+    pub bars: Vec<Bar>,
+    /// How many runs were longer than the last bar.
+    pub beyond: u64,
+    /// The runs in their order, put together where they are many.
+    pub steps: Vec<Step>,
+}
+
+/// How many runs took from so long to so long, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Bar {
+    pub from: f64,
+    pub to: f64,
+    pub runs: u64,
+}
+
+/// Some runs that followed each other. Durations are nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Step {
+    /// The place of the first one among all.
+    pub first: u64,
+    /// How many.
+    pub runs: u64,
+    pub min: f64,
+    pub median: f64,
+    pub max: f64,
+}
+
+/// The most bars of a distribution.
+const BARS: usize = 64;
+/// The most steps over time.
+const STEPS: u64 = 400;
+/// Buckets between a duration and its double.
+const BUCKETS: f64 = 256.0;
+/// More doublings than any duration has.
+const DOUBLINGS: usize = 64;
+
+/// Adds up how long runs took.
+pub(crate) struct LatencySum {
+    runs_of_step: u64,
+    buckets: Vec<u64>,
+    min: f64,
+    max: f64,
+    runs: u64,
+    step: Vec<f64>,
+    steps: Vec<Step>,
+}
+
+impl LatencySum {
+    /// `expected` is how many runs are going to be added, as far as it is known.
+    pub(crate) fn new(expected: u64) -> Self {
+        Self {
+            runs_of_step: expected.div_ceil(STEPS).max(1),
+            buckets: vec![0; BUCKETS as usize * DOUBLINGS],
+            min: f64::INFINITY,
+            max: 0.0,
+            runs: 0,
+            step: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Adds a run of this many nanoseconds.
+    pub(crate) fn add(&mut self, nanos: f64) {
+        // A damaged file says anything.
+        let nanos = if nanos.is_finite() { nanos.max(1.0) } else { 1.0 };
+        self.buckets[bucket(nanos)] += 1;
+        self.min = self.min.min(nanos);
+        self.max = self.max.max(nanos);
+        self.runs += 1;
+        self.step.push(nanos);
+        if self.step.len() as u64 >= self.runs_of_step {
+            self.end_step();
+        }
+    }
+
+    fn end_step(&mut self) {
+        if self.step.is_empty() {
+            return;
+        }
+        self.step.sort_by(f64::total_cmp);
+        let runs = self.step.len();
+        let median = (self.step[runs / 2] + self.step[(runs - 1) / 2]) / 2.0;
+        let (min, max) = (self.step[0], self.step[runs - 1]);
+        self.steps.push(Step { first: self.runs - runs as u64, runs: runs as u64, min, median, max });
+        self.step.clear();
+    }
+
+    /// Returns the sums; `None` if there was no run.
+    pub(crate) fn finish(mut self) -> Option<Latency> {
+        self.end_step();
+        if self.runs == 0 {
+            return None;
+        }
+        let last = self.at(0.995).max(self.min * 1.02);
+        let (bars, beyond) = self.bars(last);
+        Some(Latency {
+            runs: self.runs,
+            min: self.min,
+            max: self.max,
+            median: self.at(0.5),
+            p90: self.at(0.9),
+            p99: self.at(0.99),
+            bars,
+            beyond,
+            steps: self.steps,
+        })
+    }
+
+    /// Returns the duration that this part of the runs does not exceed.
+    fn at(&self, part: f64) -> f64 {
+        let wanted = ((part * self.runs as f64).ceil() as u64).max(1);
+        let mut before = 0;
+        for (index, runs) in self.buckets.iter().enumerate() {
+            before += runs;
+            if before >= wanted {
+                return ((lower_bound(index) + lower_bound(index + 1)) / 2.0).clamp(self.min, self.max);
+            }
+        }
+        self.max
+    }
+
+    /// Returns the distribution up to a duration, in bars of equal ratio, and how many runs were longer.
+    fn bars(&self, last: f64) -> (Vec<Bar>, u64) {
+        let (first, last) = (bucket(self.min), bucket(last));
+        let width = (last - first + 1).div_ceil(BARS).max(1);
+        let bar = |from: usize| Bar {
+            from: lower_bound(from),
+            to: lower_bound(from + width),
+            runs: self.buckets[from..(from + width).min(self.buckets.len())].iter().sum(),
+        };
+        let bars: Vec<Bar> = (first..=last).step_by(width).map(bar).collect();
+        let shown: u64 = bars.iter().map(|bar| bar.runs).sum();
+        (bars, self.runs - shown)
+    }
+}
+
+fn bucket(nanos: f64) -> usize {
+    ((nanos.log2() * BUCKETS) as usize).min(BUCKETS as usize * DOUBLINGS - 1)
+}
+
+fn lower_bound(bucket: usize) -> f64 {
+    (bucket as f64 / BUCKETS).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_within_a_third_of_a_percent_and_every_run_is_in_a_bar_or_beyond() {
+        let mut sum = LatencySum::new(10_000);
+        (0..10_000u32).for_each(|run| sum.add(1_000_000.0 + f64::from((run * 7_919) % 10_000) * 100.0));
+        sum.add(1e9);
+        let latency = sum.finish().expect("there are runs");
+        for (found, exact) in [(latency.median, 1.5e6), (latency.p90, 1.9e6), (latency.p99, 1.99e6)] {
+            assert!((found / exact - 1.0).abs() < 0.003, "{found} for {exact}");
+        }
+        assert_eq!((latency.min, latency.max, latency.runs), (1e6, 1e9, 10_001));
+        assert!(latency.bars.len() <= BARS && latency.bars.len() > BARS / 2, "{} bars", latency.bars.len());
+        assert_eq!(latency.bars.iter().map(|bar| bar.runs).sum::<u64>() + latency.beyond, 10_001);
+        assert!(latency.beyond >= 1 && latency.beyond <= 60, "{} beyond", latency.beyond);
+    }
+
+    #[test]
+    fn many_runs_become_a_fixed_number_of_steps_and_none_is_lost() {
+        for runs in [1, 7, 400, 401, 99_999] {
+            let mut sum = LatencySum::new(runs);
+            (0..runs).for_each(|run| sum.add(1_000.0 + run as f64));
+            let steps = sum.finish().expect("there are runs").steps;
+            assert!(steps.len() as u64 <= STEPS, "{} steps of {runs} runs", steps.len());
+            assert_eq!(steps.iter().map(|step| step.runs).sum::<u64>(), runs);
+            let follows = |pair: &[Step]| pair[0].first + pair[0].runs == pair[1].first && pair[0].max < pair[1].min;
+            assert!(steps.windows(2).all(follows));
+        }
+        assert_eq!(LatencySum::new(0).finish(), None);
+        let mut damaged = LatencySum::new(1);
+        [f64::NAN, f64::INFINITY, -5.0, 0.0].into_iter().for_each(|nanos| damaged.add(nanos));
+        assert_eq!(damaged.finish().map(|latency| latency.runs), Some(4));
+    }
+}

@@ -1,0 +1,154 @@
+//! What a page shows, as plain data: read once, in bounded memory.
+
+mod dump;
+mod latency;
+mod operators;
+mod surroundings;
+mod timeline;
+
+use std::path::PathBuf;
+
+use opscope_profile::{Account, Item, MarkerFact, Recording, RunFact, RunGroup};
+
+pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
+pub(crate) use self::latency::{Latency, LatencySum, Step};
+pub(crate) use self::operators::{OperatorRow, Operators};
+pub(crate) use self::surroundings::Surroundings;
+pub(crate) use self::timeline::{Lane, Slot, Timeline, What};
+use crate::ReportError;
+use crate::source::{RunPaths, Summary};
+
+/// One run of the benchmark.
+#[derive(Debug)]
+pub(crate) struct RunFacts {
+    /// Its name.
+    pub name: String,
+    /// Where its parts are.
+    pub paths: RunPaths,
+    /// The model's file, as the user gave it.
+    pub model: Option<String>,
+    /// The model, the engine, the machine.
+    pub surroundings: Surroundings,
+    /// What is missing, a sentence each.
+    pub problems: Vec<String>,
+    /// What the engine says of how it ran the model.
+    pub notes: Vec<String>,
+    /// The summary's numbers.
+    pub summary: Option<Summary>,
+    /// How long runs took.
+    pub latency: Option<Latency>,
+    /// Where the time goes.
+    pub account: Option<Account>,
+    /// The operators by time.
+    pub operators: Operators,
+    /// One run in full.
+    pub timeline: Option<Timeline>,
+    /// The dump.
+    pub dump: Option<DumpFacts>,
+}
+
+impl RunFacts {
+    /// Reads everything that there is of a run.
+    pub(crate) fn read(paths: &RunPaths) -> Result<Self, ReportError> {
+        let summary = paths.summary.as_deref().map(Summary::read).transpose()?;
+        let recording = paths.recording.as_ref().map(Recording::open).transpose()?;
+        let dump = paths.dump.as_deref().map(DumpFacts::read).transpose()?;
+        let mut facts = Self {
+            name: paths.name.clone(),
+            paths: paths.clone(),
+            model: None,
+            surroundings: Surroundings::of(summary.as_ref(), recording.as_ref(), dump.as_ref()),
+            problems: Vec::new(),
+            notes: Vec::new(),
+            latency: None,
+            account: None,
+            operators: Operators::default(),
+            timeline: None,
+            dump,
+            summary: None,
+        };
+        facts.model = facts.dump.as_ref().and_then(|dump| dump.model.clone());
+        if let Some(recording) = &recording {
+            facts.model = Some(recording.manifest().model.path.clone());
+            facts.notes = recording.manifest().notes.clone();
+            facts.add(recording)?;
+        }
+        if let Some(summary) = summary {
+            facts.add_summary(summary);
+        }
+        if let Some(dump) = &facts.dump {
+            facts.problems.extend(dump.problems.iter().map(|problem| format!("dump: {problem}")));
+        }
+        Ok(facts)
+    }
+
+    /// Adds what a recording holds. It is read three times: for the account, for the run in the middle, and for the marks
+    /// around that one.
+    fn add(&mut self, recording: &Recording) -> Result<(), ReportError> {
+        self.problems.extend(recording.problems().iter().map(|problem| format!("recording: {problem}")));
+        let account = recording.account()?;
+        let mut latency = LatencySum::new(account.runs.measured);
+        let mut middle: Option<(f64, RunGroup)> = None;
+        for item in recording.groups()? {
+            let Item::Run(group) = item? else { continue };
+            let Some(run) = group.record.filter(|_| recording.counts(&group)) else { continue };
+            let nanos = nanos(recording, &run);
+            latency.add(nanos);
+            let distance = (nanos - account.run.median_ns).abs();
+            if !group.dispatches.is_empty() && middle.as_ref().is_none_or(|(nearest, _)| distance < *nearest) {
+                middle = Some((distance, group));
+            }
+        }
+        self.latency = latency.finish().map(|latency| exact(latency, &account));
+        if let Some((_, group)) = middle {
+            let window = timeline::window(&group);
+            let marks: Vec<MarkerFact> =
+                window.map(|window| timeline::marks_within(recording, window)).transpose()?.unwrap_or_default();
+            self.timeline = Timeline::new(recording, &group, &marks);
+        }
+        self.operators = Operators::of_account(&account);
+        self.account = Some(account);
+        Ok(())
+    }
+
+    /// Adds what a summary says, where no recording says it better.
+    fn add_summary(&mut self, summary: Summary) {
+        if !summary.complete && summary.incomplete_because.is_empty() {
+            self.problems.push("summary: it says that it is incomplete".to_owned());
+        }
+        self.problems.extend(summary.incomplete_because.iter().map(|reason| format!("summary: {reason}")));
+        self.model.get_or_insert_with(|| summary.model.path.clone());
+        if self.notes.is_empty() {
+            self.notes = summary.notes.clone();
+        }
+        if self.latency.is_none() {
+            let mut latency = LatencySum::new(summary.times.len() as u64);
+            summary.times.iter().for_each(|millis| latency.add(millis * 1e6));
+            self.latency = latency.finish();
+            if let (Some(latency), Some(times)) = (&mut self.latency, &summary.compute) {
+                let millis = [times.median, times.p90, times.p99].map(|millis| millis * 1e6);
+                [latency.median, latency.p90, latency.p99] = millis;
+            }
+        }
+        if self.account.is_none() {
+            self.operators = Operators::of_summary(summary.operators());
+        }
+        self.summary = Some(summary);
+    }
+}
+
+fn nanos(recording: &Recording, run: &RunFact) -> f64 {
+    recording.calibration().nanos(run.span.start, run.span.end)
+}
+
+/// Takes over what the account knows exactly.
+fn exact(latency: Latency, account: &Account) -> Latency {
+    if latency.runs == account.runs.measured { Latency { median: account.run.median_ns, ..latency } } else { latency }
+}
+
+impl RunFacts {
+    /// Returns the directory of the recording, for commands.
+    pub(crate) fn recording(&self) -> Option<&PathBuf> {
+        self.paths.recording.as_ref()
+    }
+}

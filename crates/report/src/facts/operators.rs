@@ -1,0 +1,90 @@
+//! The operators of a run, by time.
+
+use opscope_profile::Account;
+
+use crate::source::SavedOperator;
+
+/// The most rows of the table of operators; a page says how many more there are.
+const MOST_ROWS: usize = 4_000;
+
+/// The operators by time, the first of them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Operators {
+    /// The rows.
+    pub rows: Vec<OperatorRow>,
+    /// How many operators have no row.
+    pub left: usize,
+}
+
+/// The time of an operator. A fused kernel's time counts for the first of its operators. Times are nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OperatorRow {
+    /// Its name in the file; the engine's name for a kernel that the engine added.
+    pub name: String,
+    /// Its type.
+    pub op_type: String,
+    /// Whether the engine added it.
+    pub added: bool,
+    /// What the engine executes for it.
+    pub kernels: Vec<String>,
+    /// The other operators that its kernels execute.
+    pub fused: Vec<String>,
+    /// Whether the engine itself says that these kernels are this operator.
+    pub exact: bool,
+    /// Dispatches of all runs together.
+    pub dispatches: u64,
+    /// Of all runs together.
+    pub total: f64,
+    /// Of a run, the mean.
+    pub mean: f64,
+    /// Of a run in which it was executed, the median.
+    pub median: f64,
+    /// Of all runs' time.
+    pub percent: f64,
+}
+
+impl Operators {
+    /// Takes them from an account.
+    pub(crate) fn of_account(account: &Account) -> Self {
+        let rows = account.operators.iter().map(|operator| OperatorRow {
+            name: operator.operator.clone(),
+            op_type: operator.op_type.clone(),
+            added: operator.added,
+            kernels: operator.kernel_ops.clone(),
+            fused: operator.fused.clone(),
+            exact: operator.exact,
+            dispatches: operator.dispatches,
+            total: operator.total_ns,
+            mean: operator.mean_ns,
+            median: operator.median_ns,
+            percent: operator.percent,
+        });
+        Self::first(rows.collect())
+    }
+
+    /// Takes them from a summary.
+    pub(crate) fn of_summary(operators: &[SavedOperator]) -> Self {
+        let rows = operators.iter().map(|operator| OperatorRow {
+            name: operator.operator.clone(),
+            op_type: operator.op_type.clone(),
+            added: operator.added,
+            kernels: operator.kernel_ops.clone(),
+            fused: operator.fused.clone(),
+            exact: operator.exact,
+            dispatches: operator.dispatches,
+            total: operator.total_ns,
+            mean: operator.mean_ns,
+            median: operator.median_ns,
+            percent: operator.percent,
+        });
+        let mut rows: Vec<OperatorRow> = rows.collect();
+        rows.sort_by(|a, b| b.total.total_cmp(&a.total));
+        Self::first(rows)
+    }
+
+    fn first(mut rows: Vec<OperatorRow>) -> Self {
+        let left = rows.len().saturating_sub(MOST_ROWS);
+        rows.truncate(MOST_ROWS);
+        Self { rows, left }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a dump's tensors are like, and where the first one is that is not finite.
+
+use opscope_text::shown_size;
+
+use super::Place;
+use super::html::Html;
+use super::operators::{Column, number, table};
+use crate::ReportError;
+use crate::chart;
+use crate::facts::{DumpFacts, FirstBad, ValueRow};
+use crate::units::{count, trimmed, value};
+
+pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let Some(dump) = &place.run.dump else { return Ok(()) };
+    let text = format!(
+        "{} tensors of {} values, {}.",
+        count(dump.tensors as u64),
+        count((dump.rows.len() + dump.left) as u64),
+        shown_size(dump.bytes)
+    );
+    html.element("p", &[("class", "description")], text);
+    match &dump.first_bad {
+        Some(bad) => first_bad(html, bad),
+        None => html.element("p", &[("class", "finding good")], "No tensor has a NaN or an infinity."),
+    }
+    if let Some(chart) = chart::magnitude(dump)? {
+        html.within("div", &[("class", "charts")], |html| html.chart(&chart, &format!("{}-magnitude", place.prefix)));
+    }
+    values(html, place, dump);
+    Ok(())
+}
+
+fn first_bad(html: &mut Html, bad: &FirstBad) {
+    html.within("p", &[("class", "finding bad")], |html| {
+        html.element("strong", &[], "The first tensor that is not finite");
+        html.text(" is ");
+        html.element("code", &[], &bad.value);
+        if let Some(operator) = &bad.operator {
+            html.text(if bad.is_input { ", which is taken by " } else { ", which is given by " });
+            html.element("code", &[], operator);
+        }
+        if let Some(op_type) = &bad.op_type {
+            html.text(format!(" ({op_type})"));
+        }
+        if let Some(run) = bad.run {
+            html.text(format!(" in run {run}"));
+        }
+        html.text(format!(": {} elements are NaN and {} are infinite.", count(bad.nan), count(bad.inf)));
+    });
+}
+
+fn values(html: &mut Html, place: &Place<'_>, dump: &DumpFacts) {
+    let columns: &[Column] = &[
+        Column { title: "Value", is_number: false },
+        Column { title: "Operator", is_number: false },
+        Column { title: "Tensor", is_number: false },
+        Column { title: "Tensors", is_number: true },
+        Column { title: "Minimum", is_number: true },
+        Column { title: "Maximum", is_number: true },
+        Column { title: "Mean", is_number: true },
+        Column { title: "NaN", is_number: true },
+        Column { title: "Inf", is_number: true },
+    ];
+    let caption = match dump.left {
+        0 => "Every value over all its tensors. Minimum, maximum and mean are of the finite elements.".to_owned(),
+        left => {
+            format!("The first values of the graph over all their tensors; {} more are not shown.", count(left as u64))
+        }
+    };
+    let id = format!("{}-values", place.prefix);
+    table(html, &id, &caption, columns, dump.rows.len(), |html| dump.rows.iter().for_each(|value| row(html, value)));
+}
+
+fn row(html: &mut Html, row: &ValueRow) {
+    let class = if row.nan + row.inf > 0 { "bad" } else { "" };
+    html.within("tr", &[("class", class)], |html| {
+        html.element("th", &[("scope", "row")], &row.value);
+        html.within("td", &[], |html| {
+            html.text(&row.operator);
+            html.element("small", &[], format!("{} {}", row.op_type, row.io).trim());
+        });
+        html.within("td", &[], |html| {
+            html.text(&row.dtype);
+            html.element("small", &[], &row.shape);
+        });
+        number(html, row.tensors as f64, count(row.tensors));
+        [row.min, row.max, row.mean].into_iter().for_each(|number| element(html, number));
+        number(html, row.nan as f64, count(row.nan));
+        number(html, row.inf as f64, count(row.inf));
+    });
+}
+
+/// Writes a number of a tensor's elements.
+fn element(html: &mut Html, element: Option<f64>) {
+    let sorted =
+        element.map_or_else(
+            String::new,
+            |element| if element.abs() < 1e-3 { format!("{element:e}") } else { trimmed(element) },
+        );
+    html.element("td", &[("class", "n"), ("data-v", &sorted)], element.map_or_else(|| "–".to_owned(), value));
+}

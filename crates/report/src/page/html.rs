@@ -1,0 +1,125 @@
+use std::fmt::{self, Write};
+
+use opscope_text::shown_text;
+
+use crate::chart::Chart;
+
+/// The page while it is written. Markup comes from string literals only; every other text is escaped, so that no name of a model
+/// can become markup.
+#[derive(Debug, Default)]
+pub(crate) struct Html {
+    text: String,
+}
+
+/// The attributes of an element.
+pub(crate) type Attributes<'a> = &'a [(&'static str, &'a str)];
+
+impl Html {
+    /// Writes an element with what `content` writes in it.
+    pub(crate) fn within(&mut self, tag: &'static str, attributes: Attributes<'_>, content: impl FnOnce(&mut Self)) {
+        self.open(tag, attributes);
+        content(self);
+        let _ = write!(self.text, "</{tag}>");
+    }
+
+    /// Writes an element that holds a text.
+    pub(crate) fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, text: impl fmt::Display) {
+        self.within(tag, attributes, |html| html.text(text));
+    }
+
+    /// Writes an element that has no content and no end.
+    pub(crate) fn void(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+        self.open(tag, attributes);
+    }
+
+    /// Writes a text.
+    pub(crate) fn text(&mut self, text: impl fmt::Display) {
+        let _ = write!(Escape(&mut self.text), "{}", shown_text(&text.to_string()));
+    }
+
+    /// Writes markup of the program's own.
+    pub(crate) fn raw(&mut self, markup: &'static str) {
+        self.text.push_str(markup);
+    }
+
+    /// Writes a chart, which draws numbers and words of the program's own.
+    pub(crate) fn chart(&mut self, chart: &Chart, id: &str) {
+        // What is not seen is escaped before: JSON has other escapes.
+        let hover: Vec<_> = chart.hover.iter().map(|(place, text)| (place, shown_text(text))).collect();
+        let hover = serde_json::to_string(&hover).unwrap_or_default();
+        let (title, description) = (format!("{id}-title"), format!("{id}-description"));
+        let labels = format!("{title} {description}");
+        self.within("figure", &[("class", "chart"), ("data-hover", &hover)], |html| {
+            html.within("figcaption", &[], |html| {
+                html.element("span", &[("class", "title"), ("id", &title)], &chart.title);
+                html.element("span", &[("class", "description"), ("id", &description)], &chart.description);
+            });
+            for (class, drawing) in [("wide", &chart.wide), ("narrow", &chart.narrow)] {
+                let view = format!("0 0 {} {}", drawing.width, drawing.height);
+                let plot = format!("{} {}", drawing.plot.0, drawing.plot.1);
+                let attributes: Attributes<'_> = &[
+                    ("class", class),
+                    ("viewBox", &view),
+                    ("role", "img"),
+                    ("aria-labelledby", &labels),
+                    ("data-plot", &plot),
+                ];
+                html.within("svg", attributes, |html| {
+                    html.element("title", &[], &chart.title);
+                    html.element("desc", &[], &chart.description);
+                    html.text.push_str(&drawing.content);
+                });
+            }
+            html.element("output", &[], "");
+        });
+    }
+
+    fn open(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+        let _ = write!(self.text, "<{tag}");
+        for (name, value) in attributes {
+            let _ = write!(self.text, " {name}=\"");
+            let _ = write!(Escape(&mut self.text), "{}", shown_text(value));
+            self.text.push('"');
+        }
+        self.text.push('>');
+    }
+
+    /// Returns the page.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// Escapes what has a meaning in HTML, in texts and in attributes.
+struct Escape<'a>(&'a mut String);
+
+impl Write for Escape<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for letter in text.chars() {
+            match letter {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                '`' => self.0.push_str("&#96;"),
+                letter => self.0.push(letter),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_and_no_attribute_becomes_markup() {
+        let mut html = Html::default();
+        let hostile = "</script><img src=x onerror='alert(1)'>\"`&\u{202e}\n";
+        html.element("p", &[("title", hostile)], hostile);
+        let escaped = "&lt;/script&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&#96;&amp;\\u{202e}\\u{a}";
+        assert_eq!(html.finish(), format!("<p title=\"{escaped}\">{escaped}</p>"));
+    }
+}

@@ -1,0 +1,17 @@
+//! How long runs took.
+
+use super::Place;
+use super::html::Html;
+use crate::ReportError;
+use crate::chart;
+
+pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let Some(latency) = &place.run.latency else { return Ok(()) };
+    let charts = [("distribution", chart::distribution(latency)?), ("over-time", chart::over_time(latency)?)];
+    html.within("div", &[("class", "charts")], |html| {
+        for (id, chart) in &charts {
+            html.chart(chart, &format!("{}-{id}", place.prefix));
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The HTML.
+
+mod assets;
+mod commands;
+mod dump;
+mod html;
+mod latency;
+mod operators;
+mod overview;
+mod timeline;
+
+use self::html::Html;
+use crate::ReportError;
+use crate::facts::RunFacts;
+
+/// A run on the page.
+struct Place<'a> {
+    run: &'a RunFacts,
+    /// What the ids of its sections begin with.
+    prefix: String,
+}
+
+/// A section of a run: the end of its id, its title, and what writes it.
+struct Section {
+    id: &'static str,
+    title: &'static str,
+    /// Whether it needs the whole width.
+    is_wide: bool,
+    write: fn(&mut Html, &Place<'_>) -> Result<(), ReportError>,
+    /// Returns whether there is anything to show.
+    is_there: fn(&RunFacts) -> bool,
+}
+
+/// The sections of a run, in their order. A new one is a line here and a file beside this one.
+const SECTIONS: &[Section] = &[
+    Section { id: "summary", title: "Summary", is_wide: true, write: overview::summary, is_there: |_| true },
+    Section {
+        id: "latency",
+        title: "Latency",
+        is_wide: true,
+        write: latency::section,
+        is_there: |run| run.latency.is_some(),
+    },
+    Section {
+        id: "timeline",
+        title: "One run",
+        is_wide: true,
+        write: timeline::section,
+        is_there: |run| run.timeline.is_some(),
+    },
+    Section {
+        id: "operators",
+        title: "Operators",
+        is_wide: true,
+        write: operators::section,
+        is_there: |run| !run.operators.rows.is_empty(),
+    },
+    Section { id: "dump", title: "Tensors", is_wide: true, write: dump::section, is_there: |run| run.dump.is_some() },
+    Section {
+        id: "surroundings",
+        title: "Surroundings",
+        is_wide: false,
+        write: overview::surroundings,
+        is_there: |run| !run.surroundings.0.is_empty(),
+    },
+    Section { id: "commands", title: "See more", is_wide: false, write: commands::section, is_there: |_| true },
+];
+
+/// Returns the page of some runs.
+pub(crate) fn page(runs: &[RunFacts]) -> Result<String, ReportError> {
+    let places: Vec<Place<'_>> =
+        runs.iter().enumerate().map(|(index, run)| Place { run, prefix: format!("r{}", index + 1) }).collect();
+    let mut html = Html::default();
+    html.raw("<!doctype html>\n<html lang=\"en\">\n");
+    html.within("head", &[], |html| head(html, runs));
+    let mut outcome = Ok(());
+    html.within("body", &[], |html| {
+        html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a>");
+        html.within("header", &[], |html| header(html, runs));
+        html.within("nav", &[("aria-label", "Sections")], |html| navigation(html, &places));
+        html.within("main", &[("id", "main")], |html| {
+            outcome = places.iter().try_for_each(|place| article(html, place))
+        });
+        html.within("footer", &[], |html| {
+            html.text(format!("Made by opscope {}. This page loads nothing.", env!("CARGO_PKG_VERSION")));
+        });
+        html.within("script", &[], |html| html.raw(assets::SCRIPT));
+    });
+    outcome?;
+    html.raw("</html>\n");
+    Ok(html.finish())
+}
+
+fn head(html: &mut Html, runs: &[RunFacts]) {
+    html.void("meta", &[("charset", "utf-8")]);
+    html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", assets::POLICY)]);
+    html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+    html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+    html.void("meta", &[("name", "generator"), ("content", concat!("opscope ", env!("CARGO_PKG_VERSION")))]);
+    // A browser asks for an icon where there is none.
+    html.void("link", &[("rel", "icon"), ("href", "data:,")]);
+    html.element("title", &[], title(runs));
+    html.within("style", &[], |html| html.raw(assets::STYLE));
+}
+
+fn title(runs: &[RunFacts]) -> String {
+    let first = runs.first().map_or("nothing", |run| model_name(run));
+    match runs.len() {
+        0 | 1 => format!("{first}: opscope report"),
+        more => format!("{first} and {} more: opscope report", more - 1),
+    }
+}
+
+/// Returns the model's file name, or the run's name if the model is not known.
+fn model_name(run: &RunFacts) -> &str {
+    let model = run.model.as_deref().unwrap_or(&run.name);
+    model.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(model)
+}
+
+fn header(html: &mut Html, runs: &[RunFacts]) {
+    html.raw("<p class=\"brand\">opscope report</p>");
+    html.within("h1", &[], |html| match runs {
+        [run] => html.text(model_name(run)),
+        runs => html.text(format!("{} runs", runs.len())),
+    });
+}
+
+fn navigation(html: &mut Html, places: &[Place<'_>]) {
+    for place in places {
+        let several = places.len() > 1;
+        if several {
+            let id = format!("#{}", place.prefix);
+            html.element("a", &[("href", &id), ("class", "run")], &place.run.name);
+        }
+        html.within("ul", &[], |html| {
+            for section in sections(place) {
+                let id = format!("#{}-{}", place.prefix, section.id);
+                html.within("li", &[], |html| html.element("a", &[("href", &id)], section.title));
+            }
+        });
+    }
+}
+
+fn sections<'a>(place: &Place<'a>) -> impl Iterator<Item = &'static Section> + use<'a> {
+    let run = place.run;
+    SECTIONS.iter().filter(move |section| (section.is_there)(run))
+}
+
+fn article(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let run = place.run;
+    let mut outcome = Ok(());
+    let heading = format!("{}-heading", place.prefix);
+    html.within("article", &[("id", &place.prefix), ("aria-labelledby", &heading)], |html| {
+        html.within("div", &[("class", "heading")], |html| {
+            html.element("h2", &[("id", &heading)], &run.name);
+            if run.model.is_some() {
+                html.element("span", &[("class", "of")], model_name(run));
+            }
+            let (class, text) =
+                if run.problems.is_empty() { ("state good", "complete") } else { ("state bad", "incomplete") };
+            html.element("span", &[("class", class)], text);
+        });
+        problems(html, run);
+        html.within("div", &[("class", "sections")], |html| {
+            outcome = sections(place).try_for_each(|section| {
+                let id = format!("{}-{}", place.prefix, section.id);
+                let title = format!("{id}-title");
+                let class = if section.is_wide { "wide" } else { "half" };
+                let mut written = Ok(());
+                html.within("section", &[("id", &id), ("class", class), ("aria-labelledby", &title)], |html| {
+                    html.element("h3", &[("id", &title)], section.title);
+                    written = (section.write)(html, place);
+                });
+                written
+            });
+        });
+    });
+    outcome
+}
+
+/// The most problems that are shown.
+const MOST_PROBLEMS: usize = 20;
+
+fn problems(html: &mut Html, run: &RunFacts) {
+    for (list, class) in [(&run.problems, "problems"), (&run.notes, "notes")] {
+        if list.is_empty() {
+            continue;
+        }
+        html.within("ul", &[("class", class)], |html| {
+            list.iter().take(MOST_PROBLEMS).for_each(|problem| html.element("li", &[], problem));
+            if list.len() > MOST_PROBLEMS {
+                html.element("li", &[], format!("and {} more", list.len() - MOST_PROBLEMS));
+            }
+        });
+    }
+}

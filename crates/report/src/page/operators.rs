@@ -1,0 +1,122 @@
+//! The table of operators.
+
+use super::Place;
+use super::html::Html;
+use super::overview::bar;
+use crate::ReportError;
+use crate::facts::OperatorRow;
+use crate::units::{count, duration, percent, trimmed};
+
+pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let operators = &place.run.operators;
+    let columns: &[Column] = &[
+        Column { title: "Operator", is_number: false },
+        Column { title: "Type", is_number: false },
+        Column { title: "Count", is_number: true },
+        Column { title: "Mean", is_number: true },
+        Column { title: "Median", is_number: true },
+        Column { title: "Total", is_number: true },
+        Column { title: "Share", is_number: true },
+    ];
+    let caption = match operators.left {
+        0 => "The time of every operator of the file. A fused kernel counts for the first of its operators.".to_owned(),
+        left => format!("The slowest operators of the file; {} more take less time.", count(left as u64)),
+    };
+    let id = format!("{}-operators-table", place.prefix);
+    table(html, &id, &caption, columns, operators.rows.len(), |html| {
+        operators.rows.iter().for_each(|operator| row(html, operator));
+    });
+    Ok(())
+}
+
+/// A column of a table that can be sorted.
+pub(super) struct Column {
+    pub title: &'static str,
+    pub is_number: bool,
+}
+
+/// Writes a table that can be searched and sorted; `rows` writes its rows.
+pub(super) fn table(
+    html: &mut Html,
+    id: &str,
+    caption: &str,
+    columns: &[Column],
+    count: usize,
+    rows: impl FnOnce(&mut Html),
+) {
+    let search = format!("{id}-search");
+    html.within("div", &[("class", "search")], |html| {
+        html.element("label", &[("for", &search)], "Search");
+        let attributes = [("type", "search"), ("id", &*search), ("data-search", id), ("placeholder", "name or type")];
+        html.void("input", &attributes);
+        html.element("output", &[("for", &search)], format!("{count} rows"));
+    });
+    let caption_id = format!("{id}-caption");
+    let scroll = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-labelledby", &*caption_id)];
+    html.within("div", &scroll, |html| {
+        html.within("table", &[("class", "sortable"), ("id", id)], |html| {
+            html.element("caption", &[("id", &caption_id)], caption);
+            html.within("thead", &[], |html| {
+                html.within("tr", &[], |html| {
+                    for column in columns {
+                        let class = if column.is_number { "n" } else { "t" };
+                        html.within("th", &[("scope", "col"), ("class", class)], |html| {
+                            html.element("button", &[("type", "button")], column.title);
+                        });
+                    }
+                });
+            });
+            html.within("tbody", &[], rows);
+        });
+    });
+}
+
+fn row(html: &mut Html, operator: &OperatorRow) {
+    html.within("tr", &[], |html| {
+        html.within("th", &[("scope", "row")], |html| {
+            html.text(&operator.name);
+            let mut details = Vec::new();
+            if operator.added {
+                details.push("added by the engine".to_owned());
+            }
+            if !operator.fused.is_empty() {
+                details.push(format!("with {}", first_of(&operator.fused)));
+            }
+            if !operator.exact && !operator.added {
+                details.push("attribution inferred".to_owned());
+            }
+            if !details.is_empty() {
+                html.element("small", &[], details.join("; "));
+            }
+        });
+        html.within("td", &[], |html| {
+            html.text(&operator.op_type);
+            html.element("small", &[], first_of(&operator.kernels));
+        });
+        number(html, operator.dispatches as f64, count(operator.dispatches));
+        number(html, operator.mean, duration(operator.mean));
+        number(html, operator.median, duration(operator.median));
+        number(html, operator.total, duration(operator.total));
+        let sorted = trimmed(operator.percent);
+        html.within("td", &[("class", "n"), ("data-v", &sorted)], |html| {
+            html.text(percent(operator.percent));
+            bar(html, operator.percent, "c0");
+        });
+    });
+}
+
+/// Writes a number and what it is sorted by.
+pub(super) fn number(html: &mut Html, value: f64, text: String) {
+    let sorted = trimmed(value);
+    html.element("td", &[("class", "n"), ("data-v", &sorted)], text);
+}
+
+/// Returns the first of some names, and how many more there are.
+fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}

@@ -1,0 +1,130 @@
+//! The summary: the numbers that matter first. And what the run ran on.
+
+use opscope_text::shown_size;
+
+use super::Place;
+use super::html::Html;
+use crate::ReportError;
+use crate::facts::RunFacts;
+use crate::source::Times;
+use crate::units::{count, duration, percent, trimmed};
+
+/// A number of the summary: what it is, the number, and what belongs to it.
+struct Tile(&'static str, String, String);
+
+pub(super) fn summary(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let run = place.run;
+    html.within("dl", &[("class", "tiles")], |html| {
+        for Tile(what, number, note) in tiles(run) {
+            html.within("div", &[], |html| {
+                html.element("dt", &[], what);
+                html.element("dd", &[("class", "number")], number);
+                if !note.is_empty() {
+                    html.element("dd", &[("class", "note")], note);
+                }
+            });
+        }
+    });
+    shares(html, run);
+    Ok(())
+}
+
+fn tiles(run: &RunFacts) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    let summary = run.summary.as_ref();
+    if let Some(latency) = &run.latency {
+        let interval = summary.and_then(|summary| summary.median_interval_95);
+        let note = match interval {
+            Some((low, high)) => format!("{} to {} with 95 % confidence", duration(low * 1e6), duration(high * 1e6)),
+            None => format!("{} to {}", duration(latency.min), duration(latency.max)),
+        };
+        tiles.push(Tile("Median run", duration(latency.median), note));
+        tiles.push(Tile("P99", duration(latency.p99), format!("P90 {}", duration(latency.p90))));
+        tiles.push(Tile("Runs", count(latency.runs), excluded(run)));
+    }
+    if let Some(throughput) = summary.and_then(|summary| summary.throughput) {
+        tiles.push(Tile("Throughput", format!("{} /s", trimmed(throughput.round())), "samples per second".to_owned()));
+    }
+    if let Some(slowest) = run.operators.rows.first() {
+        tiles.push(Tile("Slowest operator", percent(slowest.percent), slowest.name.clone()));
+    }
+    if let Some(account) = &run.account
+        && let Some(memory) = &account.tensor_memory
+    {
+        let note = format!("{} allocations", count(memory.allocations));
+        tiles.push(Tile("Peak tensor memory", shown_size(memory.peak_bytes), note));
+    } else if let Some(memory) = summary.and_then(|summary| summary.run_memory.as_ref()) {
+        let note = memory.operator.as_ref().map_or(String::new(), |operator| format!("at {operator}"));
+        tiles.push(Tile("Tensor memory of a run", shown_size(memory.bytes), note));
+    }
+    let copies = summary.map(|summary| [("Copy in", summary.upload), ("Copy out", summary.download)]);
+    for (what, times) in copies.into_iter().flatten() {
+        if let Some(Times { median, max, .. }) = times {
+            tiles.push(Tile(what, duration(median * 1e6), format!("median; at most {}", duration(max * 1e6))));
+        }
+    }
+    if let Some(dump) = &run.dump {
+        tiles.push(Tile("Dumped tensors", count(dump.tensors as u64), shown_size(dump.bytes)));
+        let bad = dump.first_bad.as_ref();
+        let (number, note) = match bad {
+            Some(bad) => (format!("{} NaN, {} Inf", count(bad.nan), count(bad.inf)), format!("first in {}", bad.value)),
+            None => ("none".to_owned(), "every element is finite".to_owned()),
+        };
+        tiles.push(Tile("NaN or infinite", number, note));
+    }
+    tiles
+}
+
+/// Returns which runs do not count.
+fn excluded(run: &RunFacts) -> String {
+    let Some(account) = &run.account else { return String::new() };
+    let counts = &account.runs;
+    let excluded = [(counts.warm_up, "warm-up"), (counts.failed, "failed"), (counts.partial, "partial")];
+    let excluded: Vec<String> =
+        excluded.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{} {what}", count(*runs))).collect();
+    if excluded.is_empty() { String::new() } else { format!("{} not counted", excluded.join(", ")) }
+}
+
+/// Where the time of a run goes, as a table whose rows have bars.
+fn shares(html: &mut Html, run: &RunFacts) {
+    let Some(shares) = run.account.as_ref().and_then(|account| account.shares.as_ref()) else { return };
+    let rows = [
+        ("Operators", shares.operators, "c0"),
+        ("Added by the engine", shares.added, "c1"),
+        ("Between operators", shares.between, "c2"),
+        ("In and out", shares.in_out, "c3"),
+    ];
+    html.element("h4", &[], "Where the time of a run goes");
+    html.within("table", &[("class", "shares")], |html| {
+        html.raw("<thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Median</th><th scope=\"col\" class=\"n\">Share</th><td></td></tr></thead>");
+        html.within("tbody", &[], |html| {
+            for (name, share, class) in rows.into_iter().filter(|(name, share, _)| *name != "Added by the engine" || share.total_ns > 0.0) {
+                html.within("tr", &[], |html| {
+                    html.element("th", &[("scope", "row")], name);
+                    html.element("td", &[("class", "n")], duration(share.mean_ns));
+                    html.element("td", &[("class", "n")], duration(share.median_ns));
+                    html.element("td", &[("class", "n")], percent(share.percent));
+                    html.within("td", &[("class", "b")], |html| bar(html, share.percent, class));
+                });
+            }
+        });
+    });
+}
+
+/// A bar of this many percent. The number stands beside it, so it is hidden from readers of the screen.
+pub(super) fn bar(html: &mut Html, percent: f64, class: &str) {
+    let width = format!("{}%", trimmed(percent.clamp(0.0, 100.0)));
+    html.within("svg", &[("class", "bar"), ("aria-hidden", "true")], |html| {
+        html.within("rect", &[("width", &width), ("height", "100%"), ("class", class)], |_| {});
+    });
+}
+
+pub(super) fn surroundings(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    html.within("dl", &[("class", "surroundings")], |html| {
+        for (word, text) in &place.run.surroundings.0 {
+            html.element("dt", &[], word);
+            html.element("dd", &[], text);
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! One run in full: zoomable rows of what every thread did.
+
+use super::Place;
+use super::html::Html;
+use crate::ReportError;
+use crate::facts::{Lane, Slot, Timeline, What};
+use crate::units::{count, duration, trimmed};
+
+/// The height of a row, in em.
+const ROW: f64 = 1.9;
+/// The height of the axis, in em.
+const AXIS: f64 = 1.6;
+/// How many colours operator types have.
+const COLOURS: usize = 8;
+
+pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
+    let Some(timeline) = &place.run.timeline else { return Ok(()) };
+    let colours = Colours::of(timeline);
+    let id = format!("{}-timeline-hint", place.prefix);
+    html.element("p", &[("class", "description")], about(timeline));
+    let length = trimmed(timeline.nanos);
+    html.within("figure", &[("class", "timeline"), ("data-nanos", &length)], |html| {
+        html.raw("<div class=\"controls\"><button type=\"button\" data-zoom=\"in\">Zoom in</button><button type=\"button\" data-zoom=\"out\">Zoom out</button><button type=\"button\" data-zoom=\"left\" aria-label=\"Move left\">←</button><button type=\"button\" data-zoom=\"right\" aria-label=\"Move right\">→</button><button type=\"button\" data-zoom=\"all\">Whole run</button></div>");
+        html.within("div", &[("class", "lanes")], |html| {
+            html.within("div", &[("class", "names"), ("aria-hidden", "true")], |html| {
+                timeline.lanes.iter().for_each(|lane| html.element("span", &[("title", &lane.name)], &lane.name));
+            });
+            let label = format!("Timeline of run {}: {}", timeline.run, about(timeline));
+            let view = [("class", "view"), ("tabindex", "0"), ("role", "group"), ("aria-label", &*label), ("aria-describedby", &*id)];
+            html.within("div", &view, |html| drawing(html, timeline, &colours));
+        });
+        html.within("p", &[("class", "hint"), ("id", &id)], |html| {
+            html.text("Drag to select a part, or use the keys + and − to zoom, ← and → to move, 0 for the whole run. The table of operators holds the same times.");
+        });
+        html.raw("<output aria-live=\"polite\"></output>");
+        legend(html, &colours);
+    });
+    Ok(())
+}
+
+fn about(timeline: &Timeline) -> String {
+    let (start, end) = timeline.engine;
+    format!(
+        "Run {}, the one nearest to the median: {} dispatches in {}, with its copies {}.",
+        timeline.run,
+        count(timeline.dispatches as u64),
+        duration(end - start),
+        duration(timeline.nanos)
+    )
+}
+
+fn drawing(html: &mut Html, timeline: &Timeline, colours: &Colours) {
+    let height = format!("{}em", trimmed(AXIS + ROW * timeline.lanes.len() as f64));
+    html.within("svg", &[("width", "100%"), ("height", &height), ("aria-hidden", "true")], |html| {
+        html.within("g", &[("class", "axis")], |html| {
+            for tick in 0..=4 {
+                let at = format!("{}%", tick * 25);
+                let anchor = ["start", "middle", "middle", "middle", "end"][tick];
+                html.element(
+                    "text",
+                    &[("x", &at), ("y", "1.1em"), ("text-anchor", anchor)],
+                    duration(timeline.nanos * tick as f64 / 4.0),
+                );
+            }
+        });
+        for (index, lane) in timeline.lanes.iter().enumerate() {
+            let y = format!("{}em", trimmed(AXIS + ROW * index as f64));
+            slots(html, timeline, lane, &y, colours);
+        }
+    });
+}
+
+fn slots(html: &mut Html, timeline: &Timeline, lane: &Lane, y: &str, colours: &Colours) {
+    let height = format!("{}em", ROW - 0.2);
+    let whole = timeline.nanos.max(1.0);
+    html.within("svg", &[("y", y), ("height", &height), ("width", "100%"), ("class", "lane")], |html| {
+        for slot in &lane.slots {
+            let (at, width) = (slot.start / whole * 100.0, slot.nanos / whole * 100.0);
+            let (x, wide) = (format!("{}%", place(at)), format!("{}%", place(width)));
+            let (class, label) = (colours.class(&slot.what), label(slot));
+            html.within("svg", &[("x", &x), ("width", &wide), ("class", &class)], |html| {
+                html.element("title", &[], title(slot));
+                html.raw("<rect width=\"100%\" height=\"100%\"/>");
+                if width >= 3.0 && !label.is_empty() {
+                    html.element("text", &[("x", "4"), ("y", "1.25em")], label);
+                }
+            });
+        }
+    });
+}
+
+/// Returns a place in percent with as many digits as the closest zoom shows.
+fn place(percent: f64) -> String {
+    let text = format!("{percent:.5}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn label(slot: &Slot) -> &str {
+    match &slot.what {
+        What::Operator { name, .. } => name,
+        What::Several(_) => "several",
+        What::Gap => "",
+        What::Upload => "copy in",
+        What::Download => "copy out",
+        What::Range(name) | What::Mark(name) => name,
+    }
+}
+
+fn title(slot: &Slot) -> String {
+    let times = format!("{} at {}", duration(slot.nanos), duration(slot.start));
+    match &slot.what {
+        What::Operator { name, op_type, kernel, fused: 0 } => format!("{name} ({op_type}, {kernel}): {times}"),
+        What::Operator { name, op_type, kernel, fused } => {
+            format!("{name} +{fused} fused ({op_type}, {kernel}): {times}")
+        }
+        What::Several(dispatches) => format!("{} short dispatches: {times}", count(*dispatches as u64)),
+        What::Gap => format!("nothing was executed: {times}"),
+        What::Upload => format!("inputs were copied in: {times}"),
+        What::Download => format!("outputs were copied out: {times}"),
+        What::Range(name) => format!("range {name}: {times}"),
+        What::Mark(name) => format!("mark {name} at {}", duration(slot.start)),
+    }
+}
+
+/// The colours of the operator types: those that take the most time have one each.
+struct Colours(Vec<String>);
+
+impl Colours {
+    fn of(timeline: &Timeline) -> Self {
+        let mut types: Vec<(String, f64)> = Vec::new();
+        for slot in timeline.lanes.iter().flat_map(|lane| &lane.slots) {
+            if let What::Operator { op_type, .. } = &slot.what {
+                match types.iter_mut().find(|(known, _)| known == op_type) {
+                    Some((_, nanos)) => *nanos += slot.nanos,
+                    None => types.push((op_type.clone(), slot.nanos)),
+                }
+            }
+        }
+        types.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Self(types.into_iter().map(|(op_type, _)| op_type).collect())
+    }
+
+    fn class(&self, what: &What) -> String {
+        match what {
+            What::Operator { op_type, .. } => match self.0.iter().take(COLOURS).position(|known| known == op_type) {
+                Some(colour) => format!("s c{colour}"),
+                None => "s other".to_owned(),
+            },
+            What::Several(_) => "s other".to_owned(),
+            What::Gap => "s gap".to_owned(),
+            What::Upload | What::Download => "s copy".to_owned(),
+            What::Range(_) => "s range".to_owned(),
+            What::Mark(_) => "s mark".to_owned(),
+        }
+    }
+}
+
+fn legend(html: &mut Html, colours: &Colours) {
+    html.within("ul", &[("class", "legend"), ("aria-label", "Colours")], |html| {
+        for (index, op_type) in colours.0.iter().take(COLOURS).enumerate() {
+            let class = format!("key c{index}");
+            item(html, &class, op_type);
+        }
+        if colours.0.len() > COLOURS {
+            item(html, "key other", "other types");
+        }
+        item(html, "key gap", "nothing executed");
+        item(html, "key copy", "copies");
+    });
+}
+
+fn item(html: &mut Html, class: &str, text: &str) {
+    html.within("li", &[], |html| {
+        html.within("svg", &[("class", class), ("aria-hidden", "true")], |html| {
+            html.raw("<rect width=\"100%\" height=\"100%\"/>");
+        });
+        html.text(text);
+    });
+}

@@ -1,0 +1,55 @@
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use opscope_profile::write_whole;
+
+use crate::ReportError;
+use crate::facts::RunFacts;
+use crate::page;
+use crate::source;
+
+/// What a page shows: everything was read, nothing is written yet.
+#[derive(Debug)]
+pub struct Report {
+    runs: Vec<RunFacts>,
+}
+
+impl Report {
+    /// Reads recordings, dumps, summaries and output directories of runs, in any mix. `reading` gets each path before it is read.
+    ///
+    /// # Errors
+    /// Returns an error if a path is none of these, cannot be read, or if there are more runs than a page shows.
+    pub fn read(paths: &[PathBuf], reading: &dyn Fn(&Path)) -> Result<Self, ReportError> {
+        let mut runs = Vec::new();
+        for paths in source::runs(paths)? {
+            [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
+            runs.push(RunFacts::read(&paths)?);
+        }
+        Ok(Self { runs })
+    }
+
+    /// Returns what is missing of what was read, a sentence each, with the run's name before it.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        self.runs.iter().flat_map(|run| run.problems.iter().map(|problem| format!("{}: {problem}", run.name)))
+    }
+
+    /// Returns the page.
+    ///
+    /// # Errors
+    /// Returns an error if a chart cannot be drawn.
+    pub fn to_html(&self) -> Result<String, ReportError> {
+        page::page(&self.runs)
+    }
+
+    /// Writes the page. It appears under its name when it is whole.
+    ///
+    /// # Errors
+    /// Returns an error if something of that name exists, or it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), ReportError> {
+        let html = self.to_html()?;
+        write_whole(path, |file| file.write_all(html.as_bytes())).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => ReportError::Exists(path.to_owned()),
+            _ => ReportError::Write { path: path.to_owned(), source },
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! What a path holds, and which paths belong to one run.
+
+mod summary;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use opscope_dump::INDEX;
+
+pub(crate) use self::summary::{SavedOperator, Summary, Times};
+use crate::ReportError;
+
+/// The most runs of a page.
+const MOST_RUNS: usize = 16;
+
+/// How the name of a summary ends.
+const SUMMARY: &str = "_summary.json";
+
+/// One run of the benchmark: what of it was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RunPaths {
+    /// The run's name.
+    pub name: String,
+    /// `NAME_summary.json`.
+    pub summary: Option<PathBuf>,
+    /// The recording's directory.
+    pub recording: Option<PathBuf>,
+    /// The dump: a directory, or a single file.
+    pub dump: Option<PathBuf>,
+}
+
+/// A part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Summary,
+    Recording,
+    Dump,
+}
+
+/// What a path holds.
+enum Held {
+    Part(Part),
+    /// The output directory of runs.
+    Output(Vec<(Part, PathBuf)>),
+}
+
+/// Returns the runs that paths hold, in the order of the paths. What one output directory holds of a run is one run, also where
+/// its parts are given by paths of their own.
+pub(crate) fn runs(paths: &[PathBuf]) -> Result<Vec<RunPaths>, ReportError> {
+    let mut runs: Vec<(PathBuf, RunPaths)> = Vec::new();
+    for path in paths {
+        match held(path)? {
+            Held::Part(part) => add(&mut runs, part, path.clone()),
+            Held::Output(parts) => parts.into_iter().for_each(|(part, path)| add(&mut runs, part, path)),
+        }
+    }
+    if runs.len() > MOST_RUNS {
+        return Err(ReportError::TooMany { found: runs.len(), most: MOST_RUNS });
+    }
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
+/// Adds a part to its run, or a new run where that has such a part.
+fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: Part, path: PathBuf) {
+    let (directory, name) = home(part, &path);
+    let key = directory.join(&name);
+    let fits = |(known, run): &mut (PathBuf, RunPaths)| *known == key && run.part(part).is_none();
+    let index = runs.iter_mut().position(|entry| fits(entry)).unwrap_or_else(|| {
+        runs.push((key, RunPaths { name, ..RunPaths::default() }));
+        runs.len() - 1
+    });
+    *runs[index].1.part(part) = Some(path);
+}
+
+impl RunPaths {
+    fn part(&mut self, part: Part) -> &mut Option<PathBuf> {
+        match part {
+            Part::Summary => &mut self.summary,
+            Part::Recording => &mut self.recording,
+            Part::Dump => &mut self.dump,
+        }
+    }
+}
+
+/// Returns the output directory that a part lies in, and its run's name.
+fn home(part: Part, path: &Path) -> (PathBuf, String) {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = whole.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned());
+    let parent = whole.parent().unwrap_or(&whole);
+    let is_in = |folder: &str| parent.file_name().is_some_and(|name| name == folder);
+    let output = match part {
+        Part::Recording if is_in("profiler") => parent.parent(),
+        Part::Dump if is_in("dump") => parent.parent(),
+        _ => None,
+    };
+    let name = match part {
+        Part::Summary => name.strip_suffix(SUMMARY).unwrap_or(&name).to_owned(),
+        Part::Recording | Part::Dump => name.strip_suffix(".partial").unwrap_or(&name).to_owned(),
+    };
+    (output.unwrap_or(parent).to_owned(), name)
+}
+
+fn held(path: &Path) -> Result<Held, ReportError> {
+    let wrong = |reason: String| ReportError::NotASource { path: path.to_owned(), reason };
+    let metadata = path.metadata().map_err(|error| wrong(format!("cannot be read ({error})")))?;
+    if metadata.is_file() {
+        let is_json = path.extension().is_some_and(|extension| extension == "json");
+        return Ok(Held::Part(if is_json { Part::Summary } else { Part::Dump }));
+    }
+    if !metadata.is_dir() {
+        return Err(wrong("is no directory and no regular file but a pipe or a device".to_owned()));
+    }
+    if path.join("records.bin").is_file() {
+        return Ok(Held::Part(Part::Recording));
+    }
+    if path.join(INDEX).is_file() {
+        return Ok(Held::Part(Part::Dump));
+    }
+    let parts = output(path).map_err(|error| wrong(format!("cannot be read ({error})")))?;
+    // What is left are directories of AscendCL's or numpy's files; whoever opens them says so if they are not.
+    Ok(if parts.is_empty() { Held::Part(Part::Dump) } else { Held::Output(parts) })
+}
+
+/// Returns the parts of all runs in an output directory, by the runs' names; none if it is no output directory.
+fn output(path: &Path) -> std::io::Result<Vec<(Part, PathBuf)>> {
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().ends_with(SUMMARY) && entry.path().is_file() {
+            parts.push((Part::Summary, entry.path()));
+        }
+    }
+    for (part, folder, mark) in [(Part::Recording, "profiler", "records.bin"), (Part::Dump, "dump", "manifest.json")] {
+        let folder = path.join(folder);
+        if folder.is_dir() {
+            for entry in fs::read_dir(folder)? {
+                let entry = entry?.path();
+                if entry.join(mark).is_file() {
+                    parts.push((part, entry));
+                }
+            }
+        }
+    }
+    parts.sort_by_cached_key(|(part, path)| home(*part, path).1);
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, names: &[&str]) {
+        for name in names {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("a new directory");
+            fs::write(path, "{}").expect("a new file");
+        }
+    }
+
+    #[test]
+    fn an_output_directory_is_its_runs_and_parts_that_are_given_alone_find_theirs() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = [
+            "a_summary.json",
+            "profiler/a/records.bin",
+            "dump/b/manifest.json",
+            "b_summary.json",
+            "a/out.npy",
+            "profiler/c.partial/records.bin",
+        ];
+        write(root.path(), &files);
+        let at = |name: &str| Some(root.path().join(name));
+        let whole = runs(&[root.path().to_owned()]).expect("an output directory");
+        let expected = [
+            RunPaths { name: "a".into(), summary: at("a_summary.json"), recording: at("profiler/a"), dump: None },
+            RunPaths { name: "b".into(), summary: at("b_summary.json"), recording: None, dump: at("dump/b") },
+            RunPaths { name: "c".into(), summary: None, recording: at("profiler/c.partial"), dump: None },
+        ];
+        assert_eq!(whole, expected);
+        let [summary, recording] = ["a_summary.json", "profiler/a"].map(|name| root.path().join(name));
+        assert_eq!(runs(&[recording.clone(), summary]).expect("both are there"), expected[..1]);
+        assert_eq!(runs(&[recording.clone(), recording]).expect("both are there").len(), 2, "a run against itself");
+    }
+
+    #[test]
+    fn what_is_no_source_and_what_is_too_much_is_refused() {
+        let root = tempfile::tempdir().expect("a directory");
+        let error = runs(&[root.path().join("nowhere")]).expect_err("there is nothing").to_string();
+        assert!(error.contains("nowhere cannot be read") && error.contains("NAME_summary.json"), "{error}");
+        let many: Vec<String> = (0..=MOST_RUNS).map(|run| format!("{run}_summary.json")).collect();
+        write(root.path(), &many.iter().map(String::as_str).collect::<Vec<_>>());
+        let error = runs(&[root.path().to_owned()]).expect_err("they are too many").to_string();
+        assert_eq!(error, "there are 17 runs, and a page shows at most 16; name those to show");
+    }
+}

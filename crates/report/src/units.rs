@@ -1,0 +1,81 @@
+/// Returns nanoseconds in the unit that leaves one to three digits before the point.
+pub(crate) fn duration(nanos: f64) -> String {
+    let (value, unit) = match nanos.abs() {
+        size if size >= 1e9 => (nanos / 1e9, "s"),
+        size if size >= 1e6 => (nanos / 1e6, "ms"),
+        size if size >= 1e3 => (nanos / 1e3, "µs"),
+        _ => (nanos, "ns"),
+    };
+    match value.abs() {
+        _ if unit == "ns" => format!("{value:.0} ns"),
+        size if size >= 100.0 => format!("{value:.1} {unit}"),
+        size if size >= 10.0 => format!("{value:.2} {unit}"),
+        _ => format!("{value:.3} {unit}"),
+    }
+}
+
+/// Returns nanoseconds as the label of an axis: without digits that say nothing.
+pub(crate) fn axis_duration(nanos: f64) -> String {
+    let (value, unit) = match nanos.abs() {
+        0.0 => return "0".to_owned(),
+        size if size >= 1e9 => (nanos / 1e9, "s"),
+        size if size >= 1e6 => (nanos / 1e6, "ms"),
+        size if size >= 1e3 => (nanos / 1e3, "µs"),
+        _ => (nanos, "ns"),
+    };
+    format!("{} {unit}", trimmed(value))
+}
+
+/// Returns a number with at most three digits behind the point and no zeros at its end.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns a count with a thin space between thousands.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a share in percent.
+pub(crate) fn percent(percent: f64) -> String {
+    format!("{percent:.2} %")
+}
+
+/// Returns a value of a tensor: four digits, with an exponent where that is shorter.
+pub(crate) fn value(number: f64) -> String {
+    let size = number.abs();
+    if number == 0.0 {
+        "0".to_owned()
+    } else if !number.is_finite() {
+        format!("{number}")
+    } else if (1e-3..1e5).contains(&size) {
+        let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{number:.digits$}")
+    } else {
+        format!("{number:.3e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_unit_and_the_digits_that_a_person_reads() {
+        let durations = [0.0, 999.4, 1_234.0, 12_345.0, 123_456.0, 2.5e9, -1_500.0].map(duration);
+        assert_eq!(durations, ["0 ns", "999 ns", "1.234 µs", "12.35 µs", "123.5 µs", "2.500 s", "-1.500 µs"]);
+        assert_eq!([0.0, 500.0, 1_500.0, 2e6].map(axis_duration), ["0", "500 ns", "1.5 µs", "2 ms"]);
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]);
+        let values = [0.0, 1.0, -12.3456, 1e-7, f64::MAX, 99_999.0].map(value);
+        assert_eq!(values, ["0", "1.000", "-12.35", "1.000e-7", "1.798e308", "99999"]);
+    }
+}
