@@ -95,10 +95,11 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
     };
     let ends = |step: Option<&Step>| step.map_or_else(String::new, |step| duration(step.median));
     let (first, last) = (ends(steps.first()), ends(steps.last()));
+    let cut = if latency.max > latency.usual { " What was longer is cut off." } else { "" };
     let description =
-        format!("{} runs in their order, from {first} at first to {last} at last.{parts}", count(latency.runs));
+        format!("{} runs in their order, from {first} at first to {last} at last.{parts}{cut}", count(latency.runs));
     // A single run that was held up would press all others to the floor.
-    let limit = (latency.p99 * 1.5).min(latency.max);
+    let limit = latency.usual.min(latency.max);
     let top = limit.max(latency.median * 1.1) * 1.03;
     let bottom = latency.min * 0.97;
     let draw = |area: &Area<'_>, size: Size| {

@@ -67,7 +67,7 @@ struct Size {
     left: u32,
 }
 
-const WIDE: Size = Size { width: 760, height: 260, font: 13, x_labels: 8, left: 68 };
+const WIDE: Size = Size { width: 760, height: 270, font: 15, x_labels: 7, left: 76 };
 const NARROW: Size = Size { width: 340, height: 230, font: 12, x_labels: 4, left: 58 };
 
 impl Chart {

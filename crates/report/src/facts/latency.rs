@@ -15,7 +15,9 @@ pub(crate) struct Latency {
     pub p90: f64,
     /// The 99th percentile.
     pub p99: f64,
-    /// The distribution up to the 99.5th percentile.
+    /// What is longer than this was held up: three medians, or half more than the 90th percentile.
+    pub usual: f64,
+    /// The distribution up to the 99.5th percentile, or to what is usual.
     pub bars: Vec<Bar>,
     /// How many runs were longer than the last bar.
     pub beyond: u64,
@@ -109,15 +111,19 @@ impl LatencySum {
         if self.runs == 0 {
             return None;
         }
-        let last = self.at(0.995).max(self.min * 1.02);
+        let (median, p90) = (self.at(0.5), self.at(0.9));
+        // A few runs that were held up would press all others into one bar.
+        let usual = (1.5 * p90).max(3.0 * median);
+        let last = self.at(0.995).min(usual).max(self.min * 1.02);
         let (bars, beyond) = self.bars(last);
         Some(Latency {
             runs: self.runs,
             min: self.min,
             max: self.max,
-            median: self.at(0.5),
-            p90: self.at(0.9),
+            median,
+            p90,
             p99: self.at(0.99),
+            usual,
             bars,
             beyond,
             steps: self.steps,

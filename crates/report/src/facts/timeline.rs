@@ -111,8 +111,7 @@ impl Timeline {
                 lanes.push(Lane { name: if depth == 0 { name.clone() } else { String::new() }, slots });
             }
         }
-        let kept = group.dispatches.len().min(MOST_SLOTS);
-        lanes.iter_mut().for_each(|lane| lane.slots = shortened(std::mem::take(&mut lane.slots), kept));
+        lanes.iter_mut().for_each(|lane| lane.slots = shortened(std::mem::take(&mut lane.slots), MOST_SLOTS));
         lanes.extend(mark_lanes(recording, marks, at));
         let whole = at(window);
         let engine = at(run.span);

@@ -4,6 +4,13 @@ use super::Place;
 use super::html::Html;
 use crate::ReportError;
 use crate::chart;
+use crate::facts::RunFacts;
+
+/// Returns whether there are enough runs for a chart.
+pub(super) fn is_there(run: &RunFacts) -> bool {
+    const LEAST_RUNS: u64 = 3;
+    run.latency.as_ref().is_some_and(|latency| latency.runs >= LEAST_RUNS)
+}
 
 pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportError> {
     let Some(latency) = &place.run.latency else { return Ok(()) };

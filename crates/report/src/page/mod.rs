@@ -34,13 +34,7 @@ struct Section {
 /// The sections of a run, in their order. A new one is a line here and a file beside this one.
 const SECTIONS: &[Section] = &[
     Section { id: "summary", title: "Summary", is_wide: true, write: overview::summary, is_there: |_| true },
-    Section {
-        id: "latency",
-        title: "Latency",
-        is_wide: true,
-        write: latency::section,
-        is_there: |run| run.latency.is_some(),
-    },
+    Section { id: "latency", title: "Latency", is_wide: true, write: latency::section, is_there: latency::is_there },
     Section {
         id: "timeline",
         title: "One run",
