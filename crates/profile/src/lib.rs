@@ -20,6 +20,7 @@
 //! | `tracer` | the instrument that emits into the contexts of the process, and the names of their plans |
 //! | `export` | a file for each format: timelines and tables |
 //! | `account` | where the time of a run goes, and what it holds in memory |
+//! | `interval` | medians and their confidence intervals |
 //! | `sampler` | the counters of the machine and the process |
 //! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
@@ -32,6 +33,7 @@
 mod account;
 mod error;
 mod export;
+mod interval;
 mod options;
 mod profiler;
 mod recording;
@@ -43,10 +45,12 @@ mod tracer;
 mod whole_file;
 
 pub use account::{
-    Account, CopyTimes, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes,
+    Account, CopyTimes, OperatorSeries, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share,
+    Shares, TypeTimes,
 };
 pub use error::ProfileError;
 pub use export::{Exported, Format};
+pub use interval::{MedianEstimate, median_interval};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{

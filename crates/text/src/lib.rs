@@ -8,5 +8,5 @@ mod shown;
 mod table;
 
 pub use cell::cell_text;
-pub use shown::{shown_size, shown_text};
+pub use shown::{shown_duration, shown_size, shown_text};
 pub use table::{Column, TextTable};

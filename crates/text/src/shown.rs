@@ -32,6 +32,17 @@ pub fn shown_size(bytes: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
+/// Returns a duration in nanoseconds as it is shown to a person, in the unit that leaves one to three digits before the
+/// point: `999 ns`, `1.235 ms`. A negative one has a sign.
+pub fn shown_duration(nanos: f64) -> String {
+    match nanos.abs() {
+        size if size >= 1e9 => format!("{:.3} s", nanos / 1e9),
+        size if size >= 1e6 => format!("{:.3} ms", nanos / 1e6),
+        size if size >= 1e3 => format!("{:.3} µs", nanos / 1e3),
+        _ => format!("{nanos:.0} ns"),
+    }
+}
+
 /// Returns whether a character is invisible: Unicode's control (Cc) and format (Cf) characters, line and paragraph
 /// separators (Zl, Zp), and the other characters that Unicode lists as ignorable.
 fn is_unseen(letter: char) -> bool {
@@ -62,6 +73,12 @@ mod tests {
         ] {
             assert_eq!(shown_size(bytes), shown);
         }
+    }
+
+    #[test]
+    fn durations_have_the_unit_that_fits() {
+        let texts = [999.4, 1_000.0, 1_234_567.0, 2.5e9, -2_500.0].map(shown_duration);
+        assert_eq!(texts, ["999 ns", "1.000 µs", "1.235 ms", "2.500 s", "-2.500 µs"]);
     }
 
     #[test]

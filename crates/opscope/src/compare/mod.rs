@@ -1,6 +1,8 @@
-//! Compares two runs of a model, or a run with a dump, while running: no dump is written.
+//! Compares the tensors of two runs of a model, or of a run and a dump, while running: no dump is written. [`times`] compares
+//! how long two runs took.
 
 mod outputs;
+pub mod times;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;

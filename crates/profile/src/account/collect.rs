@@ -3,11 +3,13 @@ use std::collections::HashMap;
 use opscope_clock::Ticks;
 
 use super::memory::TensorMemorySums;
+use super::parts::{Divider, RunParts};
 use super::ranges::Ranges;
 use super::rows::{Rows, percent};
-use super::spread::{Spread, median};
+use super::spread::Spread;
 use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
-use crate::recording::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, Item, RunFact, RunGroup};
+use crate::interval::median;
+use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup};
 use crate::{ProfileError, Recording};
 
 impl Recording {
@@ -35,7 +37,7 @@ impl Recording {
 
 struct Collector<'a> {
     recording: &'a Recording,
-    with_dispatches: bool,
+    divider: Divider<'a>,
     counts: RunCounts,
     runs: Vec<RunParts>,
     dispatches: u64,
@@ -59,28 +61,11 @@ struct Copied {
     bytes: Spread,
 }
 
-/// The parts of one run's time, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct RunParts {
-    run: f64,
-    operators: f64,
-    added: f64,
-    between: f64,
-    dispatches: u64,
-}
-
-/// The time during which at least one of some dispatches was executed.
-#[derive(Default)]
-struct Busy {
-    nanos: f64,
-    until: Ticks,
-}
-
 impl<'a> Collector<'a> {
     fn new(recording: &'a Recording) -> Self {
         Self {
             recording,
-            with_dispatches: recording.records_of("task-time"),
+            divider: Divider::new(recording),
             counts: RunCounts::default(),
             runs: Vec::new(),
             dispatches: 0,
@@ -107,7 +92,7 @@ impl<'a> Collector<'a> {
                 None
             }
             Some(run) => {
-                let parts = self.parts(&run, group);
+                let parts = self.divider.parts(&run, group);
                 self.counts.partial += u64::from(parts.is_none());
                 parts
             }
@@ -159,59 +144,6 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Returns how a run's time divides; `None` where dispatches are missing or do not lie within the run.
-    fn parts(&self, run: &RunFact, group: &RunGroup) -> Option<RunParts> {
-        let whole = self.nanos(run.span.start, run.span.end);
-        let expected = self.recording.names().kernels_of(run.plan);
-        if !self.with_dispatches {
-            return Some(RunParts { run: whole, ..RunParts::default() });
-        }
-        // The operators in bodies are executed as often as the run decides.
-        let is_short = match expected {
-            Some(_) if self.recording.has_paths() => self.recording.lost_records(),
-            Some(expected) => expected != group.dispatches.len(),
-            None => false,
-        };
-        if is_short {
-            return None;
-        }
-        let Some(first) = group.dispatches.first().map(|dispatch| dispatch.span.start) else {
-            return Some(RunParts { run: whole, ..RunParts::default() });
-        };
-        let all = self.busy(&group.dispatches, |_| true);
-        if first < run.span.start || all.until > run.span.end {
-            return None;
-        }
-        let operators = match group.dispatches.iter().any(|dispatch| self.is_added(dispatch)) {
-            true => self.busy(&group.dispatches, |dispatch| !self.is_added(dispatch)).nanos,
-            false => all.nanos,
-        };
-        Some(RunParts {
-            run: whole,
-            operators,
-            added: all.nanos - operators,
-            between: (self.nanos(first, all.until) - all.nanos).max(0.0),
-            dispatches: group.dispatches.len() as u64,
-        })
-    }
-
-    /// Returns how long dispatches took together. They are in the order of their start; those that overlap count once.
-    fn busy(&self, dispatches: &[DispatchFact], counts: impl Fn(&DispatchFact) -> bool) -> Busy {
-        let mut busy = Busy::default();
-        for dispatch in dispatches.iter().filter(|dispatch| counts(dispatch)) {
-            let from = dispatch.span.start.max(busy.until);
-            if dispatch.span.end > from {
-                busy.nanos += self.nanos(from, dispatch.span.end);
-                busy.until = dispatch.span.end;
-            }
-        }
-        busy
-    }
-
-    fn is_added(&self, dispatch: &DispatchFact) -> bool {
-        self.recording.kernel(dispatch.plan, dispatch.kernel).is_some_and(|kernel| kernel.added)
-    }
-
     fn finish(mut self) -> Account {
         let manifest = self.recording.manifest();
         let run = self.run_times();

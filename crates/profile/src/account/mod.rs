@@ -3,13 +3,17 @@
 mod collect;
 mod histogram;
 pub(crate) mod memory;
+mod parts;
 mod ranges;
 mod rows;
+mod series;
 pub(crate) mod spread;
 mod text;
 
 use opscope_model::Fidelity;
 use serde::Serialize;
+
+pub use series::{OperatorSeries, Series};
 
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";

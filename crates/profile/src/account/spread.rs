@@ -37,18 +37,6 @@ impl Spread {
     }
 }
 
-/// Returns the median: for an even number of numbers the mean of the two in the middle; 0 where there is none. Changes
-/// their order.
-pub(crate) fn median(numbers: &mut [f64]) -> f64 {
-    if numbers.is_empty() {
-        return 0.0;
-    }
-    let even = numbers.len().is_multiple_of(2);
-    let (below, &mut upper, _) = numbers.select_nth_unstable_by(numbers.len() / 2, f64::total_cmp);
-    let lower = if even { below.iter().copied().max_by(f64::total_cmp).unwrap_or(upper) } else { upper };
-    (lower + upper) / 2.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,13 +48,5 @@ mod tests {
         assert_eq!((spread.count, spread.mean(), spread.variance()), (8, 5.0, 4.0));
         assert_eq!((spread.min, spread.max, spread.total), (2.0, 9.0, 40.0));
         assert_eq!((Spread::default().mean(), Spread::default().variance()), (0.0, 0.0));
-    }
-
-    #[test]
-    fn the_median_of_an_even_count_lies_between_the_two_in_the_middle() {
-        assert_eq!(median(&mut []), 0.0);
-        assert_eq!(median(&mut [3.0]), 3.0);
-        assert_eq!(median(&mut [9.0, 1.0, 3.0, 5.0]), 4.0);
-        assert_eq!(median(&mut [9.0, 1.0, 3.0]), 3.0);
     }
 }

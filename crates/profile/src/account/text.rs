@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use opscope_text::Column::{Beginnings, Ends, Numbers, Words};
-use opscope_text::{TextTable, shown_size};
+use opscope_text::{TextTable, shown_duration as duration, shown_size};
 
 use super::Account;
 use crate::recording::Direction;
@@ -196,16 +196,6 @@ fn first_of(top: usize, all: usize) -> String {
     if top < all { format!(" (the first {top} of {all})") } else { String::new() }
 }
 
-/// Nanoseconds in the unit that leaves one to three digits before the point.
-fn duration(nanos: f64) -> String {
-    match nanos {
-        nanos if nanos >= 1e9 => format!("{:.3} s", nanos / 1e9),
-        nanos if nanos >= 1e6 => format!("{:.3} ms", nanos / 1e6),
-        nanos if nanos >= 1e3 => format!("{:.3} µs", nanos / 1e3),
-        nanos => format!("{nanos:.0} ns"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,11 +209,5 @@ mod tests {
         assert_eq!(percents, ["12.35 %", "12.35 %", "12.3 %", "12 %"]);
         let halves = Precision { nanos: 100_000.0, percent: 0.0 }.duration(1_234_567.0);
         assert_eq!(halves, "1.2 ms");
-    }
-
-    #[test]
-    fn times_have_the_unit_that_fits() {
-        let texts = [999.4, 1_000.0, 1_234_567.0, 2.5e9].map(duration);
-        assert_eq!(texts, ["999 ns", "1.000 µs", "1.235 ms", "2.500 s"]);
     }
 }

@@ -1,0 +1,108 @@
+//! `opscope compare`: two dumps, a model and a dump, or two models; or the times of two recordings or two summaries.
+
+mod tensors;
+mod times;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope::compare::times::{Threshold, Times};
+use opscope::dump::{MatchBy, Order};
+use opscope::engine::EngineName;
+use opscope::model::{Fidelity, LoadBudget};
+
+use crate::exit::{Exit, Failure};
+use crate::isolate::Invocation;
+use crate::options::{EngineArguments, engine_name, one_of};
+
+/// The arguments of `opscope compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a recording
+    /// or a summary
+    tensors: PathBuf,
+    /// What it is compared with, likewise
+    reference: PathBuf,
+    /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
+    /// what the kernels give is compared
+    #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    fidelity: Fidelity,
+    /// How the second model is run, likewise
+    #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    reference_fidelity: Fidelity,
+    /// Threads within an operator for the first model
+    #[arg(long, default_value = "1")]
+    engine_threads: NonZeroUsize,
+    /// Threads within an operator for the second model
+    #[arg(long, default_value = "1")]
+    reference_threads: NonZeroUsize,
+    #[command(flatten)]
+    engine: EngineArguments,
+    /// What runs the second model: tract or onnxruntime (short: ort); the engine of the first one if not given
+    #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = "Engine")]
+    reference_engine: Option<EngineName>,
+    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    #[arg(long, value_name = "N")]
+    load_budget: Option<LoadBudget>,
+    /// Input files for models that are run, with commas between them; random data if not given
+    #[arg(long, value_delimiter = ',')]
+    input: Vec<PathBuf>,
+    /// The seed of random data
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Shapes of random data, such as "data:1,600;info:1,600"
+    #[arg(long)]
+    dym_shape: Option<String>,
+    /// The model of the dumps: gives the order of operators and what each of them takes
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// A file of name pairs, "name,name in the reference" a line
+    #[arg(long)]
+    mapping: Option<PathBuf>,
+    /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
+    #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "name|position")]
+    #[arg(default_value = "name")]
+    match_by: MatchBy,
+    /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
+    #[arg(long = "tolerance", value_name = "[TYPE=]REL[,OF_MAX]")]
+    tolerances: Vec<String>,
+    /// The order of the table: as the graph executes, or the largest error first
+    #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
+    order: Order,
+    /// End with exit code 4 if the second is slower by more than that with 95 % confidence: in total, or an operator or a
+    /// type, such as "5%" or "10%:MatMul"; may be repeated
+    #[arg(long, value_name = "PERCENT[:NAME]")]
+    fail_above: Vec<Threshold>,
+    /// Rows of the table
+    #[arg(long, default_value_t = 30)]
+    rows: usize,
+    /// Also write the comparison as a table with commas
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Run the models in a process of its own: a crash of an engine's library is then an error of this command
+    #[arg(long)]
+    isolate: bool,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+    /// No messages but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit, Failure> {
+    match Times::is_at(&arguments.tensors) || Times::is_at(&arguments.reference) {
+        true => times::run(arguments),
+        false => tensors::run(arguments, invocation),
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let write = || {
+        let mut file = std::fs::File::create_new(path)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())
+    };
+    write().map_err(|error| Failure::failed(format!("{path:?} cannot be written: {error}")))
+}

@@ -1,0 +1,59 @@
+//! Times: two recordings, or two summaries.
+
+use opscope::compare::times::{Times, TimesComparison, TimesError};
+
+use super::{CompareArguments, write_new};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{print, print_json};
+
+/// Compares the times, the first given against the second.
+pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+    refuse_options_of_tensors(arguments)?;
+    let open = |path| Times::open(path).map_err(failure);
+    let (a, b) = (open(&arguments.tensors)?, open(&arguments.reference)?);
+    let comparison = TimesComparison::of(&a, &b).map_err(failure)?;
+    let comparison = comparison.with_thresholds(&arguments.fail_above).map_err(Failure::wrong_use)?;
+    if let Some(path) = &arguments.csv {
+        write_new(path, &comparison.csv())?;
+    }
+    match arguments.json {
+        true => print_json(comparison.json())?,
+        false => print(comparison.text(arguments.rows).trim_end())?,
+    }
+    let judged = |verdict: Option<bool>| comparison.judgements.iter().any(|judgement| judgement.exceeded == verdict);
+    let is_complete = comparison.a.complete && comparison.b.complete;
+    Ok(match () {
+        () if judged(Some(true)) => Exit::Different,
+        () if judged(None) || !is_complete => Exit::Incomplete,
+        () => Exit::Done,
+    })
+}
+
+fn failure(error: TimesError) -> Failure {
+    match error {
+        TimesError::Io { .. } => Failure::failed(error),
+        _ => Failure::wrong_use(error),
+    }
+}
+
+fn refuse_options_of_tensors(arguments: &CompareArguments) -> Result<(), Failure> {
+    let given = [
+        ("--engine", arguments.engine.engine.is_some()),
+        ("--reference-engine", arguments.reference_engine.is_some()),
+        ("--load-budget", arguments.load_budget.is_some()),
+        ("--input", !arguments.input.is_empty()),
+        ("--dym-shape", arguments.dym_shape.is_some()),
+        ("--model", arguments.model.is_some()),
+        ("--mapping", arguments.mapping.is_some()),
+        ("--tolerance", !arguments.tolerances.is_empty()),
+        ("--isolate", arguments.isolate),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::wrong_use(format!(
+            "{option} is for tensors, and times are compared here: {} and {} are recordings or summaries",
+            arguments.tensors.display(),
+            arguments.reference.display()
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,246 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use opscope_profile::{MedianEstimate, Recording};
+use opscope_tensor::open_regular;
+use serde_json::Value;
+
+use super::comparison::{MeasurementKind, Side};
+use super::error::TimesError;
+use super::summary_file::SummaryFile;
+use super::surroundings::Surroundings;
+
+/// For how long other programs and the machine slow down runs at least, if they do: that long counts as one sample, also if the
+/// runs do not show it.
+pub(super) const CORRELATED_NS: f64 = 100e6;
+
+/// The times of a measurement.
+#[derive(Debug, Clone)]
+pub struct Times {
+    pub(super) side: Side,
+    pub(super) surroundings: Surroundings,
+    /// Why it is incomplete, a sentence each.
+    pub(super) problems: Vec<String>,
+    /// Nanoseconds of each run.
+    pub(super) runs: Vec<f64>,
+    /// Nanoseconds of each run in which no operator was executed.
+    pub(super) outside: Vec<f64>,
+    pub(super) operators: Vec<Executed>,
+    /// How many successive runs count as one.
+    correlated: f64,
+}
+
+/// What a measurement knows of an operator that it executed, or of a kernel that the engine added.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Executed {
+    pub operator: String,
+    pub op_type: String,
+    pub added: bool,
+    /// The operators of each of its kernels.
+    pub kernels: BTreeSet<BTreeSet<String>>,
+    pub times: ExecutedTimes,
+}
+
+/// The times of an operator, in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ExecutedTimes {
+    /// In each run, 0 where it was not executed.
+    Runs(Vec<f32>),
+    /// The median of the runs.
+    Median(f64),
+}
+
+/// The largest summary that is read.
+const MOST_BYTES: u64 = 1 << 30;
+
+impl Times {
+    /// Returns whether a path is a recording, a summary, or the output directory of a benchmark with a recording.
+    pub fn is_at(path: &Path) -> bool {
+        is_summary(path) || is_recording(path) || !recordings_in(path).is_empty()
+    }
+
+    /// Reads the times of a recording, of a summary, or of the recording in the output directory of a benchmark.
+    ///
+    /// # Errors
+    /// Returns an error if there is neither or there are several, or if it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, TimesError> {
+        if is_recording(path) {
+            return Self::of_recording(&Recording::open(path)?);
+        }
+        if path.is_file() {
+            return Self::of_summary(path);
+        }
+        match &recordings_in(path)[..] {
+            [] => {
+                let reason = if path.exists() { "it has no manifest of a recording" } else { "it does not exist" };
+                Err(TimesError::Neither { path: path.to_owned(), reason: reason.to_owned() })
+            }
+            [one] => Self::open(one),
+            several => {
+                let found = several.iter().map(|path| path.display().to_string()).collect();
+                Err(TimesError::Several { path: path.to_owned(), found })
+            }
+        }
+    }
+
+    /// Reads the times of a recording.
+    ///
+    /// # Errors
+    /// Returns an error if its records cannot be read.
+    pub fn of_recording(recording: &Recording) -> Result<Self, TimesError> {
+        let (manifest, series) = (recording.manifest(), recording.series()?);
+        let operators = series.operators.into_iter().map(|operator| Executed {
+            operator: operator.operator,
+            op_type: operator.op_type,
+            added: operator.added,
+            kernels: operator.kernels,
+            times: ExecutedTimes::Runs(operator.times),
+        });
+        let side = Side {
+            path: recording.directory().to_owned(),
+            kind: MeasurementKind::Recording,
+            model: manifest.model.path.clone(),
+            xxh3: manifest.model.xxh3.clone(),
+            engine: manifest.engine.clone(),
+            complete: recording.is_complete(),
+            runs: series.counted,
+            run_seconds: series.runs.iter().sum::<f64>() * series.every as f64 / 1e9,
+        };
+        Ok(Self {
+            surroundings: Surroundings::of_recording(manifest),
+            problems: recording.problems().to_vec(),
+            outside: series.outside,
+            operators: operators.collect(),
+            correlated: correlated(&side, series.runs.len()),
+            runs: series.runs,
+            side,
+        })
+    }
+
+    fn of_summary(path: &Path) -> Result<Self, TimesError> {
+        let io = |source| TimesError::Io { path: path.to_owned(), source };
+        let neither = |reason: String| TimesError::Neither { path: path.to_owned(), reason };
+        let file = open_regular(path).map_err(io)?;
+        let size = file.metadata().map_err(io)?.len();
+        if size > MOST_BYTES {
+            return Err(neither(format!("it has {size} bytes, and a summary has at most {MOST_BYTES}")));
+        }
+        let mut text = String::new();
+        file.take(MOST_BYTES).read_to_string(&mut text).map_err(io)?;
+        let summary = SummaryFile::read(&text).map_err(neither)?;
+        let runs: Vec<f64> = summary.times_ms.iter().map(|millis| millis * 1e6).collect();
+        let side = Side {
+            path: path.to_owned(),
+            kind: MeasurementKind::Summary,
+            model: summary.model.path.clone(),
+            xxh3: summary.model.xxh3.clone(),
+            engine: summary.engine.clone(),
+            complete: summary.complete,
+            runs: runs.len() as u64,
+            run_seconds: runs.iter().sum::<f64>() / 1e9,
+        };
+        let operators = summary.operators().map(|operator| {
+            let fused = operator.fused.iter().chain([&operator.operator]).cloned().collect();
+            Executed {
+                operator: operator.operator.clone(),
+                op_type: operator.op_type.clone(),
+                added: operator.added,
+                kernels: if operator.added { BTreeSet::new() } else { [fused].into() },
+                times: ExecutedTimes::Median(operator.median_ns),
+            }
+        });
+        Ok(Self {
+            operators: operators.collect(),
+            surroundings: Surroundings::of_summary(&summary),
+            problems: summary.incomplete_because.clone(),
+            outside: Vec::new(),
+            correlated: correlated(&side, runs.len()),
+            runs,
+            side,
+        })
+    }
+
+    /// Returns what was opened.
+    pub fn side(&self) -> &Side {
+        &self.side
+    }
+
+    /// Returns how messages call it.
+    pub(super) fn described(&self) -> String {
+        let kind = match self.side.kind {
+            MeasurementKind::Recording => "recording",
+            MeasurementKind::Summary => "summary",
+        };
+        format!("the {kind} {:?}", self.side.path)
+    }
+
+    /// Estimates the median of what each run took. Runs of 0 ns did not execute it.
+    pub(super) fn estimate(&self, times: &[f64]) -> Option<MedianEstimate> {
+        MedianEstimate::of(times, self.correlated)
+    }
+
+    /// Estimates the median of what some operators took together, in the runs that executed any of them.
+    pub(super) fn estimate_of(&self, operators: &[&Executed]) -> Option<MedianEstimate> {
+        let mut sums = Vec::new();
+        let mut medians = 0.0;
+        for operator in operators {
+            match &operator.times {
+                ExecutedTimes::Runs(times) => {
+                    sums.resize(sums.len().max(times.len()), 0.0);
+                    sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += f64::from(*time));
+                }
+                ExecutedTimes::Median(median) => medians += median,
+            }
+        }
+        if medians > 0.0 {
+            return Some(MedianEstimate { median: medians, interval: None, samples: 0, independent: 0.0 });
+        }
+        sums.retain(|time| *time > 0.0);
+        self.estimate(&sums)
+    }
+}
+
+impl Executed {
+    /// Returns the names of all operators that its kernels execute.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().flatten().map(String::as_str)
+    }
+
+    pub(super) fn is_median_only(&self) -> bool {
+        matches!(self.times, ExecutedTimes::Median(_))
+    }
+}
+
+/// Returns how many successive runs count as one.
+fn correlated(side: &Side, kept: usize) -> f64 {
+    kept as f64 * CORRELATED_NS / (side.run_seconds * 1e9)
+}
+
+/// Returns whether this is the directory of a recording.
+fn is_recording(path: &Path) -> bool {
+    schema_of(&path.join("manifest.json")).is_some_and(|schema| schema.starts_with("opscope.recording/"))
+}
+
+fn is_summary(path: &Path) -> bool {
+    path.is_file() && path.to_string_lossy().ends_with("_summary.json")
+}
+
+/// Returns the schema of a small JSON file.
+fn schema_of(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    open_regular(path).ok()?.take(16 << 20).read_to_string(&mut text).ok()?;
+    Some(serde_json::from_str::<Value>(&text).ok()?.get("schema")?.as_str()?.to_owned())
+}
+
+/// Returns the recordings in the output directory of a benchmark; none if it also has dumps, whose tensors are compared.
+fn recordings_in(path: &Path) -> Vec<PathBuf> {
+    if path.join("dump").exists() {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(path.join("profiler")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut recordings: Vec<PathBuf> = entries.filter(|path| is_recording(path)).collect();
+    recordings.sort();
+    recordings
+}

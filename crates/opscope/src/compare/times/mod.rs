@@ -1,0 +1,112 @@
+//! Compares how long two measurements took, A against B: two recordings, or two summaries of benchmarks.
+//!
+//! ```no_run
+//! use opscope::compare::times::{Times, TimesComparison};
+//!
+//! let (a, b) = (Times::open("before".as_ref())?, Times::open("after".as_ref())?);
+//! let comparison = TimesComparison::of(&a, &b)?.with_thresholds(&["5%".parse()?])?;
+//! println!("{}", comparison.text(30));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | room | what |
+//! |---|---|
+//! | `text`, `csv` | a comparison as a table |
+//! | `threshold` | which difference is too much |
+//! | `pairing` | which operators of A and B did the same work |
+//! | `surroundings` | what else differs |
+//! | `measurement` | reads recordings and summaries |
+//! | `summary_file` | the part of a summary that is compared |
+//! | `comparison` | the result |
+//! | `error` | why there is none |
+
+mod comparison;
+mod csv;
+mod error;
+mod measurement;
+mod pairing;
+mod summary_file;
+mod surroundings;
+mod text;
+mod threshold;
+
+use std::collections::BTreeSet;
+
+pub use comparison::{
+    Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference, TimesComparison,
+    TypeChange,
+};
+pub use error::TimesError;
+pub use measurement::Times;
+pub use threshold::{Threshold, ThresholdError};
+
+use comparison::SCHEMA;
+use measurement::Executed;
+
+impl TimesComparison {
+    /// Compares two measurements.
+    ///
+    /// # Errors
+    /// Returns an error if one is a recording and the other a summary, or if they have no operator in common.
+    pub fn of(a: &Times, b: &Times) -> Result<Self, TimesError> {
+        if a.side.kind != b.side.kind {
+            return Err(TimesError::Kinds { a: a.described(), b: b.described() });
+        }
+        if let (Some(first), Some(other)) = (a.operators.first(), b.operators.first()) {
+            let names: BTreeSet<&str> = a.operators.iter().flat_map(Executed::names).collect();
+            if !b.operators.iter().flat_map(Executed::names).any(|name| names.contains(name)) {
+                return Err(TimesError::NothingInCommon {
+                    a: a.described(),
+                    first_of_a: first.operator.clone(),
+                    b: b.described(),
+                    first_of_b: other.operator.clone(),
+                });
+            }
+        }
+        let both = |a_times: &[f64], b_times: &[f64]| Change::between(a.estimate(a_times), b.estimate(b_times));
+        let run = both(&a.runs, &b.runs).ok_or(TimesError::NoRuns)?;
+        let mut operators = pairing::operators(a, b);
+        operators.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
+        let mut op_types = pairing::types(a, b);
+        op_types.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
+        Ok(Self {
+            schema: SCHEMA,
+            surroundings: a.surroundings.differences(&b.surroundings),
+            notes: notes(a, b),
+            outside: both(&a.outside, &b.outside),
+            run,
+            operators,
+            op_types,
+            a: a.side.clone(),
+            b: b.side.clone(),
+            judgements: Vec::new(),
+        })
+    }
+}
+
+/// What limits the comparison, a sentence each.
+fn notes(a: &Times, b: &Times) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, times) in [("A", a), ("B", b)] {
+        if !times.side.complete {
+            notes.push(format!("{name} is incomplete: {}", times.problems.join("; ")));
+        }
+        let measured: f64 = times.side.run_seconds;
+        if times.estimate(&times.runs).is_some_and(|estimate| estimate.interval.is_none()) {
+            notes.push(format!(
+                "the runs of {name} took {} together, which is too short for a confidence interval: what else the machine does \
+                 changes more slowly; measure for at least a second, with --duration 1",
+                opscope_text::shown_duration(measured * 1e9)
+            ));
+        }
+    }
+    if a.operators.is_empty() != b.operators.is_empty() {
+        let without = if a.operators.is_empty() { "A" } else { "B" };
+        notes.push(format!("{without} has no times of operators, so only the runs are compared"));
+    }
+    let has_median_only = |times: &Times| times.operators.iter().any(Executed::is_median_only);
+    if has_median_only(a) || has_median_only(b) {
+        notes.push("a summary has one median per operator and no interval; recordings have both".to_owned());
+    }
+    notes
+}

@@ -1,0 +1,91 @@
+use std::collections::BTreeMap;
+
+use opscope_profile::EngineInfo;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The part of a `<run>_summary.json` that is compared.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SummaryFile {
+    pub opscope: String,
+    pub model: SummaryModel,
+    pub engine: EngineInfo,
+    /// Facts about the machine by their names.
+    pub machine: BTreeMap<String, Value>,
+    pub complete: bool,
+    #[serde(default)]
+    pub incomplete_because: Vec<String>,
+    #[serde(default)]
+    pub inputs: Vec<SummaryInput>,
+    /// Milliseconds of every run.
+    #[serde(rename = "npu_compute_time_list", default)]
+    pub times_ms: Vec<f64>,
+    profile: Option<SummaryProfile>,
+    #[serde(default)]
+    pub dump: Option<Value>,
+    #[serde(default)]
+    pub debugger: Option<Value>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SummaryModel {
+    pub path: String,
+    pub xxh3: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SummaryInput {
+    pub name: String,
+    pub dtype: String,
+    pub shape: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct SummaryProfile {
+    account: Option<SummaryAccount>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct SummaryAccount {
+    operators: Vec<SummaryOperator>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SummaryOperator {
+    pub operator: String,
+    pub op_type: String,
+    pub added: bool,
+    pub fused: Vec<String>,
+    pub median_ns: f64,
+}
+
+/// The schema that this version reads.
+const SCHEMA: &str = "opscope.summary/1";
+
+impl SummaryFile {
+    /// Reads the text of a summary. Returns what is wrong with it, if anything is.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        match value.get("schema").and_then(Value::as_str) {
+            Some(SCHEMA) => {}
+            Some(other) => return Err(format!("its schema is {other:?}, that of a summary is {SCHEMA:?}")),
+            None => return Err(format!("it has no schema; a summary has {SCHEMA:?}")),
+        }
+        let summary: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        match summary.times_ms.iter().find(|time| !time.is_finite() || **time < 0.0) {
+            Some(time) => Err(format!("one of its times is {time} ms")),
+            None => Ok(summary),
+        }
+    }
+
+    /// Returns whether a profiler took part.
+    pub fn is_profiled(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// Returns the operators of its account; none without a profile.
+    pub fn operators(&self) -> impl Iterator<Item = &SummaryOperator> {
+        let account = self.profile.iter().filter_map(|profile| profile.account.as_ref());
+        account.flat_map(|account| &account.operators)
+    }
+}

@@ -1,0 +1,159 @@
+use std::collections::{BTreeSet, HashMap};
+
+use super::parts::Divider;
+use crate::recording::{DispatchFact, Item, KernelNames};
+use crate::{ProfileError, Recording};
+
+/// The times of measured runs, one after the other in the order of their end. Runs that warmed up, failed, or of which
+/// dispatches are missing are left out. All times are nanoseconds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// How many runs of the recording stand for one here: 1, unless it has so many times that only every second, fourth, ... run
+    /// is kept.
+    pub every: u64,
+    /// How many runs counted, those that are not kept among them.
+    pub counted: u64,
+    /// The time of each run.
+    pub runs: Vec<f64>,
+    /// The part of each run in which no kernel was executed; empty if dispatches were not recorded.
+    pub outside: Vec<f64>,
+    /// What was executed, in the order in which it was first seen.
+    pub operators: Vec<OperatorSeries>,
+}
+
+/// The times of an operator of the file, or of a kernel that the engine added. A fused kernel's time counts for the first of
+/// its operators.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorSeries {
+    /// Its name in the file; the engine's name for a kernel that the engine added.
+    pub operator: String,
+    /// Its type; what the engine executes, if it added the kernel.
+    pub op_type: String,
+    /// Whether this is no operator of the file, but a kernel that the engine added.
+    pub added: bool,
+    /// What the engine executes for it.
+    pub kernel_ops: BTreeSet<String>,
+    /// For each of its kernels, the names of all operators that it executes. Equal ones are there once; empty for an added
+    /// kernel.
+    pub kernels: BTreeSet<BTreeSet<String>>,
+    /// Its time in each run, 0 in a run that did not execute it.
+    pub times: Vec<f32>,
+}
+
+/// The most times that are kept: 64 MiB of them.
+const MOST_TIMES: usize = 16 << 20;
+
+impl Recording {
+    /// Returns the times of the measured runs and of their operators, run by run. If they are too many to be kept (16 million),
+    /// every second run is left out, as often as necessary.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn series(&self) -> Result<Series, ProfileError> {
+        self.series_of(MOST_TIMES)
+    }
+
+    fn series_of(&self, most_times: usize) -> Result<Series, ProfileError> {
+        let divider = Divider::new(self);
+        let mut collected = Collected::new(self);
+        for item in self.groups()? {
+            let Item::Run(group) = item? else { continue };
+            let Some(run) = group.record.filter(|run| !run.warm_up && !run.failed) else { continue };
+            let Some(parts) = divider.parts(&run, &group) else { continue };
+            let outside = (parts.dispatches > 0).then(|| parts.run - parts.operators - parts.added);
+            collected.add(parts.run, outside, &group.dispatches, most_times);
+        }
+        Ok(collected.finish())
+    }
+}
+
+struct Collected<'a> {
+    recording: &'a Recording,
+    series: Series,
+    /// The operator that a kernel's time counts for.
+    kernels: HashMap<(u64, u32), usize>,
+    by_name: HashMap<(bool, String), usize>,
+}
+
+impl<'a> Collected<'a> {
+    fn new(recording: &'a Recording) -> Self {
+        let series = Series { every: 1, ..Series::default() };
+        Self { recording, series, kernels: HashMap::new(), by_name: HashMap::new() }
+    }
+
+    fn add(&mut self, run: f64, outside: Option<f64>, dispatches: &[DispatchFact], most_times: usize) {
+        let counted = self.series.counted;
+        self.series.counted += 1;
+        if !counted.is_multiple_of(self.series.every) {
+            return;
+        }
+        let at = self.series.runs.len();
+        self.series.runs.push(run);
+        self.series.outside.extend(outside);
+        for dispatch in dispatches {
+            let operator = self.operator(dispatch);
+            let times = &mut self.series.operators[operator].times;
+            // Runs since the last one that executed it did not.
+            times.resize(at + 1, 0.0);
+            times[at] += self.recording.calibration().nanos(dispatch.span.start, dispatch.span.end) as f32;
+        }
+        if self.series.runs.len() > 1
+            && self.series.runs.len().saturating_mul(self.series.operators.len() + 2) > most_times
+        {
+            self.halve();
+        }
+    }
+
+    fn finish(mut self) -> Series {
+        let runs = self.series.runs.len();
+        self.series.operators.iter_mut().for_each(|operator| operator.times.resize(runs, 0.0));
+        self.series
+    }
+
+    /// Keeps every second run.
+    fn halve(&mut self) {
+        fn halved<T: Copy>(times: &mut Vec<T>) {
+            *times = times.iter().copied().step_by(2).collect();
+        }
+        self.series.every *= 2;
+        halved(&mut self.series.runs);
+        halved(&mut self.series.outside);
+        self.series.operators.iter_mut().for_each(|operator| halved(&mut operator.times));
+    }
+
+    /// Returns the place of the operator that a dispatch's time counts for.
+    fn operator(&mut self, dispatch: &DispatchFact) -> usize {
+        let key = (dispatch.plan, dispatch.kernel);
+        if let Some(&known) = self.kernels.get(&key) {
+            return known;
+        }
+        let unknown;
+        let names = match self.recording.kernel(dispatch.plan, dispatch.kernel) {
+            Some(names) => names,
+            None => {
+                unknown = KernelNames::unknown(dispatch.plan, dispatch.kernel);
+                &unknown
+            }
+        };
+        let operators = &mut self.series.operators;
+        let place = *self.by_name.entry((names.added, names.operator.clone())).or_insert_with(|| {
+            operators.push(OperatorSeries {
+                operator: names.operator.clone(),
+                op_type: names.op_type.clone(),
+                added: names.added,
+                kernel_ops: BTreeSet::new(),
+                kernels: BTreeSet::new(),
+                times: Vec::new(),
+            });
+            operators.len() - 1
+        });
+        let operator = &mut operators[place];
+        operator.kernel_ops.insert(names.op.clone());
+        if !names.added {
+            let fused = names.fused.iter().map(|fused| fused.name.clone());
+            operator.kernels.insert(fused.chain([names.operator.clone()]).collect());
+        }
+        self.kernels.insert(key, place);
+        place
+    }
+}
