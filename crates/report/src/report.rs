@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use opscope::compare::times::{Times, TimesComparison, TimesError};
 use opscope_profile::write_whole;
 
 use crate::ReportError;
@@ -12,10 +13,12 @@ use crate::source;
 #[derive(Debug)]
 pub struct Report {
     runs: Vec<RunFacts>,
+    comparison: Option<Result<TimesComparison, TimesError>>,
 }
 
 impl Report {
-    /// Reads recordings, dumps, summaries and output directories of runs, in any mix. `reading` gets each path before it is read.
+    /// Reads recordings, dumps, summaries and output directories of runs, in any mix. Two runs with recordings, or with summaries,
+    /// are compared, the second one with the first. `reading` gets each path before it is read.
     ///
     /// # Errors
     /// Returns an error if a path is none of these, cannot be read, or if there are more runs than a page shows.
@@ -25,7 +28,11 @@ impl Report {
             [&paths.summary, &paths.recording, &paths.dump].into_iter().flatten().for_each(|path| reading(path));
             runs.push(RunFacts::read(&paths)?);
         }
-        Ok(Self { runs })
+        let comparison = match runs.as_slice() {
+            [a, b] => compared(a, b),
+            _ => None,
+        };
+        Ok(Self { runs, comparison })
     }
 
     /// Returns what is missing of what was read, a sentence each, with the run's name before it.
@@ -38,7 +45,7 @@ impl Report {
     /// # Errors
     /// Returns an error if a chart cannot be drawn.
     pub fn to_html(&self) -> Result<String, ReportError> {
-        page::page(&self.runs)
+        page::page(&self.runs, self.comparison.as_ref())
     }
 
     /// Writes the page. It appears under its name when it is whole.
@@ -52,4 +59,11 @@ impl Report {
             _ => ReportError::Write { path: path.to_owned(), source },
         })
     }
+}
+
+/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in common.
+fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
+    let recordings = a.paths.recording.as_ref().zip(b.paths.recording.as_ref());
+    let (a, b) = recordings.or(a.paths.summary.as_ref().zip(b.paths.summary.as_ref()))?;
+    Some(Times::open(a).and_then(|a| TimesComparison::of(&a, &Times::open(b)?)))
 }

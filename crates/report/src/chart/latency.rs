@@ -34,7 +34,7 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
     let draw = |area: &Area<'_>, size: Size| {
         let mut chart = ChartBuilder::on(area)
             .margin(8)
-            .x_label_area_size(2 * size.font + 8)
+            .x_label_area_size(size.font + 14)
             .y_label_area_size(size.left)
             .build_cartesian_2d(from..to, 0.0..most as f64 * 1.05)
             .map_err(chart_error)?;
@@ -105,7 +105,7 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
     let draw = |area: &Area<'_>, size: Size| {
         let mut chart = ChartBuilder::on(area)
             .margin(8)
-            .x_label_area_size(2 * size.font + 8)
+            .x_label_area_size(size.font + 14)
             .y_label_area_size(size.left)
             .build_cartesian_2d(0.0..to, bottom..top)
             .map_err(chart_error)?;

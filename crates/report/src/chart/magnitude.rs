@@ -50,7 +50,7 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
     let draw = |area: &Area<'_>, size: Size| {
         let mut chart = ChartBuilder::on(area)
             .margin(8)
-            .x_label_area_size(2 * size.font + 8)
+            .x_label_area_size(size.font + 14)
             .y_label_area_size(size.left)
             .build_cartesian_2d(0.0..to, (bottom..top).log_scale())
             .map_err(chart_error)?;

@@ -2,12 +2,15 @@
 
 mod assets;
 mod commands;
+mod comparison;
 mod dump;
 mod html;
 mod latency;
 mod operators;
 mod overview;
 mod timeline;
+
+use opscope::compare::times::{TimesComparison, TimesError};
 
 use self::html::Html;
 use crate::ReportError;
@@ -60,8 +63,11 @@ const SECTIONS: &[Section] = &[
     Section { id: "commands", title: "See more", is_wide: false, write: commands::section, is_there: |_| true },
 ];
 
-/// Returns the page of some runs.
-pub(crate) fn page(runs: &[RunFacts]) -> Result<String, ReportError> {
+/// Two runs that were compared, or why they cannot be.
+type Compared<'a> = Option<&'a Result<TimesComparison, TimesError>>;
+
+/// Returns the page of some runs, and of two of them compared.
+pub(crate) fn page(runs: &[RunFacts], compared: Compared<'_>) -> Result<String, ReportError> {
     let places: Vec<Place<'_>> =
         runs.iter().enumerate().map(|(index, run)| Place { run, prefix: format!("r{}", index + 1) }).collect();
     let mut html = Html::default();
@@ -71,9 +77,12 @@ pub(crate) fn page(runs: &[RunFacts]) -> Result<String, ReportError> {
     html.within("body", &[], |html| {
         html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a>");
         html.within("header", &[], |html| header(html, runs));
-        html.within("nav", &[("aria-label", "Sections")], |html| navigation(html, &places));
+        html.within("nav", &[("aria-label", "Sections")], |html| navigation(html, &places, compared));
         html.within("main", &[("id", "main")], |html| {
-            outcome = places.iter().try_for_each(|place| article(html, place))
+            if let Some(compared) = compared {
+                a_against_b(html, compared);
+            }
+            outcome = places.iter().try_for_each(|place| article(html, place));
         });
         html.within("footer", &[], |html| {
             html.text(format!("Made by opscope {}. This page loads nothing.", env!("CARGO_PKG_VERSION")));
@@ -119,7 +128,22 @@ fn header(html: &mut Html, runs: &[RunFacts]) {
     });
 }
 
-fn navigation(html: &mut Html, places: &[Place<'_>]) {
+/// The section of two runs that were compared.
+fn a_against_b(html: &mut Html, compared: &Result<TimesComparison, TimesError>) {
+    let class = [("id", "comparison"), ("class", "compared"), ("aria-labelledby", "comparison-title")];
+    html.within("section", &class, |html| {
+        html.element("h2", &[("id", "comparison-title")], "A against B");
+        match compared {
+            Ok(comparison) => comparison::section(html, comparison),
+            Err(error) => html.element("p", &[("class", "finding bad")], format!("They cannot be compared: {error}")),
+        }
+    });
+}
+
+fn navigation(html: &mut Html, places: &[Place<'_>], compared: Compared<'_>) {
+    if compared.is_some() {
+        html.raw("<a class=\"run\" href=\"#comparison\">A against B</a>");
+    }
     for place in places {
         let several = places.len() > 1;
         if several {

@@ -1,0 +1,171 @@
+//! A against B.
+
+use opscope::compare::times::{Change, OperatorChange, Side, TimesComparison};
+
+use super::html::Html;
+use super::operators::{Column, number, table};
+use crate::units::{count, duration, trimmed};
+
+/// The most rows of the table; the comparison has those that cost the most first.
+const MOST_ROWS: usize = 2_000;
+
+pub(super) fn section(html: &mut Html, comparison: &TimesComparison) {
+    html.within("dl", &[("class", "tiles")], |html| {
+        side(html, "A", &comparison.a);
+        side(html, "B", &comparison.b);
+        total(html, "Median run", &comparison.run);
+        if let Some(outside) = &comparison.outside {
+            total(html, "Outside of operators", outside);
+        }
+    });
+    if !comparison.notes.is_empty() {
+        html.within("ul", &[("class", "notes")], |html| {
+            comparison.notes.iter().for_each(|note| html.element("li", &[], note));
+        });
+    }
+    surroundings(html, comparison);
+    operators(html, comparison);
+}
+
+fn side(html: &mut Html, name: &'static str, side: &Side) {
+    html.within("div", &[], |html| {
+        html.element("dt", &[], name);
+        html.element("dd", &[("class", "number small")], side.path.file_name().unwrap_or_default().to_string_lossy());
+        let engine = &side.engine;
+        html.element(
+            "dd",
+            &[("class", "note")],
+            format!("{} {}, {} runs", engine.name, engine.version, count(side.runs)),
+        );
+    });
+}
+
+fn total(html: &mut Html, what: &'static str, change: &Change) {
+    html.within("div", &[("class", verdict(change))], |html| {
+        html.element("dt", &[], what);
+        html.element("dd", &[("class", "number")], change.percent.map_or_else(|| "–".to_owned(), signed_percent));
+        let sides = [change.a_ns, change.b_ns].map(|nanos| nanos.map_or_else(|| "none".to_owned(), duration));
+        html.element("dd", &[("class", "note")], format!("{} to {}", sides[0], sides[1]));
+        if let Some((low, high)) = change.percent_interval {
+            let text = format!("{} to {} with 95 % confidence", signed_percent(low), signed_percent(high));
+            html.element("dd", &[("class", "note")], text);
+        }
+    });
+}
+
+/// Returns the class of a change: whether the whole interval lies on one side of no change.
+fn verdict(change: &Change) -> &'static str {
+    match (change.is_significant(), change.difference_ns > 0.0) {
+        (false, _) => "same",
+        (true, true) => "slower",
+        (true, false) => "faster",
+    }
+}
+
+fn surroundings(html: &mut Html, comparison: &TimesComparison) {
+    if comparison.surroundings.is_empty() {
+        html.element("p", &[("class", "description")], "Nothing that was recorded of the surroundings differs.");
+        return;
+    }
+    html.element("h3", &[], "What else differs");
+    html.within("table", &[], |html| {
+        html.raw("<thead><tr><th scope=\"col\">What</th><th scope=\"col\">A</th><th scope=\"col\">B</th></tr></thead>");
+        html.within("tbody", &[], |html| {
+            for difference in &comparison.surroundings {
+                html.within("tr", &[], |html| {
+                    html.element("th", &[("scope", "row")], &difference.what);
+                    for side in [&difference.a, &difference.b] {
+                        html.element("td", &[], side.as_deref().unwrap_or("not said"));
+                    }
+                });
+            }
+        });
+    });
+}
+
+fn operators(html: &mut Html, comparison: &TimesComparison) {
+    if comparison.operators.is_empty() {
+        return;
+    }
+    html.element("h3", &[], "Operators, the largest difference first");
+    let columns: &[Column] = &[
+        Column { title: "Operator", is_number: false },
+        Column { title: "Type", is_number: false },
+        Column { title: "A", is_number: true },
+        Column { title: "B", is_number: true },
+        Column { title: "Difference", is_number: true },
+        Column { title: "95 % interval", is_number: true },
+        Column { title: "Change", is_number: true },
+    ];
+    let rows = &comparison.operators[..comparison.operators.len().min(MOST_ROWS)];
+    let caption = match comparison.operators.len() - rows.len() {
+        0 => "Medians over runs. What is in bold differs with 95 % confidence.".to_owned(),
+        left => format!(
+            "Medians over runs. What is in bold differs with 95 % confidence. {} more differ less.",
+            count(left as u64)
+        ),
+    };
+    let most = rows.iter().map(|row| row.change.cost()).fold(0.0, f64::max);
+    table(html, "compared", &caption, columns, rows.len(), |html| {
+        rows.iter().for_each(|change| row(html, change, most))
+    });
+}
+
+fn row(html: &mut Html, row: &OperatorChange, most: f64) {
+    let change = &row.change;
+    html.within("tr", &[("class", verdict(change))], |html| {
+        html.within("th", &[("scope", "row")], |html| {
+            html.text(row.operators.first().map_or("?", String::as_str));
+            let mut details = Vec::new();
+            if row.operators.len() > 1 {
+                details.push(format!("with {}", row.operators[1..].join(", ")));
+            }
+            if !row.presence.label().is_empty() {
+                details.push(row.presence.label().to_owned());
+            }
+            if row.added {
+                details.push("added by the engine".to_owned());
+            }
+            if !details.is_empty() {
+                html.element("small", &[], details.join("; "));
+            }
+        });
+        html.element("td", &[], &row.op_type);
+        for side in [change.a_ns, change.b_ns] {
+            number(html, side.unwrap_or(-1.0), side.map_or_else(|| "–".to_owned(), duration));
+        }
+        html.within("td", &[("class", "n"), ("data-v", &trimmed(change.difference_ns))], |html| {
+            html.text(signed_duration(change.difference_ns));
+            bar(html, change.difference_ns, most);
+        });
+        let interval = change.difference_interval_ns;
+        number(
+            html,
+            interval.map_or(0.0, |(low, _)| low),
+            interval.map_or_else(
+                || "–".to_owned(),
+                |(low, high)| format!("{} to {}", signed_duration(low), signed_duration(high)),
+            ),
+        );
+        number(html, change.percent.unwrap_or(0.0), change.percent.map_or_else(|| "–".to_owned(), signed_percent));
+    });
+}
+
+/// A bar to the left of the middle for what became faster, to the right for what became slower.
+fn bar(html: &mut Html, difference: f64, most: f64) {
+    let width = if most > 0.0 { (difference.abs() / most * 50.0).clamp(0.0, 50.0) } else { 0.0 };
+    let (x, width) =
+        (format!("{}%", trimmed(if difference < 0.0 { 50.0 - width } else { 50.0 })), format!("{}%", trimmed(width)));
+    let class = if difference < 0.0 { "down" } else { "up" };
+    html.within("svg", &[("class", "bar"), ("aria-hidden", "true")], |html| {
+        html.within("rect", &[("x", &x), ("width", &width), ("height", "100%"), ("class", class)], |_| {});
+    });
+}
+
+fn signed_duration(nanos: f64) -> String {
+    if nanos > 0.0 { format!("+{}", duration(nanos)) } else { duration(nanos) }
+}
+
+fn signed_percent(percent: f64) -> String {
+    format!("{percent:+.2} %")
+}
