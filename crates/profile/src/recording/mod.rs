@@ -22,7 +22,7 @@ pub use fact::{
     SampleFact, Span,
 };
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
-pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
+pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
 
 pub(crate) use groups::{Item, RunGroup};
