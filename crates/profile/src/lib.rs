@@ -45,8 +45,9 @@ mod tracer;
 mod whole_file;
 
 pub use account::{
-    Account, CopyTimes, OperatorSeries, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share,
-    Shares, TypeTimes,
+    Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
+    OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share, Shares, TimeHistogram, TypeTimes,
+    Work,
 };
 pub use error::ProfileError;
 pub use export::{Exported, Format};
@@ -55,8 +56,8 @@ pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
-    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
-    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
+    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelCost, KernelNames, Manifest, MarkerFact, ModelInfo,
+    ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
 };
 pub use recording::{Groups, Item, RunGroup};
 pub use tracer::{PlanNames, Tracer, plan_names};

@@ -2,7 +2,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use opscope::compare::times::{Times, TimesComparison, TimesError};
-use opscope_profile::write_whole;
+use opscope_profile::{Manifest, write_whole};
+use opscope_roofline::Roofline;
 
 use crate::ReportError;
 use crate::facts::RunFacts;
@@ -35,6 +36,19 @@ impl Report {
         Ok(Self { runs, comparison })
     }
 
+    /// Compares the operators of recordings with what their machines reach; `machine` returns that for a recording, or `None` if
+    /// it is not known.
+    pub fn compare_with_machines(&mut self, machine: impl Fn(&Manifest) -> Option<Roofline>) {
+        for run in &mut self.runs {
+            let (Some(manifest), Some(account)) = (&run.manifest, &mut run.account) else { continue };
+            if account.operators.iter().any(|operator| operator.work.is_some())
+                && let Some(machine) = machine(manifest)
+            {
+                account.compare_with(machine);
+            }
+        }
+    }
+
     /// Returns what is missing of what was read, a sentence each, with the run's name before it.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| run.problems.iter().map(|problem| format!("{}: {problem}", run.name)))
@@ -61,9 +75,16 @@ impl Report {
     }
 }
 
-/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in common.
+/// Compares the times of two runs: of their recordings, or else of their summaries. `None` if they have neither in common, or ran
+/// models of different names and contents.
 fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
     let recordings = a.paths.recording.as_ref().zip(b.paths.recording.as_ref());
     let (a, b) = recordings.or(a.paths.summary.as_ref().zip(b.paths.summary.as_ref()))?;
-    Some(Times::open(a).and_then(|a| TimesComparison::of(&a, &Times::open(b)?)))
+    let comparison = Times::open(a).and_then(|a| TimesComparison::of(&a, &Times::open(b)?));
+    let is_same_model = |comparison: &TimesComparison| {
+        let [a, b] = [&comparison.a, &comparison.b];
+        a.xxh3 == b.xxh3 || Path::new(&a.model).file_name() == Path::new(&b.model).file_name()
+    };
+    // Two models on one page need not be two versions of one.
+    (!comparison.as_ref().is_ok_and(|comparison| !is_same_model(comparison))).then_some(comparison)
 }

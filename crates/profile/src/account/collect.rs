@@ -2,10 +2,11 @@ use std::collections::HashMap;
 
 use opscope_clock::Ticks;
 
+use super::histogram::TimeHistogram;
 use super::memory::TensorMemorySums;
 use super::parts::{Divider, RunParts};
 use super::ranges::Ranges;
-use super::rows::{Rows, percent};
+use super::rows::{Rows, Tables, percent};
 use super::spread::Spread;
 use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
 use crate::interval::median;
@@ -18,6 +19,14 @@ impl Recording {
     /// # Errors
     /// Returns an error if the file of records cannot be read.
     pub fn account(&self) -> Result<Account, ProfileError> {
+        Ok(self.distributions()?.account)
+    }
+
+    /// Returns the account with how the times of each operator are distributed over the runs.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn distributions(&self) -> Result<Distribution, ProfileError> {
         let mut collector = Collector::new(self);
         for item in self.groups()? {
             match item? {
@@ -33,6 +42,15 @@ impl Recording {
         }
         Ok(collector.finish())
     }
+}
+
+/// An account with the distributions of times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// The account.
+    pub account: Account,
+    /// How the time that an operator takes in a run is distributed, for each of the account's operators in their order.
+    pub operators: Vec<TimeHistogram>,
 }
 
 struct Collector<'a> {
@@ -144,11 +162,12 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn finish(mut self) -> Account {
+    fn finish(mut self) -> Distribution {
         let manifest = self.recording.manifest();
         let run = self.run_times();
-        let (operators, op_types) = std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
-        Account {
+        let Tables { operators, op_types, histograms } =
+            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
+        let account = Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
             engine: manifest.engine.name.clone(),
@@ -165,7 +184,9 @@ impl Collector<'_> {
             operators,
             op_types,
             ranges: std::mem::take(&mut self.ranges).finish(self.recording),
-        }
+            roofline: None,
+        };
+        Distribution { account, operators: histograms }
     }
 
     fn run_times(&self) -> RunTimes {

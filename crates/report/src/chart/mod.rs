@@ -4,6 +4,8 @@
 
 mod latency;
 mod magnitude;
+mod memory;
+mod roofline;
 
 use std::fmt::Display;
 
@@ -13,6 +15,8 @@ use plotters::style::{FontFamily, FontStyle, IntoTextStyle, TextStyle};
 
 pub(crate) use self::latency::{distribution, over_time};
 pub(crate) use self::magnitude::magnitude;
+pub(crate) use self::memory::memory;
+pub(crate) use self::roofline::roofline;
 use crate::ReportError;
 
 /// Text and axes.

@@ -8,7 +8,7 @@ mod timeline;
 
 use std::path::PathBuf;
 
-use opscope_profile::{Account, Item, MarkerFact, Recording, RunFact, RunGroup};
+use opscope_profile::{Account, Item, Layer, Manifest, MarkerFact, MemoryOverTime, Recording, RunFact, RunGroup};
 
 pub(crate) use self::dump::{DumpFacts, FirstBad, ValueRow};
 pub(crate) use self::latency::{Latency, LatencySum, Step};
@@ -41,8 +41,14 @@ pub(crate) struct RunFacts {
     pub account: Option<Account>,
     /// The operators by time.
     pub operators: Operators,
+    /// The operators as a tree, by the paths in their names.
+    pub layers: Option<Layer>,
     /// One run in full.
     pub timeline: Option<Timeline>,
+    /// What a run holds in memory.
+    pub memory: Option<MemoryOverTime>,
+    /// What the recording says of itself.
+    pub manifest: Option<Manifest>,
     /// The dump.
     pub dump: Option<DumpFacts>,
 }
@@ -63,7 +69,10 @@ impl RunFacts {
             latency: None,
             account: None,
             operators: Operators::default(),
+            layers: None,
             timeline: None,
+            memory: None,
+            manifest: None,
             dump,
             summary: None,
         };
@@ -82,8 +91,8 @@ impl RunFacts {
         Ok(facts)
     }
 
-    /// Adds what a recording holds. It is read three times: for the account, for the run in the middle, and for the marks
-    /// around that one.
+    /// Adds what a recording holds. It is read four times: for the account, for the run in the middle, for the marks around
+    /// that one, and for the memory.
     fn add(&mut self, recording: &Recording) -> Result<(), ReportError> {
         self.problems.extend(recording.problems().iter().map(|problem| format!("recording: {problem}")));
         let account = recording.account()?;
@@ -107,6 +116,9 @@ impl RunFacts {
             self.timeline = Timeline::new(recording, &group, &marks);
         }
         self.operators = Operators::of_account(&account);
+        self.layers = Some(account.layers());
+        self.memory = recording.memory_over_time()?;
+        self.manifest = Some(recording.manifest().clone());
         self.account = Some(account);
         Ok(())
     }

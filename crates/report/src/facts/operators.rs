@@ -39,6 +39,10 @@ pub(crate) struct OperatorRow {
     pub mean: f64,
     /// Of a run in which it was executed, the median.
     pub median: f64,
+    /// Likewise the 90th percentile; `None` in a summary of an earlier version.
+    pub p90: Option<f64>,
+    /// Likewise the 99th percentile.
+    pub p99: Option<f64>,
     /// Of all runs' time.
     pub percent: f64,
 }
@@ -57,6 +61,8 @@ impl Operators {
             total: operator.total_ns,
             mean: operator.mean_ns,
             median: operator.median_ns,
+            p90: Some(operator.p90_ns),
+            p99: Some(operator.p99_ns),
             percent: operator.percent,
         });
         Self::first(rows.collect())
@@ -75,6 +81,8 @@ impl Operators {
             total: operator.total_ns,
             mean: operator.mean_ns,
             median: operator.median_ns,
+            p90: operator.p90_ns,
+            p99: operator.p99_ns,
             percent: operator.percent,
         });
         let mut rows: Vec<OperatorRow> = rows.collect();

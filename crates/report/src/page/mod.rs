@@ -6,8 +6,11 @@ mod comparison;
 mod dump;
 mod html;
 mod latency;
+mod layers;
+mod memory;
 mod operators;
 mod overview;
+mod roofline;
 mod timeline;
 
 use opscope::compare::times::{TimesComparison, TimesError};
@@ -51,6 +54,27 @@ const SECTIONS: &[Section] = &[
         is_wide: true,
         write: operators::section,
         is_there: |run| !run.operators.rows.is_empty(),
+    },
+    Section {
+        id: "layers",
+        title: "Layers",
+        is_wide: true,
+        write: layers::section,
+        is_there: |run| run.layers.as_ref().is_some_and(|tree| !tree.layers.is_empty()),
+    },
+    Section {
+        id: "roofline",
+        title: "Roofline",
+        is_wide: true,
+        write: roofline::section,
+        is_there: roofline::is_there,
+    },
+    Section {
+        id: "memory",
+        title: "Memory",
+        is_wide: true,
+        write: memory::section,
+        is_there: |run| run.memory.is_some(),
     },
     Section { id: "dump", title: "Tensors", is_wide: true, write: dump::section, is_there: |run| run.dump.is_some() },
     Section {

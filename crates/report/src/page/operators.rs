@@ -15,6 +15,8 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
         Column { title: "Count", is_number: true },
         Column { title: "Mean", is_number: true },
         Column { title: "Median", is_number: true },
+        Column { title: "P90", is_number: true },
+        Column { title: "P99", is_number: true },
         Column { title: "Total", is_number: true },
         Column { title: "Share", is_number: true },
     ];
@@ -96,6 +98,9 @@ fn row(html: &mut Html, operator: &OperatorRow) {
         number(html, operator.dispatches as f64, count(operator.dispatches));
         number(html, operator.mean, duration(operator.mean));
         number(html, operator.median, duration(operator.median));
+        for percentile in [operator.p90, operator.p99] {
+            number(html, percentile.unwrap_or(-1.0), percentile.map_or_else(|| "–".to_owned(), duration));
+        }
         number(html, operator.total, duration(operator.total));
         let sorted = trimmed(operator.percent);
         html.within("td", &[("class", "n"), ("data-v", &sorted)], |html| {

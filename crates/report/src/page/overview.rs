@@ -33,7 +33,8 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
     let mut tiles = Vec::new();
     let summary = run.summary.as_ref();
     if let Some(latency) = &run.latency {
-        let interval = summary.and_then(|summary| summary.median_interval_95);
+        // The summary times runs from outside, the recording from within: an interval belongs to the median of the same.
+        let interval = summary.filter(|_| run.account.is_none()).and_then(|summary| summary.median_interval_95);
         let note = match interval {
             Some((low, high)) => format!("{} to {} with 95 % confidence", duration(low * 1e6), duration(high * 1e6)),
             None => format!("{} to {}", duration(latency.min), duration(latency.max)),

@@ -113,6 +113,8 @@ pub(crate) struct SavedOperator {
     pub total_ns: f64,
     pub mean_ns: f64,
     pub median_ns: f64,
+    pub p90_ns: Option<f64>,
+    pub p99_ns: Option<f64>,
     pub percent: f64,
 }
 

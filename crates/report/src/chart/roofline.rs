@@ -1,0 +1,113 @@
+use opscope_profile::{OperatorTimes, Work};
+use opscope_roofline::{Limit, Roofline};
+use plotters::prelude::{ChartBuilder, Circle, IntoLogRange, LineSeries, PathElement};
+use plotters::style::Color;
+
+use super::{Area, Chart, DATA, GRID, MARKED, Size, chart_error};
+use crate::ReportError;
+use crate::units::{percent, trimmed};
+
+/// The most operators that are drawn: those that take the most time.
+const MOST_OPERATORS: usize = 500;
+
+/// An operator on the roofline.
+struct Point<'a> {
+    operator: &'a OperatorTimes,
+    intensity: f64,
+    rate: f64,
+    limit: Option<(Limit, f64)>,
+}
+
+/// Draws how far operators are from what the machine reaches; `None` if of no operator both operations and bytes are known.
+pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Result<Option<Chart>, ReportError> {
+    let points: Vec<Point<'_>> = operators.iter().filter_map(point).take(MOST_OPERATORS).collect();
+    let Some(peak) = machine.peaks.iter().map(|peak| peak.gflops_per_s).reduce(f64::max) else { return Ok(None) };
+    let (Some(slow), Some(fast)) = (machine.bandwidths.last(), machine.bandwidths.first()) else { return Ok(None) };
+    if points.is_empty() {
+        return Ok(None);
+    }
+    let extremes = |of: fn(&Point<'_>) -> f64| {
+        points.iter().map(of).fold((f64::INFINITY, 0.0f64), |(low, high), number| (low.min(number), high.max(number)))
+    };
+    let (least, most) = extremes(|point| point.intensity);
+    let ridge = peak / slow.gbytes_per_s;
+    let (from, to) = (least.min(0.1).max(1e-4) / 2.0, most.max(ridge) * 4.0);
+    let (low, high) = extremes(|point| point.rate);
+    let (bottom, top) = (low.max(peak * 1e-6) / 2.0, peak.max(high) * 2.0);
+    let logarithmic = |number: f64| (number.clamp(from, to).ln() - from.ln()) / (to.ln() - from.ln());
+    let hover = points.iter().map(|point| {
+        let limit = match point.limit {
+            Some((limit, share)) => format!(", {} of the bound by {}", percent(share), limit.name()),
+            None => String::new(),
+        };
+        let text = format!(
+            "{}: {} GFLOP/s at {} operations per byte{limit}",
+            point.operator.operator,
+            trimmed(point.rate),
+            trimmed(point.intensity)
+        );
+        ((logarithmic(point.intensity) * 1e4).round() / 1e4, text)
+    });
+    let description = format!(
+        "{} operators by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {} threads, and reads {} GB/s from memory and {} GB/s from its caches.",
+        points.len(),
+        machine.processor,
+        trimmed(peak),
+        machine.threads,
+        trimmed(slow.gbytes_per_s),
+        trimmed(fast.gbytes_per_s)
+    );
+    let draw = |area: &Area<'_>, size: Size| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .x_label_area_size(2 * size.font + 18)
+            .y_label_area_size(size.left)
+            .build_cartesian_2d((from..to).log_scale(), (bottom..top).log_scale())
+            .map_err(chart_error)?;
+        chart
+            .configure_mesh()
+            .light_line_style(GRID.mix(0.0))
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_labels(size.x_labels)
+            .y_labels(6)
+            .x_label_style(size.text())
+            .y_label_style(size.text())
+            .axis_desc_style(size.text())
+            .x_desc("operations per byte")
+            .x_label_formatter(&|intensity| trimmed(*intensity))
+            .y_label_formatter(&|rate| format!("{} GF/s", trimmed(*rate)))
+            .draw()
+            .map_err(chart_error)?;
+        for (bandwidth, width) in [(slow.gbytes_per_s, 2), (fast.gbytes_per_s, 1)] {
+            let bend = (peak / bandwidth).clamp(from, to);
+            let roof = [(from, (from * bandwidth).max(bottom)), (bend, (bend * bandwidth).min(peak)), (to, peak)];
+            chart.draw_series(LineSeries::new(roof, MARKED.stroke_width(width))).map_err(chart_error)?;
+        }
+        let stems = points.iter().filter_map(|point| {
+            let (_, share) = point.limit?;
+            let reachable = (point.rate * 100.0 / share.max(1e-6)).clamp(bottom, top);
+            Some(PathElement::new(
+                [(point.intensity, point.rate.max(bottom)), (point.intensity, reachable)],
+                GRID.stroke_width(1),
+            ))
+        });
+        chart.draw_series(stems).map_err(chart_error)?;
+        let circles = points.iter().map(|point| {
+            let radius = 3 + (point.operator.percent / 8.0).min(6.0) as i32;
+            Circle::new((point.intensity.clamp(from, to), point.rate.max(bottom)), radius, DATA.filled())
+        });
+        chart.draw_series(circles).map_err(chart_error)?;
+        let (plot, _) = chart.plotting_area().get_pixel_range();
+        Ok((plot.start, plot.end))
+    };
+    Chart::draw("Roofline: operators below what the machine reaches", description, hover.collect(), draw).map(Some)
+}
+
+fn point(operator: &OperatorTimes) -> Option<Point<'_>> {
+    let work: &Work = operator.work.as_ref()?;
+    let (intensity, rate) = (work.flops_per_byte?, work.gflops_per_s?);
+    let is_drawable = |number: f64| number.is_finite() && number > 0.0;
+    let limit = work.bound.map(|bound| (bound.limited_by, bound.percent));
+    (is_drawable(intensity) && is_drawable(rate)).then_some(Point { operator, intensity, rate, limit })
+}
