@@ -9,7 +9,7 @@ use super::overview::bar;
 use crate::ReportError;
 use crate::chart;
 use crate::facts::RunFacts;
-use crate::units::{count, duration, percent, trimmed};
+use crate::units::{count, duration, percent, trimmed, value};
 
 /// The most rows of the table.
 const MOST_ROWS: usize = 2_000;
@@ -70,7 +70,7 @@ fn row(html: &mut Html, operator: &OperatorTimes) {
         });
         number(html, operator.median_ns, duration(operator.median_ns));
         for amount in [work.flops.map(|flops| flops / 1e6), work.gflops_per_s, work.gbytes_per_s, work.flops_per_byte] {
-            number(html, amount.unwrap_or(-1.0), amount.map_or_else(|| "–".to_owned(), trimmed));
+            number(html, amount.unwrap_or(-1.0), amount.map_or_else(|| "–".to_owned(), value));
         }
         let sorted = work.bound.map_or_else(String::new, |bound| trimmed(bound.percent));
         html.within("td", &[("class", "n"), ("data-v", &sorted)], |html| match work.bound {
