@@ -21,6 +21,7 @@
 //! | `export` | a file for each format: timelines and tables |
 //! | `account` | where the time of a run goes, and what it holds in memory |
 //! | `interval` | medians and their confidence intervals |
+//! | `load` | how busy the machine was |
 //! | `sampler` | the counters of the machine and the process |
 //! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
@@ -34,6 +35,7 @@ mod account;
 mod error;
 mod export;
 mod interval;
+mod load;
 mod options;
 mod profiler;
 mod recording;
@@ -51,6 +53,7 @@ pub use account::{
 pub use error::ProfileError;
 pub use export::{Exported, Format};
 pub use interval::{MedianEstimate, median_interval};
+pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{

@@ -11,6 +11,7 @@ use opscope_trace::{
     PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
 };
 
+use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
     RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
@@ -75,6 +76,7 @@ pub struct Profiler {
     untimed: AtomicU64,
     shortfalls: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
+    load: Mutex<Option<Load>>,
     sampler: Option<Sampler>,
 }
 
@@ -123,6 +125,7 @@ impl Profiler {
             untimed: AtomicU64::new(0),
             shortfalls: Mutex::default(),
             notes: Mutex::default(),
+            load: Mutex::default(),
             sampler,
         })
     }
@@ -142,6 +145,11 @@ impl Profiler {
     /// how it runs the model.
     pub fn note(&self, note: impl Into<String>) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
+    }
+
+    /// Sets how busy the machine was. Without it the recording has the load averages of its beginning and its end.
+    pub fn set_load(&self, load: Load) {
+        *self.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);
     }
 
     /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
@@ -166,8 +174,9 @@ impl Profiler {
         let end = self.records().end();
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let load = self.load.into_inner().unwrap_or_else(PoisonError::into_inner);
         let lost = LostRecords { refused: self.refused.into_inner(), untimed: self.untimed.into_inner() };
-        self.writer.close(&statistics, lost, end, shortfalls, notes)
+        self.writer.close(&statistics, lost, end, shortfalls, notes, load)
     }
 
     /// Returns the ranges that are open, and collects from now on which ranges end.
@@ -318,6 +327,7 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
         },
         engine: info.engine.clone(),
         host: HostInfo::current(),
+        load: Load::now(),
         process: ProcessInfo::current(),
         clock: ClockInfo::start(),
         switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),

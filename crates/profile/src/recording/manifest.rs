@@ -7,6 +7,7 @@ use opscope_model::Fidelity;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
+use crate::load::Load;
 use crate::whole_file::replace_whole;
 
 /// What this version writes.
@@ -35,6 +36,9 @@ pub struct Manifest {
     pub engine: EngineInfo,
     /// Where it ran.
     pub host: HostInfo,
+    /// How busy the machine was; recordings of earlier versions do not say.
+    #[serde(default)]
+    pub load: Load,
     /// The process that ran it.
     pub process: ProcessInfo,
     /// When, and how ticks become time.

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, ProfilerOptions, Recording};
+use opscope_profile::{Account, Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -90,6 +90,12 @@ impl Capture {
         if let Self::Profile(profiler) = self {
             let sentences = verification.map(Verification::sentences).unwrap_or_default();
             sentences.iter().chain(notes).for_each(|note| profiler.note(note));
+        }
+    }
+
+    pub fn set_load(&self, load: Load) {
+        if let Self::Profile(profiler) = self {
+            profiler.set_load(load);
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
 use opscope_model::{Instrument, MissingCapability, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::ProfileError;
+use opscope_profile::{Load, ProfileError};
 
 use self::capture::Capture;
 use super::job::{Job, JobHooks};
@@ -106,6 +106,11 @@ impl Instruments {
     /// Writes into a recording how the plan runs the model.
     pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
         self.capture.note(verification, notes);
+    }
+
+    /// Writes into a recording how busy the machine was.
+    pub fn set_load(&self, load: Load) {
+        self.capture.set_load(load);
     }
 
     /// Closes what was captured and gives it its name. `shortfalls` say what the runs lack; they go into its manifest.

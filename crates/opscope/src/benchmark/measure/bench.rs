@@ -7,12 +7,12 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
 use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo, RunMemory};
 use opscope_onnx::{Graph, OperatorId};
+use opscope_profile::median_interval;
 use opscope_tensor::{Tensor, TensorError};
 
 use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
 use crate::benchmark::job::{Goal, Repetition, Stage};
-use crate::benchmark::latency::median_interval;
 use crate::inputs::{Batch, Inputs};
 use crate::session::Inference;
 
@@ -154,6 +154,7 @@ impl<'a> Bench<'a> {
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
+            self.context.load.measure();
             (self.context.hooks.advanced)(run + 1, self.current_goal(run + 1));
         }
     }
