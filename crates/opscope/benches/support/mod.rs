@@ -1,6 +1,8 @@
 //! What the benchmarks of a run share: where models are, how two ways to do a thing are compared, how a result is said.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
+pub mod around;
+
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
