@@ -52,7 +52,7 @@ pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
     EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
-    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
+    RecordCounts, Recording, RetirementFact, RunFact, RunKind, SampleFact, Span, TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

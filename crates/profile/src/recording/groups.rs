@@ -106,7 +106,7 @@ mod tests {
     use opscope_trace::Correlation;
 
     use super::*;
-    use crate::recording::fact::Span;
+    use crate::recording::fact::{RunKind, Span};
 
     fn span(start: u64, end: u64) -> Span {
         Span { start: Ticks::from_raw(start), end: Ticks::from_raw(end) }
@@ -133,7 +133,7 @@ mod tests {
             upload: None,
             download: None,
             correlation: Correlation::default(),
-            warm_up: false,
+            kind: RunKind::Measured,
             failed: false,
         }))
     }

@@ -19,7 +19,7 @@ mod writer;
 pub use abandoned::close_abandoned;
 pub use fact::{
     AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
-    SampleFact, Span,
+    RunKind, SampleFact, Span,
 };
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
 pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};

@@ -13,7 +13,7 @@ use super::manifest::{Manifest, RecordCounts};
 use super::names::{CounterNames, KernelNames, NAMES, Names};
 use super::record::StoredRecords;
 use super::writer::RECORDS;
-use super::{Fact, Span};
+use super::{Fact, RunKind, Span};
 use crate::ProfileError;
 
 /// A recording on disk: whole, or what a process left that was killed.
@@ -168,7 +168,7 @@ impl Recording {
     /// Returns whether a run belongs into statistics: it was measured and came to its end. Where runs were not
     /// recorded, it does.
     pub(crate) fn counts(&self, group: &RunGroup) -> bool {
-        group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
+        group.record.map_or(!self.records_of("model-execution"), |run| run.kind == RunKind::Measured && !run.failed)
     }
 
     /// Returns whether records were lost: dropped because the memory for them was full, or damaged.

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, ProfilerOptions, Recording};
+use opscope_profile::{Account, Call, Format, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -54,10 +54,15 @@ impl Capture {
         }
     }
 
-    pub fn set_warm_up(&self, warm_up: bool) {
+    pub fn set_run_kind(&self, kind: RunKind) {
         if let Self::Profile(profiler) = self {
-            profiler.set_warm_up(warm_up);
+            profiler.set_run_kind(kind);
         }
+    }
+
+    /// Returns whether the times of dispatches are taken.
+    pub fn takes_times(&self) -> bool {
+        matches!(self, Self::Profile(profiler) if profiler.takes_times())
     }
 
     pub fn planned(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
