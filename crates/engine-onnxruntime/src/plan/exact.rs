@@ -96,7 +96,8 @@ impl Making<'_> {
     fn session(&self, apart: Apart, memory: Memory) -> Result<(Session, Taps, Vec<OperatorId>), String> {
         let mut model = self.named.clone();
         let has_rank = |value| self.types.has_rank(self.graph, value);
-        let taps = tapped(self.graph, &mut model, &has_rank, apart);
+        let type_of = |value| self.types.declared(self.graph, value);
+        let taps = tapped(self.graph, &mut model, &has_rank, &type_of, apart);
         let known = taps.taps.iter().enumerate().map(|(number, tap)| {
             (number, tap.values.iter().map(|&value| self.types.get(value).cloned()).collect::<Vec<_>>())
         });
