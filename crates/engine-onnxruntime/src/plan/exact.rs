@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
-    check_inputs, resized_inputs,
+    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver, check_inputs,
 };
 use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -16,7 +15,7 @@ use prost::Message;
 use super::made::Made;
 use super::memory::run_memory;
 use super::types::{Sizes, Types, types_in_plan};
-use super::upload::{Expected, uploaded};
+use super::upload::{Expected, takes_as_declared, uploaded};
 use super::{kernels, limits, order};
 use crate::api::{Session, Value, Values};
 use crate::errors::{load_error, run_error};
@@ -136,7 +135,7 @@ impl ExactModel {
     fn make(&self, inputs: &[Tensor]) -> Result<ExactPlan, EngineError> {
         let start = Ticks::now();
         let graph = &self.loaded.layout.graph;
-        let notes = resized_inputs(graph, inputs).map(|(_, note)| note).collect();
+        takes_as_declared(graph, inputs)?;
         let sizes = Sizes::new(graph, inputs);
         limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
         let types = types_in_plan(graph, &self.loaded.setup, inputs);
@@ -146,7 +145,6 @@ impl ExactModel {
             expected: Expected::of(inputs),
             memory: run_memory(graph, &kernels, inputs),
             kernels,
-            notes,
             made: (start, Ticks::now()),
         })
     }
@@ -173,7 +171,6 @@ struct ExactPlan {
     expected: Expected,
     kernels: Arc<[Kernel]>,
     memory: RunMemory,
-    notes: Vec<String>,
     made: (Ticks, Ticks),
 }
 
@@ -217,7 +214,7 @@ impl Plan for ExactPlan {
     }
 
     fn notes(&self) -> &[String] {
-        &self.notes
+        &[]
     }
 
     fn memory(&self) -> RunMemory {
