@@ -1,11 +1,12 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `isolate` (a job in a process of its own), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
 mod benchmark;
+mod child;
 mod compare;
 mod completions;
 mod consumers;

@@ -158,7 +158,7 @@ pub struct TensorMemoryUse {
 }
 
 /// The time of an operator of the file. A fused kernel's time counts for the first of its operators. What the engine added has
-/// rows of its own.
+/// rows of its own. The time of an operator with bodies excludes that of operators in them, which have rows of their own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorTimes {
     /// Its name in the file; the engine's name for a kernel that the engine added.

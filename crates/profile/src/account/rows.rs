@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::histogram::Histogram;
 use super::{OperatorTimes, TypeTimes};
 use crate::Recording;
-use crate::recording::{DispatchFact, KernelNames};
+use crate::recording::{DispatchFact, KernelNames, own_times};
 
 /// The tables of operators and of types while they are added up.
 #[derive(Default)]
@@ -33,7 +33,8 @@ struct Row<T> {
 impl Rows {
     /// Adds the dispatches of a run that counts.
     pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact]) {
-        for dispatch in dispatches {
+        let times = own_times(dispatches, |span| recording.calibration().nanos(span.start, span.end));
+        for (dispatch, nanos) in dispatches.iter().zip(times) {
             let key = (dispatch.plan, dispatch.kernel);
             let (operator, op_type) = match self.kernels.get(&key) {
                 Some(rows) => *rows,
@@ -43,7 +44,6 @@ impl Rows {
                     rows
                 }
             };
-            let nanos = recording.calibration().nanos(dispatch.span.start, dispatch.span.end);
             self.operators.rows[operator].add(nanos);
             self.types.rows[op_type].add(nanos);
         }

@@ -52,7 +52,7 @@ impl Account {
             };
             let rows = [
                 ("operators", shares.operators, format!("{:.0} dispatches a run", shares.dispatches_per_run)),
-                (ADDED, shares.added, "kernels that stand for no operator".to_owned()),
+                (ADDED, shares.added, "kernels of no operator".to_owned()),
                 ("between operators", shares.between, between),
                 (PROFILE, shares.profile, self.untimed.map(|untimed| untimed.note()).unwrap_or_default()),
                 ("in and out", shares.in_out, "before and after operators".to_owned()),
@@ -76,7 +76,7 @@ impl Account {
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         if let Some(profile) = &self.engine_profile {
-            let note = "the engine's own, beside runs".to_owned();
+            let note = "by the engine, beside runs".to_owned();
             table.row(["profile".to_owned(), duration(profile.mean_ns), String::new(), String::new(), note]);
         }
         text.push_str(&table.text());

@@ -9,6 +9,7 @@ mod groups;
 mod manifest;
 mod names;
 mod names_file;
+mod own_times;
 mod reader;
 mod record;
 #[cfg(test)]
@@ -28,5 +29,6 @@ pub use reader::{Facts, Recording};
 pub(crate) use groups::{Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
+pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
 pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, remove};
