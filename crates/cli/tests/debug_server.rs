@@ -67,7 +67,10 @@ fn a_stopped_run_continues_when_the_command_is_interrupted_and_the_event_is_name
     let event = stop_at_a_convolution(&client);
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged", "was interrupted"]);
+    ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged"]);
+    // ONNX Runtime stops in dumped runs only. Such a run ends between two operators, so that it may be over or not.
+    let is_cut = engine::is_onnxruntime() && ended.stderr.contains("was ended before the first run was over");
+    assert!(is_cut || ended.stderr.contains("was interrupted"), "{ended:?}");
     assert!(client.status().is_err(), "it is gone");
 }
 
