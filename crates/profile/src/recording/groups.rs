@@ -5,7 +5,7 @@ use crate::ProfileError;
 
 /// A run with its dispatches.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RunGroup {
+pub struct RunGroup {
     /// The number of the run.
     pub run: u64,
     /// The run itself; `None` where it failed, was cut off, or runs were not recorded.
@@ -16,14 +16,16 @@ pub(crate) struct RunGroup {
 
 /// What a recording holds, with dispatches grouped by run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub enum Item {
+    /// A run with its dispatches.
     Run(RunGroup),
+    /// What belongs to no run; never a run or a dispatch.
     Other(Fact),
 }
 
 /// Puts dispatches to their runs. A run's record comes after those of its dispatches, so memory is needed for the runs
 /// that are open at the same moment, and no more.
-pub(crate) struct Groups<I> {
+pub struct Groups<I> {
     facts: I,
     open: HashMap<u64, Vec<DispatchFact>>,
     /// The run that each thread is in.
