@@ -271,9 +271,10 @@ fn what_cannot_become_tables_is_refused_with_what_would_be_right() {
         let ended: Ended = place.export(arguments);
         ended.refused(2, says);
     };
-    refused(&["out", "--format", "parquet"], &["a recording or a dump would be right"]);
+    place.write("letters/a.txt", "text");
+    refused(&["letters", "--format", "parquet"], &["a recording or a dump would be right"]);
     refused(&[&recording, &recording], &["2 recordings are given", "--into DIR"]);
-    refused(&["out/dump/d", "--into", "set"], &["holds no recording"]);
+    refused(&["out/dump/d", "--into", "set"], &["out/dump/d/manifest.json has schema 'opscope.dump/1'"]);
     refused(&[&recording, "nowhere", "--into", "set"], &["nowhere holds no recording"]);
     refused(&[&recording, "--into", "set", "--format", "csv"], &["a set holds Parquet tables, not csv"]);
     assert!(!place.path("set").exists(), "a wrong path adds nothing");
