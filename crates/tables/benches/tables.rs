@@ -125,7 +125,7 @@ fn peer(into: File) {
             let mut writer = group.next_column().expect("a column").expect("a column");
             let row = |index: usize| group_index * group_rows + index;
             if matches!(column, 0 | 8 | 9) {
-                let text = |index| if column == 8 { names[index % OPERATORS].clone() } else { one.clone() };
+                let text = |index: usize| if column == 8 { names[index % OPERATORS].clone() } else { one.clone() };
                 let values: Vec<ByteArray> = (0..group_rows).map(text).collect();
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None).expect("room");
             } else {
