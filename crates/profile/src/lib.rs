@@ -46,13 +46,14 @@ pub use account::{
     Account, CopyTimes, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes,
 };
 pub use error::ProfileError;
-pub use export::{Exported, Format};
+pub use export::{Exported, Format, KernelLabels, LabelTable};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
-    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
-    RecordCounts, Recording, RetirementFact, RunFact, RunKind, SampleFact, Span, TensorKind, close_abandoned,
+    EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelNames, Manifest, MarkerFact, ModelInfo,
+    ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span, TensorKind,
+    close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -26,7 +26,7 @@ pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, Mode
 pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
 
-pub(crate) use groups::{Item, RunGroup};
+pub use groups::{Groups, Item, RunGroup};
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
 pub(crate) use own_times::own_times;

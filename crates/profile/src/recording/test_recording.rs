@@ -200,7 +200,12 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
             producer: "hand 1".to_owned(),
         },
         engine: EngineInfo::new("paper", "0.1", Fidelity::Optimised),
-        host: HostInfo { cpu: "abacus".to_owned(), processors: 1, system: "linux 0".to_owned() },
+        host: HostInfo {
+            name: "desk".to_owned(),
+            cpu: "abacus".to_owned(),
+            processors: 1,
+            system: "linux 0".to_owned(),
+        },
         process: ProcessInfo { pid: 70, name: "test".to_owned(), opscope: "0.1.0".to_owned() },
         clock: ClockInfo {
             ticks: "tsc".to_owned(),
