@@ -15,6 +15,7 @@ mod exit;
 mod export;
 mod inspect;
 mod isolate;
+mod machine;
 mod manual;
 mod options;
 mod recover;
@@ -56,6 +57,9 @@ enum Command {
     /// Show the engines that can run a model here, and what each of them can do
     #[command(after_help = EXIT_CODES)]
     Engines(engines::EnginesArguments),
+    /// Show what this machine reaches: how much it computes and reads in a second
+    #[command(after_help = EXIT_CODES)]
+    Machine(machine::MachineArguments),
     /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Engines(arguments) => engines::run(&arguments),
+        Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
         Command::Attempt(arguments) => engines::attempt(&arguments),
