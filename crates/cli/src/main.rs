@@ -16,6 +16,7 @@ mod exit;
 mod export;
 mod inspect;
 mod isolate;
+mod machine;
 mod manual;
 mod options;
 mod recover;
@@ -57,6 +58,9 @@ enum Command {
     /// Show the engines that can run a model here, and what each of them can do
     #[command(after_help = EXIT_CODES)]
     Engines(engines::EnginesArguments),
+    /// Show what this machine reaches: how much it computes and reads in a second
+    #[command(after_help = EXIT_CODES)]
+    Machine(machine::MachineArguments),
     /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments, &invocation),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Engines(arguments) => engines::run(&arguments),
+        Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
         Command::Attempt(arguments) => engines::attempt(&arguments),

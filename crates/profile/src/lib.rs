@@ -43,7 +43,8 @@ mod tracer;
 mod whole_file;
 
 pub use account::{
-    Account, CopyTimes, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TypeTimes,
+    Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorTimes,
+    ProfileTimes, RangeTimes, RunCounts, RunTimes, Share, Shares, TimeHistogram, TypeTimes, UntimedRuns, Work,
 };
 pub use error::ProfileError;
 pub use export::{Exported, Format, KernelLabels, LabelTable};
@@ -51,9 +52,9 @@ pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
-    EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelNames, Manifest, MarkerFact, ModelInfo,
-    ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span, TensorKind,
-    close_abandoned,
+    EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost, KernelNames, Manifest, MarkerFact,
+    ModelInfo, ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span,
+    TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -271,7 +271,7 @@ impl Known {
         let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
         let number = met.unwrap_or_else(|| {
             let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
-            writer.names().add(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
+            writer.names().add(&NamesLine::plan(plan, graph, run.graph, run.fidelity, run.kernels));
             self.plans.push(Arc::clone(run.kernels));
             plan
         });

@@ -2,9 +2,10 @@ use std::collections::HashMap;
 
 use opscope_clock::Ticks;
 
+use super::histogram::TimeHistogram;
 use super::memory::TensorMemorySums;
 use super::ranges::Ranges;
-use super::rows::{Rows, percent};
+use super::rows::{Rows, Tables, percent};
 use super::spread::{Spread, median};
 use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, UntimedRuns};
 use crate::recording::{Call, CallFact, CopyFact, Direction, DispatchFact, Fact, Item, RunFact, RunGroup, RunKind};
@@ -16,6 +17,14 @@ impl Recording {
     /// # Errors
     /// Returns an error if the file of records cannot be read.
     pub fn account(&self) -> Result<Account, ProfileError> {
+        Ok(self.distributions()?.account)
+    }
+
+    /// Returns the account with how the times of each operator are distributed over the runs.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn distributions(&self) -> Result<Distribution, ProfileError> {
         let mut collector = Collector::new(self);
         for item in self.groups()? {
             match item? {
@@ -31,6 +40,15 @@ impl Recording {
         }
         Ok(collector.finish())
     }
+}
+
+/// An account with the distributions of times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// The account.
+    pub account: Account,
+    /// How the time that an operator takes in a run is distributed, for each of the account's operators in their order.
+    pub operators: Vec<TimeHistogram>,
 }
 
 struct Collector<'a> {
@@ -222,12 +240,13 @@ impl Collector<'_> {
         self.recording.kernel(dispatch.plan, dispatch.kernel).is_some_and(|kernel| kernel.added)
     }
 
-    fn finish(mut self) -> Account {
+    fn finish(mut self) -> Distribution {
         let manifest = self.recording.manifest();
         let run = self.run_times();
         self.split_off_profile();
-        let (operators, op_types) = std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
-        Account {
+        let Tables { operators, op_types, histograms } =
+            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
+        let account = Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
             engine: manifest.engine.name.clone(),
@@ -245,7 +264,9 @@ impl Collector<'_> {
             operators,
             op_types,
             ranges: std::mem::take(&mut self.ranges).finish(self.recording),
-        }
+            roofline: None,
+        };
+        Distribution { account, operators: histograms }
     }
 
     fn run_times(&self) -> RunTimes {

@@ -2,14 +2,25 @@
 
 mod collect;
 mod histogram;
+mod layers;
 pub(crate) mod memory;
 mod ranges;
 mod rows;
 pub(crate) mod spread;
+mod tensor_memory;
 mod text;
+mod work;
+mod work_text;
 
 use opscope_model::Fidelity;
+use opscope_roofline::Roofline;
 use serde::Serialize;
+
+pub use self::collect::Distribution;
+pub use self::histogram::TimeHistogram;
+pub use self::layers::Layer;
+pub use self::tensor_memory::{MemoryOfOperator, MemoryOverTime, MemoryPoint};
+pub use self::work::Work;
 
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
@@ -52,6 +63,8 @@ pub struct Account {
     pub op_types: Vec<TypeTimes>,
     /// The ranges of the user's code by name, by time; those around runs that do not count among them.
     pub ranges: Vec<RangeTimes>,
+    /// What the machine reaches, if the operators were [compared](Account::compare_with) with it.
+    pub roofline: Option<Roofline>,
 }
 
 /// How many runs there were.
@@ -181,8 +194,14 @@ pub struct OperatorTimes {
     pub mean_ns: f64,
     /// Of a run in which it was executed, the median, to within 1 %.
     pub median_ns: f64,
+    /// The 90th percentile, likewise.
+    pub p90_ns: f64,
+    /// The 99th percentile, likewise.
+    pub p99_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
+    /// What it computes and moves, with what is fused into it. `None` for what the engine added, and in older recordings.
+    pub work: Option<Work>,
 }
 
 /// The time of all operators of a type.
@@ -206,6 +225,8 @@ pub struct TypeTimes {
     pub median_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
+    /// What they compute and move, with what is fused into them. `None` for what the engine added, and in older recordings.
+    pub work: Option<Work>,
 }
 
 /// The times of all ranges that the user's code gave the same name.

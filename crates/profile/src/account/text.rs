@@ -24,6 +24,7 @@ impl Account {
         if !self.op_types.is_empty() {
             self.write_types(&mut text, top);
             self.write_operators(&mut text, top);
+            self.write_work(&mut text, top);
         }
         if !self.ranges.is_empty() {
             self.write_ranges(&mut text, top);
@@ -207,7 +208,7 @@ fn marked(name: String, added: bool) -> String {
     if added { format!("{name} (engine)") } else { name }
 }
 
-fn first_of(top: usize, all: usize) -> String {
+pub(super) fn first_of(top: usize, all: usize) -> String {
     if top < all { format!(" (the first {top} of {all})") } else { String::new() }
 }
 

@@ -23,7 +23,7 @@ pub use fact::{
     RunKind, SampleFact, Span,
 };
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
-pub use names::{CounterNames, FusedOperator, KernelNames, TensorKind};
+pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind};
 pub use reader::{Facts, Recording};
 
 pub use groups::{Groups, Item, RunGroup};

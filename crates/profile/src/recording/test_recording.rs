@@ -224,7 +224,7 @@ fn names_lines() -> Vec<NamesLine> {
     vec![
         NamesLine::header(),
         NamesLine::graph(0, &graph),
-        NamesLine::plan(0, 0, Fidelity::Optimised, &kernels(&graph)),
+        NamesLine::plan(0, 0, &graph, Fidelity::Optimised, &kernels(&graph)),
         NamesLine::counter(COUNTER, "memory used [bytes]"),
         NamesLine::counter(USERS_COUNTER, "tokens per second"),
         NamesLine::marker(DECODE, "decode"),

@@ -12,6 +12,7 @@ use crate::Session;
 use crate::benchmark::job::{CaptureSpec, Job, JobHooks, Stage};
 use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};
+use crate::roofline::{self, Unmeasured};
 use crate::verify::Verification;
 
 /// What captures the runs: a [`CaptureSpec`] at work.
@@ -128,7 +129,7 @@ impl Finished {
             && !exports.is_empty()
         {
             (hooks.stage)(Stage::Exporting);
-            match self.export(path.partial(), exports) {
+            match self.export(path.partial(), exports, job.verify.cache_directory.as_deref()) {
                 Ok((files, found)) => (written, account) = (files, Some(found)),
                 Err(error) => self.fall_short(format!("the recording could not be exported: {error}")),
             }
@@ -162,7 +163,14 @@ impl Finished {
 
     /// Writes the exports of a recording, and returns their paths and where the recording's time went. A format that cannot
     /// be written is named, and the others are written nevertheless.
-    fn export(&mut self, recording: &Path, formats: &[Format]) -> Result<(Vec<PathBuf>, Account), ProfileError> {
+    ///
+    /// Operators are compared with what the machine reaches only where that was measured before: measuring would add a second.
+    fn export(
+        &mut self,
+        recording: &Path,
+        formats: &[Format],
+        caches: Option<&Path>,
+    ) -> Result<(Vec<PathBuf>, Account), ProfileError> {
         let recording = Recording::open(recording)?;
         let mut written = Vec::new();
         for &format in formats {
@@ -171,7 +179,11 @@ impl Finished {
                 Err(error) => self.fall_short(error.to_string()),
             }
         }
-        Ok((written, recording.account()?))
+        let mut account = recording.account()?;
+        if let Ok(Some(machine)) = roofline::of_recording(recording.manifest(), caches, Unmeasured::Skip) {
+            account.compare_with(machine);
+        }
+        Ok((written, account))
     }
 
     /// Gives captured data its name, and returns where it then is.
