@@ -32,7 +32,7 @@ pub use inputs::{check_inputs, resized_inputs};
 pub use iteration::{Iteration, LoopIteration};
 pub use kernel::{
     Attribution, Kernel, KernelId, KernelInput, KernelSet, LiveMask, TensorType, changes_layout, is_matrix_operator,
-    nearest_before, place_the_rest,
+    kernel_costs, nearest_before, place_the_rest,
 };
 pub use machine::memory_of_machine;
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};

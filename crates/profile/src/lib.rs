@@ -47,19 +47,21 @@ mod tracer;
 mod whole_file;
 
 pub use account::{
-    Account, CopyTimes, OperatorSeries, OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share,
-    Shares, TypeTimes,
+    Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
+    OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share, Shares, TimeHistogram, TypeTimes,
+    UntimedRuns, Work,
 };
 pub use error::ProfileError;
-pub use export::{Exported, Format};
+pub use export::{Exported, Format, KernelLabels, LabelTable};
 pub use interval::{MedianEstimate, median_interval};
 pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
-    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelNames, Manifest, MarkerFact, ModelInfo, ProcessInfo,
-    RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
+    EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost, KernelNames, Manifest, MarkerFact,
+    ModelInfo, ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span,
+    TensorKind, close_abandoned,
 };
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

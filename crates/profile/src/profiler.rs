@@ -1,20 +1,21 @@
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{Capabilities, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operations,
-    PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
+    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
+    Operations, PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
+    open_ranges,
 };
 
 use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
-    RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
+    RecordingWriter, Records, RunKind, SCHEMA, name_of_this_thread, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -70,7 +71,8 @@ pub struct Profiler {
     records: Arc<Mutex<Records>>,
     writer: RecordingWriter,
     known: Mutex<Known>,
-    warm_up: AtomicBool,
+    /// What the runs that begin now are for, as the operation of their records.
+    kind: AtomicU32,
     refused: AtomicU64,
     /// The dispatches whose times the engine lost.
     untimed: AtomicU64,
@@ -120,7 +122,7 @@ impl Profiler {
             records,
             writer,
             known: Mutex::new(known),
-            warm_up: AtomicBool::new(false),
+            kind: AtomicU32::new(RunRecord::MEASURED.0),
             refused: AtomicU64::new(0),
             untimed: AtomicU64::new(0),
             shortfalls: Mutex::default(),
@@ -130,9 +132,19 @@ impl Profiler {
         })
     }
 
-    /// Says whether the runs that begin from now on only warm up. At first they do not.
-    pub fn set_warm_up(&self, warm_up: bool) {
-        self.warm_up.store(warm_up, Ordering::Relaxed);
+    /// Says what the runs that begin from now on are for. At first they are measured.
+    pub fn set_run_kind(&self, kind: RunKind) {
+        let operation = match kind {
+            RunKind::WarmUp => RunRecord::WARM_UP,
+            RunKind::Measured => RunRecord::MEASURED,
+            RunKind::Untimed => RunRecord::UNTIMED,
+        };
+        self.kind.store(operation.0, Ordering::Relaxed);
+    }
+
+    /// Returns whether it takes the times of dispatches.
+    pub fn takes_times(&self) -> bool {
+        self.switches.dispatches
     }
 
     /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
@@ -235,8 +247,10 @@ impl Instrument for Profiler {
             known.thread(&self.writer);
             known.plan(run, &self.writer)
         };
-        let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
-        Box::new(RecordedRun::new(self, self.wanted(), run.id, plan, operation))
+        let operation = Operation(self.kind.load(Ordering::Relaxed));
+        let mut wanted = self.wanted();
+        wanted.dispatches &= operation != RunRecord::UNTIMED;
+        Box::new(RecordedRun::new(self, wanted, run.id, plan, operation))
     }
 }
 
@@ -266,7 +280,7 @@ impl Known {
         let met = self.plans.iter().rposition(|plan| Arc::ptr_eq(plan, run.kernels));
         let number = met.unwrap_or_else(|| {
             let (graph, plan) = (self.graph(run.graph, writer), self.plans.len());
-            writer.names().add(&NamesLine::plan(plan, graph, run.fidelity, run.kernels));
+            writer.names().add(&NamesLine::plan(plan, graph, run.graph, run.fidelity, run.kernels));
             self.plans.push(Arc::clone(run.kernels));
             plan
         });

@@ -123,7 +123,7 @@ fn step(model: &TypedModel, id: usize, kernel_of: &[KernelId], prepared: &Values
 }
 
 fn tensor_type(fact: &TypedFact) -> TensorType {
-    let dtype = if fact.exotic_fact.is_some() { None } else { tensors::dtype(fact.datum_type) };
-    let shape = fact.shape.as_concrete().map(<[usize]>::to_vec).unwrap_or_default();
-    TensorType { dtype, shape }
+    let shape = fact.shape.as_concrete().map(<[usize]>::to_vec);
+    let is_plain = fact.exotic_fact.is_none() && shape.is_some();
+    TensorType { dtype: tensors::dtype(fact.datum_type).filter(|_| is_plain), shape: shape.unwrap_or_default() }
 }

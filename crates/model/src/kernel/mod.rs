@@ -1,5 +1,6 @@
 //! Kernels: what a plan executes, and sets of them.
 
+mod cost;
 mod credit;
 mod live_mask;
 mod set;
@@ -7,6 +8,7 @@ mod set;
 use opscope_onnx::{OperatorId, ValueId};
 use opscope_tensor::DType;
 
+pub use self::cost::kernel_costs;
 pub use self::credit::{changes_layout, is_matrix_operator, nearest_before, place_the_rest};
 pub use self::live_mask::LiveMask;
 pub use self::set::KernelSet;
@@ -46,7 +48,8 @@ pub struct Kernel {
 /// The type and shape of a tensor in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorType {
-    /// The type of its elements. `None` for the engine's own types, such as packed matrices.
+    /// The type of its elements. `None` for the engine's own types, such as packed matrices, and if the shape is known in a
+    /// run only.
     pub dtype: Option<DType>,
     /// Its shape.
     pub shape: Vec<usize>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use opscope_tensor::DType;
 use prost::bytes::Bytes;
 
+mod attributes;
 mod body;
 
 pub use self::body::Body;

@@ -2,14 +2,15 @@ use std::collections::HashMap;
 
 use opscope_clock::Ticks;
 
+use super::histogram::TimeHistogram;
 use super::memory::TensorMemorySums;
 use super::parts::{Divider, RunParts};
 use super::ranges::Ranges;
-use super::rows::{Rows, percent};
+use super::rows::{Rows, Tables, percent};
 use super::spread::Spread;
-use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
+use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, UntimedRuns};
 use crate::interval::median;
-use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup};
+use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup, RunKind};
 use crate::{ProfileError, Recording};
 
 impl Recording {
@@ -18,6 +19,14 @@ impl Recording {
     /// # Errors
     /// Returns an error if the file of records cannot be read.
     pub fn account(&self) -> Result<Account, ProfileError> {
+        Ok(self.distributions()?.account)
+    }
+
+    /// Returns the account with how the times of each operator are distributed over the runs.
+    ///
+    /// # Errors
+    /// Returns an error if the file of records cannot be read.
+    pub fn distributions(&self) -> Result<Distribution, ProfileError> {
         let mut collector = Collector::new(self);
         for item in self.groups()? {
             match item? {
@@ -35,6 +44,15 @@ impl Recording {
     }
 }
 
+/// An account with the distributions of times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// The account.
+    pub account: Account,
+    /// How the time that an operator takes in a run is distributed, for each of the account's operators in their order.
+    pub operators: Vec<TimeHistogram>,
+}
+
 struct Collector<'a> {
     recording: &'a Recording,
     divider: Divider<'a>,
@@ -50,6 +68,8 @@ struct Collector<'a> {
     /// The engine's work on its profile, of runs that did not end yet.
     profiles: HashMap<u64, f64>,
     profiled: Spread,
+    /// The times of runs without times of their dispatches, in nanoseconds.
+    untimed: Vec<f64>,
     copied_in: Copied,
     copied_out: Copied,
     memory: TensorMemorySums,
@@ -75,6 +95,7 @@ impl<'a> Collector<'a> {
             copies: HashMap::new(),
             profiles: HashMap::new(),
             profiled: Spread::default(),
+            untimed: Vec::new(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
             memory: TensorMemorySums::default(),
@@ -83,12 +104,16 @@ impl<'a> Collector<'a> {
 
     fn run(&mut self, group: &RunGroup) {
         let parts = match group.record {
-            Some(run) if run.warm_up => {
+            Some(run) if run.kind == RunKind::WarmUp => {
                 self.counts.warm_up += 1;
                 None
             }
             Some(run) if run.failed => {
                 self.counts.failed += 1;
+                None
+            }
+            Some(run) if run.kind == RunKind::Untimed => {
+                self.untimed.push(self.nanos(run.span.start, run.span.end));
                 None
             }
             Some(run) => {
@@ -144,11 +169,13 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn finish(mut self) -> Account {
+    fn finish(mut self) -> Distribution {
         let manifest = self.recording.manifest();
         let run = self.run_times();
-        let (operators, op_types) = std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
-        Account {
+        self.split_off_profile();
+        let Tables { operators, op_types, histograms } =
+            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
+        let account = Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),
             engine: manifest.engine.name.clone(),
@@ -160,12 +187,15 @@ impl Collector<'_> {
             time_resolution_ns: manifest.engine.time_resolution_ns,
             engine_profile: (self.profiled.count > 0)
                 .then(|| ProfileTimes { count: self.profiled.count, mean_ns: self.profiled.mean() }),
+            untimed: self.untimed_runs(),
             copies: self.copy_times(),
             tensor_memory: std::mem::take(&mut self.memory).finish().filter(|_| self.recording.is_complete()),
             operators,
             op_types,
             ranges: std::mem::take(&mut self.ranges).finish(self.recording),
-        }
+            roofline: None,
+        };
+        Distribution { account, operators: histograms }
     }
 
     fn run_times(&self) -> RunTimes {
@@ -180,6 +210,22 @@ impl Collector<'_> {
             median_ns: self.median_of(|parts| parts.run),
             min_ns: spread.min,
             max_ns: spread.max,
+        }
+    }
+
+    fn untimed_runs(&self) -> Option<UntimedRuns> {
+        let median_ns = median(&mut self.untimed.clone());
+        (!self.untimed.is_empty()).then(|| UntimedRuns { count: self.untimed.len() as u64, median_ns })
+    }
+
+    /// Moves what taking the times of dispatches adds to a run, by how much a run without those times is shorter, from between the
+    /// dispatches, where the engine does it, to a part of its own.
+    fn split_off_profile(&mut self) {
+        let Some(untimed) = self.untimed_runs() else { return };
+        let added = self.median_of(|parts| parts.run) - untimed.median_ns;
+        for parts in &mut self.runs {
+            parts.profile = added.clamp(0.0, parts.between);
+            parts.between -= parts.profile;
         }
     }
 
@@ -201,7 +247,8 @@ impl Collector<'_> {
             operators: share(|parts| parts.operators),
             added: share(|parts| parts.added),
             between,
-            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between),
+            profile: share(|parts| parts.profile),
+            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between - parts.profile),
             dispatches_per_run: self.dispatches as f64 / self.runs.len() as f64,
             between_ns_per_dispatch: between.total_ns / self.dispatches as f64,
             median_between_ns_per_dispatch: self.median_of(|parts| parts.between / parts.dispatches.max(1) as f64),

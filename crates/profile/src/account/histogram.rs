@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 /// Counts of times in buckets that grow with the time, so that the median of any number of times is known to within half
 /// a bucket, 0.8 %, in memory that does not grow.
 #[derive(Debug, Clone, Default)]
@@ -20,18 +22,61 @@ impl Histogram {
         self.count += 1;
     }
 
+    /// Returns the number of times.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Returns the middle of the bucket in which the median lies; 0 where there is no time.
     pub(super) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// Returns the middle of the bucket in which a quantile lies, which is between 0 and 1: the shortest time that so many of the
+    /// times do not exceed. 0 where there is no time.
+    pub(super) fn quantile(&self, quantile: f64) -> f64 {
         let mut before = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
             before += u64::from(count);
-            if before * 2 >= self.count && count > 0 {
+            if before as f64 >= quantile * self.count as f64 && count > 0 {
                 return (lower_bound(bucket) + lower_bound(bucket + 1)) / 2.0;
             }
         }
         0.0
     }
+
+    /// Returns the counts in at most [`MOST_BINS`] bins between the shortest time and the longest. The bins are as fine as this
+    /// allows; those between a time and its double are equally wide.
+    pub(super) fn bins(&self) -> TimeHistogram {
+        let used = |count: &u32| *count > 0;
+        let (Some(first), Some(last)) = (self.counts.iter().position(used), self.counts.iter().rposition(used)) else {
+            return TimeHistogram::default();
+        };
+        let fits = |merged: &usize| last / merged - first / merged < MOST_BINS;
+        let merged = (0..usize::BITS - 1).map(|power| 1usize << power).find(fits).unwrap_or(1);
+        let bins = first / merged..last / merged + 1;
+        let count = |bin: usize| {
+            let counts = self.counts.iter().skip(bin * merged).take(merged);
+            counts.map(|count| u64::from(*count)).sum()
+        };
+        TimeHistogram {
+            bounds_ns: (bins.start..=bins.end).map(|bin| lower_bound(bin * merged)).collect(),
+            counts: bins.map(count).collect(),
+        }
+    }
 }
+
+/// How often a time was in each of some bins.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TimeHistogram {
+    /// The bounds between the bins and around them, in nanoseconds: one more than there are bins.
+    pub bounds_ns: Vec<f64>,
+    /// How many times lie in each bin, the lower bound included.
+    pub counts: Vec<u64>,
+}
+
+/// The bins of a [`TimeHistogram`] are at most so many.
+const MOST_BINS: usize = 32;
 
 /// Up to [`STEPS`] nanoseconds a bucket is a nanosecond; from there on the bits after the leading one count.
 fn bucket(nanos: f64) -> usize {
@@ -76,5 +121,20 @@ mod tests {
         times.add(1e9);
         assert!((times.median() / 20_500.0 - 1.0).abs() < 0.01, "{}", times.median());
         assert_eq!(Histogram::default().median(), 0.0);
+        assert!((times.quantile(0.9) / 20_900.0 - 1.0).abs() < 0.01, "{}", times.quantile(0.9));
+        assert!((times.quantile(1.0) / 1e9 - 1.0).abs() < 0.01, "{}", times.quantile(1.0));
+    }
+
+    #[test]
+    fn bins_hold_every_time_and_are_few_for_near_times_and_for_far_ones() {
+        for longest in [20_000.0, 20_500.0, 40_000.0, 1e6, 1e12] {
+            let mut times = Histogram::default();
+            (0..500).for_each(|index| times.add(20_000.0 + (longest - 20_000.0) * f64::from(index) / 499.0));
+            let TimeHistogram { bounds_ns, counts } = times.bins();
+            assert_eq!((counts.iter().sum::<u64>(), bounds_ns.len()), (500, counts.len() + 1));
+            assert!(counts.len() <= MOST_BINS && bounds_ns[0] <= 20_000.0 && longest < bounds_ns[counts.len()]);
+            assert!(bounds_ns.is_sorted_by(|a, b| a < b), "{bounds_ns:?}");
+        }
+        assert_eq!(Histogram::default().bins(), TimeHistogram::default());
     }
 }

@@ -2,23 +2,33 @@
 
 mod collect;
 mod histogram;
+mod layers;
 pub(crate) mod memory;
 mod parts;
 mod ranges;
 mod rows;
 mod series;
 pub(crate) mod spread;
+mod tensor_memory;
 mod text;
+mod work;
+mod work_text;
 
 use opscope_model::Fidelity;
+use opscope_roofline::Roofline;
 use serde::Serialize;
 
-pub use series::{OperatorSeries, Series};
+pub use self::collect::Distribution;
+pub use self::histogram::TimeHistogram;
+pub use self::layers::Layer;
+pub use self::series::{OperatorSeries, Series};
+pub use self::tensor_memory::{MemoryOfOperator, MemoryOverTime, MemoryPoint};
+pub use self::work::Work;
 
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
 
-/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, in and out make 100 %. Runs that warmed
+/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, taking times, in and out make 100 %. Runs that warmed
 /// up, failed, or of which dispatches are missing are left out. All times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
@@ -43,6 +53,9 @@ pub struct Account {
     /// The engine's own work on the profile that times are taken from, after runs. It lies outside of the runs' time. `None`
     /// for an engine that needs none, or if calls were not recorded.
     pub engine_profile: Option<ProfileTimes>,
+    /// The runs without times of their dispatches, beside which the cost of taking those times shows. `None` for an engine whose
+    /// times cost next to nothing.
+    pub untimed: Option<UntimedRuns>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
@@ -53,6 +66,8 @@ pub struct Account {
     pub op_types: Vec<TypeTimes>,
     /// The ranges of the user's code by name, by time; those around runs that do not count among them.
     pub ranges: Vec<RangeTimes>,
+    /// What the machine reaches, if the operators were [compared](Account::compare_with) with it.
+    pub roofline: Option<Roofline>,
 }
 
 /// How many runs there were.
@@ -92,6 +107,9 @@ pub struct Shares {
     pub added: Share,
     /// Between the first kernel's start and the last one's end, while none was executed.
     pub between: Share,
+    /// Between kernels, too: what taking their times adds to a run, which is how much a run without those times is shorter. 0 where
+    /// there were no such runs.
+    pub profile: Share,
     /// Before the first kernel and after the last one.
     pub in_out: Share,
     /// Dispatches of a run, on average.
@@ -137,6 +155,15 @@ pub struct ProfileTimes {
     pub mean_ns: f64,
 }
 
+/// Runs without times of their dispatches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct UntimedRuns {
+    /// How many.
+    pub count: u64,
+    /// Of one, the median.
+    pub median_ns: f64,
+}
+
 /// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TensorMemoryUse {
@@ -147,7 +174,7 @@ pub struct TensorMemoryUse {
 }
 
 /// The time of an operator of the file. A fused kernel's time counts for the first of its operators. What the engine added has
-/// rows of its own.
+/// rows of its own. The time of an operator with bodies excludes that of operators in them, which have rows of their own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorTimes {
     /// Its name in the file; the engine's name for a kernel that the engine added.
@@ -170,8 +197,14 @@ pub struct OperatorTimes {
     pub mean_ns: f64,
     /// Of a run in which it was executed, the median, to within 1 %.
     pub median_ns: f64,
+    /// The 90th percentile, likewise.
+    pub p90_ns: f64,
+    /// The 99th percentile, likewise.
+    pub p99_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
+    /// What it computes and moves, with what is fused into it. `None` for what the engine added, and in older recordings.
+    pub work: Option<Work>,
 }
 
 /// The time of all operators of a type.
@@ -195,6 +228,8 @@ pub struct TypeTimes {
     pub median_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
+    /// What they compute and move, with what is fused into them. `None` for what the engine added, and in older recordings.
+    pub work: Option<Work>,
 }
 
 /// The times of all ranges that the user's code gave the same name.

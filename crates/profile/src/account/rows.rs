@@ -1,9 +1,10 @@
 use std::collections::{BTreeSet, HashMap};
 
-use super::histogram::Histogram;
+use super::histogram::{Histogram, TimeHistogram};
+use super::work::{Work, WorkSums};
 use super::{OperatorTimes, TypeTimes};
 use crate::Recording;
-use crate::recording::{DispatchFact, KernelNames};
+use crate::recording::{DispatchFact, KernelCost, KernelNames, own_times};
 
 /// The tables of operators and of types while they are added up.
 #[derive(Default)]
@@ -11,8 +12,22 @@ pub(super) struct Rows {
     operators: Table<OperatorTimes>,
     types: Table<TypeTimes>,
     /// The rows that a kernel's time counts for.
-    kernels: HashMap<(u64, u32), (usize, usize)>,
+    kernels: HashMap<(u64, u32), KernelRows>,
     names_of_type: HashMap<usize, BTreeSet<String>>,
+}
+
+/// Where the time and the cost of a kernel count.
+struct KernelRows {
+    operator: usize,
+    op_type: usize,
+    cost: Option<KernelCost>,
+}
+
+/// The finished tables, and the histogram of each operator's times, in the same order.
+pub(super) struct Tables {
+    pub operators: Vec<OperatorTimes>,
+    pub op_types: Vec<TypeTimes>,
+    pub histograms: Vec<TimeHistogram>,
 }
 
 struct Table<T> {
@@ -28,30 +43,28 @@ struct Row<T> {
     /// Of the run that is being added.
     this_run: f64,
     of_runs: Histogram,
+    work: WorkSums,
 }
 
 impl Rows {
     /// Adds the dispatches of a run that counts.
     pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact]) {
-        for dispatch in dispatches {
+        let times = own_times(dispatches, |span| recording.calibration().nanos(span.start, span.end));
+        for (dispatch, nanos) in dispatches.iter().zip(times) {
             let key = (dispatch.plan, dispatch.kernel);
-            let (operator, op_type) = match self.kernels.get(&key) {
-                Some(rows) => *rows,
-                None => {
-                    let rows = self.rows_of(recording, key);
-                    self.kernels.insert(key, rows);
-                    rows
-                }
-            };
-            let nanos = recording.calibration().nanos(dispatch.span.start, dispatch.span.end);
-            self.operators.rows[operator].add(nanos);
-            self.types.rows[op_type].add(nanos);
+            if !self.kernels.contains_key(&key) {
+                let rows = self.rows_of(recording, key);
+                self.kernels.insert(key, rows);
+            }
+            let KernelRows { operator, op_type, cost } = &self.kernels[&key];
+            self.operators.rows[*operator].add(nanos, cost.as_ref());
+            self.types.rows[*op_type].add(nanos, cost.as_ref());
         }
         self.operators.end_run();
         self.types.end_run();
     }
 
-    fn rows_of(&mut self, recording: &Recording, (plan, kernel): (u64, u32)) -> (usize, usize) {
+    fn rows_of(&mut self, recording: &Recording, (plan, kernel): (u64, u32)) -> KernelRows {
         let unknown;
         let names = match recording.kernel(plan, kernel) {
             Some(names) => names,
@@ -71,7 +84,10 @@ impl Rows {
             total_ns: 0.0,
             mean_ns: 0.0,
             median_ns: 0.0,
+            p90_ns: 0.0,
+            p99_ns: 0.0,
             percent: 0.0,
+            work: None,
         });
         let row = &mut self.operators.rows[operator].shown;
         row.exact &= names.exact;
@@ -87,35 +103,44 @@ impl Rows {
             mean_ns: 0.0,
             median_ns: 0.0,
             percent: 0.0,
+            work: None,
         });
         add_new(&mut self.types.rows[op_type].shown.kernel_ops, &names.op);
         if !names.added {
             self.names_of_type.entry(op_type).or_default().insert(names.operator.clone());
         }
-        (operator, op_type)
+        KernelRows { operator, op_type, cost: names.cost.clone() }
     }
 
     /// Returns the tables, by time. `runs` is how many were added, `total_ns` their time.
-    pub(super) fn finish(self, runs: usize, total_ns: f64) -> (Vec<OperatorTimes>, Vec<TypeTimes>) {
+    pub(super) fn finish(self, runs: usize, total_ns: f64) -> Tables {
         let names_of_type = self.names_of_type;
-        let operators = self.operators.finish(|_, row| OperatorTimes {
-            dispatches: row.dispatches,
-            total_ns: row.total,
-            mean_ns: row.total / runs as f64,
-            median_ns: row.of_runs.median(),
-            percent: percent(row.total, total_ns),
-            ..row.shown
+        let operators = self.operators.finish(|_, row| {
+            let times = OperatorTimes {
+                dispatches: row.dispatches,
+                total_ns: row.total,
+                mean_ns: row.total / runs as f64,
+                median_ns: row.of_runs.median(),
+                p90_ns: row.of_runs.quantile(0.9),
+                p99_ns: row.of_runs.quantile(0.99),
+                percent: percent(row.total, total_ns),
+                work: row.work(runs),
+                ..row.shown
+            };
+            (times, row.of_runs.bins())
         });
-        let types = self.types.finish(|index, row| TypeTimes {
+        let (operators, histograms) = operators.into_iter().unzip();
+        let op_types = self.types.finish(|index, row| TypeTimes {
             operators: names_of_type.get(&index).map_or(0, |names| names.len() as u64),
             dispatches: row.dispatches,
             total_ns: row.total,
             mean_ns: row.total / runs as f64,
             median_ns: row.of_runs.median(),
             percent: percent(row.total, total_ns),
+            work: row.work(runs),
             ..row.shown
         });
-        (operators, types)
+        Tables { operators, op_types, histograms }
     }
 }
 
@@ -126,7 +151,14 @@ impl<T> Table<T> {
             return row;
         }
         self.by_name.insert(key, self.rows.len());
-        self.rows.push(Row { shown: new(), dispatches: 0, total: 0.0, this_run: 0.0, of_runs: Histogram::default() });
+        self.rows.push(Row {
+            shown: new(),
+            dispatches: 0,
+            total: 0.0,
+            this_run: 0.0,
+            of_runs: Histogram::default(),
+            work: WorkSums::default(),
+        });
         self.rows.len() - 1
     }
 
@@ -134,10 +166,11 @@ impl<T> Table<T> {
         for row in self.rows.iter_mut().filter(|row| row.this_run > 0.0) {
             row.of_runs.add(row.this_run);
             row.this_run = 0.0;
+            row.work.end_run();
         }
     }
 
-    fn finish(self, mut shown: impl FnMut(usize, Row<T>) -> T) -> Vec<T> {
+    fn finish<S>(self, mut shown: impl FnMut(usize, Row<T>) -> S) -> Vec<S> {
         let mut rows: Vec<_> = self.rows.into_iter().enumerate().collect();
         rows.sort_by(|a, b| b.1.total.total_cmp(&a.1.total));
         rows.into_iter().map(|(index, row)| shown(index, row)).collect()
@@ -151,10 +184,22 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Row<T> {
-    fn add(&mut self, nanos: f64) {
+    fn add(&mut self, nanos: f64, cost: Option<&KernelCost>) {
         self.dispatches += 1;
         self.total += nanos;
         self.this_run += nanos;
+        if let Some(cost) = cost {
+            self.work.add(cost);
+        }
+    }
+
+    /// Returns what was computed and moved: at the median time, if every run computed the same.
+    fn work(&self, runs: usize) -> Option<Work> {
+        let nanos = match self.work.is_same_in_all_runs() && self.of_runs.count() == runs as u64 {
+            true => self.of_runs.median(),
+            false => self.total / runs as f64,
+        };
+        self.work.is_known().then(|| Work::new(&self.work, runs, nanos))
     }
 }
 

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
-use opscope_model::{Attribution, Fidelity, Kernel, TensorType};
-use opscope_onnx::{Dim, Graph, OperatorId, Value, ValueId};
+use opscope_model::{Attribution, Fidelity, Kernel, TensorType, kernel_costs};
+use opscope_onnx::{Dim, Graph, GroupCost, OperatorId, Value, ValueId};
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,21 @@ pub(crate) struct NamedKernel {
     pub operators: Vec<NamedAttribution>,
     pub inputs: Vec<TensorKind>,
     pub outputs: Vec<TensorKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<KernelCost>,
+}
+
+/// What the operators of a kernel cost in one execution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelCost {
+    /// Floating-point operations; a multiplication and an addition are two. `None` if they are not known.
+    pub flops: Option<u64>,
+    /// Bytes of the tensors that they take. `None` if a type or shape is not known.
+    pub bytes_read: Option<u64>,
+    /// Bytes of the tensors that they give. `None` if a type or shape is not known.
+    pub bytes_written: Option<u64>,
+    /// The element type in which most of it is computed, as in `float32`; `None` if it is not known.
+    pub dtype: Option<String>,
 }
 
 /// An operator that a kernel stands for, by its place in the graph's list.
@@ -111,6 +126,9 @@ pub struct KernelNames {
     pub inputs: Vec<TensorKind>,
     /// What it gives, by slot.
     pub outputs: Vec<TensorKind>,
+    /// The cost of what its time counts for. Where several kernels count for the same operator, one of them has the cost of
+    /// all, and the others have `None`. `None` in older recordings, and outside of recordings.
+    pub cost: Option<KernelCost>,
 }
 
 /// An operator that a kernel executes beside the one that its time counts for.
@@ -163,8 +181,14 @@ impl NamesLine {
         Self::Graph { graph: number, operators: operators.collect() }
     }
 
-    pub(crate) fn plan(plan: usize, graph: usize, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
-        Self::Plan { plan, graph, fidelity, kernels: kernels.iter().map(NamedKernel::of).collect() }
+    /// Creates a plan. Each kernel gets the cost of its operators while types and shapes are at hand.
+    pub(crate) fn plan(plan: usize, number: usize, graph: &Graph, fidelity: Fidelity, kernels: &[Kernel]) -> Self {
+        let costs = kernel_costs(graph, kernels);
+        let named = |(kernel, cost): (&Kernel, &Option<GroupCost>)| NamedKernel {
+            cost: cost.as_ref().map(KernelCost::of),
+            ..NamedKernel::of(kernel)
+        };
+        Self::Plan { plan, graph: number, fidelity, kernels: kernels.iter().zip(&costs).map(named).collect() }
     }
 
     /// Creates a counter: its text may end with the unit of its values, as in `queue [requests]`.
@@ -291,6 +315,7 @@ impl KernelNames {
                 .collect(),
             inputs: kernel.inputs,
             outputs: kernel.outputs,
+            cost: kernel.cost,
             name: kernel.name,
             op: kernel.op,
         }
@@ -311,6 +336,18 @@ impl KernelNames {
             fused: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            cost: None,
+        }
+    }
+}
+
+impl KernelCost {
+    fn of(cost: &GroupCost) -> Self {
+        Self {
+            flops: cost.flops,
+            bytes_read: cost.bytes_read,
+            bytes_written: cost.bytes_written,
+            dtype: cost.dtype.map(|dtype| dtype.to_string()),
         }
     }
 }
@@ -324,6 +361,7 @@ impl NamedKernel {
             operators: kernel.operators.iter().map(attribution).collect(),
             inputs: kernel.input_types.iter().map(TensorKind::of).collect(),
             outputs: kernel.output_types.iter().map(TensorKind::of).collect(),
+            cost: None,
         }
     }
 }

@@ -202,7 +202,12 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
         },
         engine: EngineInfo::new("paper", "0.1", Fidelity::Optimised),
         load: Load { average_start: Some(0.5), average_end: Some(1.25), reference: None },
-        host: HostInfo { cpu: "abacus".to_owned(), processors: 1, system: "linux 0".to_owned() },
+        host: HostInfo {
+            name: "desk".to_owned(),
+            cpu: "abacus".to_owned(),
+            processors: 1,
+            system: "linux 0".to_owned(),
+        },
         process: ProcessInfo { pid: 70, name: "test".to_owned(), opscope: "0.1.0".to_owned() },
         clock: ClockInfo {
             ticks: "tsc".to_owned(),
@@ -221,7 +226,7 @@ fn names_lines() -> Vec<NamesLine> {
     vec![
         NamesLine::header(),
         NamesLine::graph(0, &graph),
-        NamesLine::plan(0, 0, Fidelity::Optimised, &kernels(&graph)),
+        NamesLine::plan(0, 0, &graph, Fidelity::Optimised, &kernels(&graph)),
         NamesLine::counter(COUNTER, "memory used [bytes]"),
         NamesLine::counter(USERS_COUNTER, "tokens per second"),
         NamesLine::marker(DECODE, "decode"),

@@ -1,0 +1,102 @@
+//! Operators that compute every element on its own, or from a few others: element-wise functions, reductions,
+//! normalisations, pooling.
+
+use super::{Typed, attention, elements_of, product};
+
+/// Operations of a normalisation for each element, without the bias.
+const NORMALISATION: u64 = 6;
+
+pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
+    let op_type = typed.operator.op_type.as_str();
+    if let Some(of_each) = of_each(op_type) {
+        return typed.given()?.checked_mul(of_each);
+    }
+    match op_type {
+        "Sum" | "Max" | "Min" => product(&[typed.given()?, typed.operator.inputs.len().checked_sub(1)? as u64]),
+        "Mean" => product(&[typed.given()?, typed.operator.inputs.len() as u64]),
+        "Clip" => product(&[typed.given()?, bounds(typed)]),
+        "QuantizeLinear" => product(&[typed.given()?, 3 + u64::from(typed.has(2))]),
+        "DequantizeLinear" => product(&[typed.given()?, 1 + u64::from(typed.has(2))]),
+        "DynamicQuantizeLinear" => product(&[typed.given()?, 2 + 4]),
+        "Softmax" | "LogSoftmax" => attention::softmax(&typed.output()?.shape),
+        "CumSum" => typed.given(),
+        // (x - mean) * factor + offset, with a factor for each channel.
+        "BatchNormalization" if typed.operator.int("training_mode").unwrap_or(0) == 0 => product(&[2, typed.given()?]),
+        "LayerNormalization" => normalised(typed, typed.has(2)),
+        "InstanceNormalization" | "GroupNormalization" => normalised(typed, true),
+        // Square, sum, division by the root, product with the scale.
+        "RMSNormalization" | "SimplifiedLayerNormalization" => product(&[4, typed.given()?]),
+        "SkipLayerNormalization" => {
+            product(&[typed.given()?, 1 + NORMALISATION + u64::from(typed.has(3)) + u64::from(typed.has(4))])
+        }
+        "LpNormalization" => product(&[3, typed.given()?]),
+        // x / (bias + alpha / size * sum of squares) ^ beta
+        "LRN" => {
+            let size = u64::try_from(typed.operator.int("size")?).ok()?;
+            product(&[typed.given()?, size.checked_mul(2)?.checked_add(3)?])
+        }
+        "MaxPool" | "AveragePool" => product(&[typed.given()?, window(typed)?]),
+        "LpPool" => product(&[2, typed.given()?, window(typed)?]),
+        "GlobalMaxPool" | "GlobalAveragePool" => typed.taken(0),
+        "GlobalLpPool" => product(&[2, typed.taken(0)?]),
+        "ArgMax" | "ArgMin" => Some(typed.taken(0)?.saturating_sub(typed.given()?)),
+        reduce if reduce.starts_with("Reduce") => reduction(typed, reduce),
+        _ => None,
+    }
+}
+
+/// Operations for each element of the output. An arithmetic operation is one, and so is an elementary function; an
+/// activation is the sum of those that its definition has.
+fn of_each(op_type: &str) -> Option<u64> {
+    Some(match op_type {
+        "Abs" | "Acos" | "Acosh" | "Add" | "Asin" | "Asinh" | "Atan" | "Atanh" | "BitShift" | "Ceil" | "Cos"
+        | "Cosh" | "Div" | "Erf" | "Exp" | "Floor" | "Log" | "Mod" | "Mul" | "Neg" | "Pow" | "Reciprocal" | "Relu"
+        | "Round" | "Sin" | "Sinh" | "Sqrt" | "Sub" | "Tan" | "Tanh" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor"
+        | "BitwiseNot" => 1,
+        // A comparison and a product.
+        "LeakyRelu" | "PRelu" | "ThresholdedRelu" => 2,
+        // Exponential and sum, logarithm; x / (1 + |x|); and so on.
+        "Softplus" | "Softsign" | "Elu" => 3,
+        "Selu" | "Celu" | "HardSigmoid" => 4,
+        // 1 / (1 + exp(-x))
+        "Sigmoid" => 4,
+        "HardSwish" | "Swish" | "QuickGelu" => 5,
+        // x / 2 * (1 + erf(x / sqrt(2)))
+        "Gelu" => 5,
+        "BiasGelu" => 6,
+        // x * tanh(log(1 + exp(x)))
+        "Mish" => 5,
+        _ => return None,
+    })
+}
+
+/// Returns how many bounds a `Clip` has.
+fn bounds(typed: &Typed<'_>) -> u64 {
+    let attributes = ["min", "max"].iter().filter(|name| typed.operator.attributes.contains_key(**name)).count();
+    (attributes + usize::from(typed.has(1)) + usize::from(typed.has(2))) as u64
+}
+
+/// Returns the operations of a normalisation to mean 0 and variance 1: mean, difference, square, sum, division by the root,
+/// product with the scale, and the bias.
+fn normalised(typed: &Typed<'_>, bias: bool) -> Option<u64> {
+    product(&[typed.given()?, NORMALISATION + u64::from(bias)])
+}
+
+/// Returns the number of elements of a pooling window.
+fn window(typed: &Typed<'_>) -> Option<u64> {
+    let sizes = typed.operator.ints("kernel_shape")?.iter().map(|&size| usize::try_from(size).ok());
+    elements_of(&sizes.collect::<Option<Vec<_>>>()?)
+}
+
+fn reduction(typed: &Typed<'_>, op_type: &str) -> Option<u64> {
+    let (taken, given) = (typed.taken(0)?, typed.given()?);
+    // n elements need n - 1 operations.
+    let folded = taken.saturating_sub(given);
+    match op_type {
+        "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceProd" => Some(folded),
+        "ReduceMean" | "ReduceLogSum" => folded.checked_add(given),
+        "ReduceL1" | "ReduceSumSquare" => folded.checked_add(taken),
+        "ReduceL2" | "ReduceLogSumExp" => folded.checked_add(taken)?.checked_add(given),
+        _ => None,
+    }
+}

@@ -1,0 +1,57 @@
+//! Products of matrices, and convolutions.
+
+use super::{Typed, elements_of, product};
+use crate::einsum::Equation;
+
+pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
+    match typed.operator.op_type.as_str() {
+        "Conv" => convolution(typed, 1, typed.has(2)),
+        "ConvInteger" => convolution(typed, 1, false),
+        "QLinearConv" => convolution(typed, 3, typed.has(8)),
+        "ConvTranspose" => transposed_convolution(typed),
+        "MatMul" | "MatMulInteger" | "QLinearMatMul" | "FusedMatMul" => product_of(typed),
+        "Gemm" => {
+            let depth = *typed.input(0)?.shape.get(usize::from(typed.operator.int("transA").unwrap_or(0) == 0))?;
+            // C is added once to every element; alpha and beta are folded into the operands by every engine.
+            let given = typed.given()?;
+            product(&[2, given, depth as u64])?.checked_add(if typed.has(2) { given } else { 0 })
+        }
+        "Einsum" => einsum(typed),
+        _ => None,
+    }
+}
+
+/// Every element of the output is a sum over the window and the channels of its group.
+fn convolution(typed: &Typed<'_>, weights: usize, bias: bool) -> Option<u64> {
+    let window = elements_of(typed.input(weights)?.shape.get(1..)?)?;
+    let given = typed.given()?;
+    product(&[2, given, window])?.checked_add(if bias { given } else { 0 })
+}
+
+/// Every element of the input is multiplied with the weights of its channel and added to the output.
+fn transposed_convolution(typed: &Typed<'_>) -> Option<u64> {
+    let window = elements_of(typed.input(1)?.shape.get(1..)?)?;
+    product(&[2, typed.taken(0)?, window])?.checked_add(if typed.has(2) { typed.given()? } else { 0 })
+}
+
+/// Every element of the output is a sum over the inner dimension.
+fn product_of(typed: &Typed<'_>) -> Option<u64> {
+    let shape = &typed.input(0)?.shape;
+    let is_transposed = typed.operator.int("transA") == Some(1);
+    let depth = if is_transposed { shape.get(shape.len().checked_sub(2)?)? } else { shape.last()? };
+    product(&[2, typed.given()?, *depth as u64])
+}
+
+/// One operand: a sum. Two: a product for every combination of labels, and a sum over those that the output lacks. The
+/// cost of more operands depends on the order that the engine chooses.
+fn einsum(typed: &Typed<'_>) -> Option<u64> {
+    let shapes = typed.inputs.iter().map(|input| Some((*input)?.shape.as_slice())).collect::<Option<Vec<_>>>()?;
+    let all = Equation::parse(typed.operator.text("equation")?)?.sizes(&shapes)?.all?;
+    let given = typed.given()?;
+    match shapes.len() {
+        1 => Some(typed.taken(0)?.saturating_sub(given)),
+        2 if all == given => Some(all),
+        2 => all.checked_mul(2),
+        _ => None,
+    }
+}

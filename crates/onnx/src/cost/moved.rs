@@ -1,0 +1,81 @@
+//! Operators that move, select, convert or compare elements without arithmetic.
+
+use super::{Typed, bytes_of};
+
+/// Operators that give the elements of their input under another shape. Nothing has to be read or written.
+const VIEWS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
+
+/// Operators without arithmetic on floating-point numbers.
+const MOVEMENTS: &[&str] = &[
+    "And",
+    "Cast",
+    "CastLike",
+    "Compress",
+    "Concat",
+    "Constant",
+    "ConstantOfShape",
+    "DepthToSpace",
+    "Dropout",
+    "Equal",
+    "Expand",
+    "EyeLike",
+    "Flatten",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "Greater",
+    "GreaterOrEqual",
+    "Identity",
+    "IsInf",
+    "IsNaN",
+    "Less",
+    "LessOrEqual",
+    "NonZero",
+    "Not",
+    "OneHot",
+    "Or",
+    "Pad",
+    "Reshape",
+    "ReverseSequence",
+    "Shape",
+    "Sign",
+    "Size",
+    "Slice",
+    "SpaceToDepth",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Trilu",
+    "Unsqueeze",
+    "Where",
+    "Xor",
+];
+
+/// Operators that read only the elements of their first input that they give.
+const SELECTIONS: &[&str] = &["Compress", "Gather", "GatherElements", "GatherND", "Slice"];
+
+/// Returns whether an operator of this type computes nothing.
+pub(super) fn is_movement(op_type: &str) -> bool {
+    MOVEMENTS.contains(&op_type)
+}
+
+/// Returns whether an operator gives its first input under another shape.
+pub(super) fn is_view(domain: &str, op_type: &str) -> bool {
+    domain.is_empty() && VIEWS.contains(&op_type)
+}
+
+/// Returns the bytes that an operator must read of an input.
+pub(super) fn bytes_read(typed: &Typed<'_>, slot: usize) -> Option<u64> {
+    let op_type = typed.operator.op_type.as_str();
+    match op_type {
+        "Shape" | "Size" | "ConstantOfShape" => return Some(0),
+        _ if is_view(&typed.operator.domain, op_type) => return Some(0),
+        _ => {}
+    }
+    let whole = bytes_of(typed.input(slot)?)?;
+    if slot == 0 && SELECTIONS.contains(&op_type) {
+        return Some(whole.min(bytes_of(typed.output()?)?));
+    }
+    Some(whole)
+}

@@ -1,0 +1,146 @@
+//! Costs that were counted by hand.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use opscope_onnx::{CostGraph, Graph, GroupCost, TensorInfo, ValueTypes};
+use opscope_tensor::DType;
+use prost::bytes::Bytes;
+
+use crate::wire::{self, Message};
+
+/// A graph of a node, and the types of its inputs.
+struct Case {
+    op_type: &'static str,
+    inputs: &'static [&'static [usize]],
+    attributes: Vec<Message>,
+    dtype: DType,
+}
+
+fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case {
+    Case { op_type, inputs, attributes: Vec::new(), dtype: DType::F32 }
+}
+
+impl Case {
+    fn int(mut self, name: &str, value: i64) -> Self {
+        self.attributes.push(Message::default().text(1, name).int(3, value).int(20, 2));
+        self
+    }
+
+    fn ints(mut self, name: &str, values: &[i64]) -> Self {
+        let named = Message::default().text(1, name);
+        self.attributes.push(values.iter().fold(named, |message, value| message.int(8, *value)).int(20, 7));
+        self
+    }
+
+    fn text(mut self, name: &str, value: &str) -> Self {
+        self.attributes.push(Message::default().text(1, name).text(4, value).int(20, 3));
+        self
+    }
+
+    fn cost(self) -> GroupCost {
+        let names: Vec<String> = (0..self.inputs.len()).map(|slot| format!("i{slot}")).collect();
+        // An input without dimensions that is not the only one stands for one that is omitted.
+        let is_given = |slot: &usize| !self.inputs[*slot].is_empty() || self.inputs.len() == 1;
+        let slots: Vec<&str> =
+            (0..names.len()).map(|slot| if is_given(&slot) { names[slot].as_str() } else { "" }).collect();
+        let node = wire::node("node", self.op_type, &slots, &["y"]);
+        let node = self.attributes.into_iter().fold(node, |node, attribute| node.message(5, attribute));
+        let given: Vec<&str> = slots.iter().copied().filter(|name| !name.is_empty()).collect();
+        let bytes = wire::model(wire::graph(&[node], &given, &["y"]));
+        let graph = Graph::from_bytes(Path::new("case.onnx"), Bytes::from(bytes)).unwrap();
+        let shapes: HashMap<&str, &[usize]> =
+            names.iter().map(String::as_str).zip(self.inputs.iter().copied()).collect();
+        let known = graph.inputs.iter().map(|id| {
+            let shape = shapes[graph.value(*id).name.as_str()].to_vec();
+            (*id, TensorInfo { dtype: Some(self.dtype), shape })
+        });
+        let types = ValueTypes::infer(&graph, known);
+        CostGraph::new(&graph, &types).cost(&[graph.operators[0].id])
+    }
+
+    fn flops(self) -> Option<u64> {
+        self.cost().flops
+    }
+}
+
+#[test]
+fn products_of_matrices_cost_two_operations_for_each_combination() {
+    // [5, 3] x [3, 4]
+    let product = case("MatMul", &[&[5, 3], &[3, 4]]).cost();
+    assert_eq!(product.flops, Some(5 * 4 * 3 * 2));
+    assert_eq!((product.bytes_read, product.bytes_written), (Some((15 + 12) * 4), Some(20 * 4)));
+    assert_eq!(case("MatMul", &[&[7, 2, 5, 3], &[2, 3, 4]]).flops(), Some(7 * 2 * 5 * 4 * 3 * 2));
+    assert_eq!(case("MatMul", &[&[3], &[3]]).flops(), Some(3 * 2));
+    // With a bias that is added once; transposed operands.
+    assert_eq!(case("Gemm", &[&[5, 3], &[3, 4], &[4]]).flops(), Some(5 * 4 * (3 * 2 + 1)));
+    assert_eq!(case("Gemm", &[&[3, 5], &[4, 3]]).int("transA", 1).int("transB", 1).flops(), Some(5 * 4 * 3 * 2));
+    assert_eq!(
+        case("Einsum", &[&[7, 5, 3], &[7, 3, 4]]).text("equation", "bij,bjk->bik").flops(),
+        Some(7 * 5 * 4 * 3 * 2)
+    );
+    assert_eq!(case("Einsum", &[&[5], &[4]]).text("equation", "i,j->ij").flops(), Some(5 * 4));
+    assert_eq!(case("Einsum", &[&[5, 3]]).text("equation", "ij->i").flops(), Some(5 * 2));
+}
+
+#[test]
+fn convolutions_cost_two_operations_for_each_weight_of_a_window() {
+    // 6 filters of 3 x 3 over 4 channels, at 8 x 8 places.
+    let same = case("Conv", &[&[2, 4, 8, 8], &[6, 4, 3, 3], &[6]]).ints("pads", &[1, 1, 1, 1]);
+    assert_eq!(same.flops(), Some(2 * 6 * 64 * (4 * 9 * 2 + 1)));
+    // Two groups halve the channels of each; a stride of 2 leaves 3 x 3 places.
+    let grouped = case("Conv", &[&[1, 4, 8, 8], &[6, 2, 3, 3]]).int("group", 2).ints("strides", &[2, 2]);
+    assert_eq!(grouped.flops(), Some(6 * 9 * (2 * 9 * 2)));
+    // Each of the 16 elements of 4 channels is multiplied with 3 x 2 x 2 weights.
+    let transposed = case("ConvTranspose", &[&[1, 4, 4, 4], &[4, 3, 2, 2]]).ints("strides", &[2, 2]);
+    assert_eq!(transposed.flops(), Some(4 * 16 * 3 * 4 * 2));
+}
+
+#[test]
+fn recurrent_layers_cost_their_gates_in_every_step() {
+    // 5 steps of 2 sequences, 3 inputs, 4 hidden: for each gate and element 3 + 4 products, a sum, a bias.
+    let lstm = case("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[1, 32]]).int("hidden_size", 4);
+    assert_eq!(lstm.flops(), Some(5 * 2 * 4 * (4 * (2 * 7 + 2) + 3 * 4 + 2 + 4)));
+    let gru =
+        case("GRU", &[&[5, 2, 3], &[2, 12, 3], &[2, 12, 4]]).int("hidden_size", 4).text("direction", "bidirectional");
+    assert_eq!(gru.flops(), Some(5 * 2 * 2 * 4 * (3 * (2 * 7 + 1) + 2 * 4 + 1 + 5)));
+    // How long each sequence is, is data.
+    let lengths = case("LSTM", &[&[5, 2, 3], &[1, 16, 3], &[1, 16, 4], &[], &[2]]).int("hidden_size", 4);
+    assert_eq!(lengths.flops(), None);
+}
+
+#[test]
+fn element_wise_operators_reductions_and_normalisations_cost_by_element() {
+    assert_eq!(case("Add", &[&[2, 3, 4], &[4]]).flops(), Some(24));
+    assert_eq!(case("Sigmoid", &[&[6]]).flops(), Some(24));
+    assert_eq!(case("Softmax", &[&[2, 8]]).flops(), Some(5 * 16));
+    assert_eq!(case("LayerNormalization", &[&[2, 8], &[8], &[8]]).flops(), Some(7 * 16));
+    assert_eq!(case("BatchNormalization", &[&[1, 2, 3, 3], &[2], &[2], &[2], &[2]]).flops(), Some(2 * 18));
+    // Two rows of 8: seven additions and a division each.
+    assert_eq!(case("ReduceMean", &[&[2, 8]]).ints("axes", &[1]).flops(), Some(2 * 8));
+    assert_eq!(case("ReduceSum", &[&[2, 8]]).flops(), Some(15));
+    let pooled = case("MaxPool", &[&[1, 2, 4, 4]]).ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]);
+    assert_eq!(pooled.flops(), Some(2 * 4 * 4));
+}
+
+#[test]
+fn what_moves_data_costs_bytes_only_and_a_view_costs_nothing() {
+    let transposed = case("Transpose", &[&[4, 6]]).cost();
+    assert_eq!((transposed.flops, transposed.bytes_read, transposed.bytes_written), (Some(0), Some(96), Some(96)));
+    let flat = case("Flatten", &[&[4, 6]]).cost();
+    assert_eq!((flat.flops, flat.bytes_read, flat.bytes_written), (Some(0), Some(0), Some(0)));
+    // Two rows of a table of a thousand are read, and two indices.
+    let gathered = Case { dtype: DType::I64, ..case("Gather", &[&[1000, 8], &[2]]) }.cost();
+    assert_eq!((gathered.bytes_read, gathered.bytes_written), (Some(2 * 8 * 8 + 2 * 8), Some(2 * 8 * 8)));
+}
+
+#[test]
+fn what_is_not_known_is_not_guessed() {
+    assert_eq!(
+        case("NoSuchOperator", &[&[4]]).cost(),
+        GroupCost { dtype: Some(DType::F32), bytes_read: Some(16), ..GroupCost::default() }
+    );
+    assert_eq!(case("Einsum", &[&[2], &[2], &[2]]).text("equation", "i,i,i->").flops(), None);
+    let huge = case("MatMul", &[&[usize::MAX / 2, 3], &[3, usize::MAX / 2]]).cost();
+    assert_eq!((huge.flops, huge.bytes_read, huge.bytes_written), (None, None, None));
+}

@@ -1,0 +1,7 @@
+//! Types that follow from those of the inputs, and what operators cost.
+
+mod by_hand;
+mod cases;
+#[path = "../reader/wire.rs"]
+#[allow(dead_code, reason = "each test takes its share")]
+mod wire;

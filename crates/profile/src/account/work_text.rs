@@ -1,0 +1,106 @@
+//! The table of what operators compute and move.
+
+use std::fmt::Write;
+
+use opscope_roofline::{Bandwidth, Roofline};
+use opscope_text::Column::{Ends, Numbers};
+use opscope_text::{TextTable, shown_size};
+
+use super::text::first_of;
+use super::{Account, Work};
+
+impl Account {
+    /// Writes what the operators compute and move, and how far they are from what the machine reaches. Nothing for a recording
+    /// that does not say it.
+    pub(super) fn write_work(&self, text: &mut String, top: usize) {
+        let rows: Vec<_> = self.operators.iter().filter_map(|row| Some((row, row.work.as_ref()?))).collect();
+        if rows.iter().all(|(_, work)| work.flops.is_none() && work.bytes().is_none()) {
+            return;
+        }
+        let mut columns = vec![Ends("operator"), Ends("type"), Numbers("GFLOP"), Numbers("GFLOP/s"), Numbers("GB/s")];
+        if self.roofline.is_some() {
+            columns.push(Numbers("of bound"));
+        }
+        let mut table = TextTable::new(columns);
+        for (row, work) in rows.iter().take(top) {
+            let fused = if row.fused.is_empty() { String::new() } else { format!(" +{} fused", row.fused.len()) };
+            let cells = [format!("{}{fused}", row.operator), row.op_type.clone()];
+            let bound = self.roofline.is_some().then(|| bound(work));
+            table.row(cells.into_iter().chain(numbers(work)).chain(bound).collect::<Vec<_>>());
+        }
+        let _ = write!(text, "\nWork of operators by time{}\n{}", first_of(top, rows.len()), table.text());
+        self.write_total(text);
+        if let Some(machine) = &self.roofline {
+            let _ = writeln!(text, "{}", machine_sentence(machine));
+        }
+    }
+
+    fn write_total(&self, text: &mut String) {
+        let works = || self.operators.iter().filter(|row| !row.added).map(|row| row.work.as_ref());
+        let known: Vec<f64> = works().flatten().filter_map(|work| work.flops).collect();
+        let (flops, unknown) = (known.iter().sum::<f64>(), works().count() - known.len());
+        if known.is_empty() {
+            text.push_str("The operations of no operator are known.\n");
+            return;
+        }
+        let least = if unknown > 0 { "at least " } else { "" };
+        let _ = write!(text, "A run computes {least}{} GFLOP", number(flops / 1e9));
+        if self.run.median_ns > 0.0 {
+            let _ = write!(text, ", {} GFLOP/s at its median", number(flops / self.run.median_ns));
+        }
+        let _ = match unknown {
+            0 => writeln!(text, "."),
+            1 => writeln!(text, ". The operations of 1 operator are not known."),
+            count => writeln!(text, ". The operations of {count} operators are not known."),
+        };
+    }
+}
+
+/// Returns what the machine reaches, in a sentence.
+fn machine_sentence(machine: &Roofline) -> String {
+    let threads = if machine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", machine.threads) };
+    let peaks = machine.peaks.iter().map(|peak| format!("{} GFLOP/s of {}", number(peak.gflops_per_s), peak.dtype));
+    let ends = [machine.bandwidths.first(), machine.bandwidths.last()];
+    let bandwidth = |bandwidth: &Bandwidth| {
+        format!("{} GB/s for data of {}", number(bandwidth.gbytes_per_s), shown_size(bandwidth.bytes))
+    };
+    let all: Vec<_> = peaks.chain(ends.into_iter().flatten().map(bandwidth)).collect();
+    format!("With {threads}, this machine reaches {}.", all.join(", "))
+}
+
+/// The cells of what is computed and moved.
+fn numbers(work: &Work) -> [String; 3] {
+    [work.flops.map(|flops| flops / 1e9), work.gflops_per_s, work.gbytes_per_s]
+        .map(|cell| cell.map_or_else(|| "-".to_owned(), number))
+}
+
+fn bound(work: &Work) -> String {
+    let bound = work.bound.as_ref();
+    bound.map_or_else(|| "-".to_owned(), |bound| format!("{:.0} % {}", bound.percent, bound.limited_by.name()))
+}
+
+/// Returns a number with three significant digits.
+fn number(number: f64) -> String {
+    match number.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => format!("{number:.0}"),
+        size if size >= 10.0 => format!("{number:.1}"),
+        size if size >= 1.0 => format!("{number:.2}"),
+        size if size >= 0.001 => {
+            let digits = 2 - size.log10().floor() as i32;
+            format!("{number:.*}", digits.max(0) as usize)
+        }
+        _ => format!("{number:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let texts = [0.0, 1234.4, 12.345, 1.2345, 0.12345, 0.0012345, 0.00001].map(number);
+        assert_eq!(texts, ["0", "1234", "12.3", "1.23", "0.123", "0.00123", "1.0e-5"]);
+    }
+}

@@ -1,0 +1,77 @@
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::RooflineError;
+use crate::limits::Bandwidth;
+use crate::together::best_rate;
+
+/// Sizes of each thread's data: those of caches that a processor core has alone.
+const OF_EACH: [usize; 4] = [16 << 10, 128 << 10, 512 << 10, 2 << 20];
+
+/// Sizes of the data of all threads together: those of shared caches, and more than most of them hold.
+const OF_ALL: [usize; 3] = [16 << 20, 64 << 20, 256 << 20];
+
+/// A repetition reads at least so many bytes.
+const OF_REPETITION: usize = 256 << 10;
+
+/// Independent sums of vectors, so that no addition waits for another.
+const SUMS: usize = 8;
+
+/// Measures how fast data of several sizes is read.
+pub(crate) fn bandwidths(threads: NonZeroUsize, time: Duration) -> Result<Vec<Bandwidth>, RooflineError> {
+    let shared = OF_ALL.iter().map(|size| *size / threads).filter(|size| *size > OF_EACH[OF_EACH.len() - 1]);
+    OF_EACH.into_iter().chain(shared).map(|size| bandwidth(threads, time, size)).collect()
+}
+
+fn bandwidth(threads: NonZeroUsize, time: Duration, size: usize) -> Result<Bandwidth, RooflineError> {
+    let arch = Arch::new();
+    let part = size.min(OF_REPETITION);
+    let times = OF_REPETITION.div_ceil(size);
+    // Data that was never written shares one page of zeros.
+    let prepare = || Reader { numbers: vec![1.0; size / size_of::<f32>()], next: 0 };
+    let rate = best_rate(threads, time, prepare, |reader| {
+        let numbers = &reader.numbers[reader.next..][..part / size_of::<f32>()];
+        black_box(arch.dispatch(Read { numbers, times }));
+        reader.next += numbers.len();
+        if reader.next + part / size_of::<f32>() > reader.numbers.len() {
+            reader.next = 0;
+        }
+    })?;
+    let bytes = (size * threads.get()) as u64;
+    Ok(Bandwidth { bytes, gbytes_per_s: rate * (part * times) as f64 / 1e9 })
+}
+
+/// A thread's data, and where the next repetition begins to read.
+struct Reader {
+    numbers: Vec<f32>,
+    next: usize,
+}
+
+/// Reads numbers by adding them up, several times.
+struct Read<'a> {
+    numbers: &'a [f32],
+    times: usize,
+}
+
+impl WithSimd for Read<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let mut sums = [simd.splat_f32s(0.0); SUMS];
+        for _ in 0..self.times {
+            // The compiler does not know that they are the same numbers each time.
+            let (vectors, _) = S::as_simd_f32s(black_box(self.numbers));
+            let (blocks, _) = pulp::as_arrays::<SUMS, _>(vectors);
+            for block in blocks {
+                for (sum, vector) in sums.iter_mut().zip(block) {
+                    *sum = simd.add_f32s(*sum, *vector);
+                }
+            }
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+    }
+}

@@ -1,0 +1,42 @@
+//! What this machine reaches: how much it computes in a second, by element type, and how much it reads, by the size of the
+//! data. It is measured once, in about a second, and kept in a directory of caches.
+//!
+//! ```no_run
+//! # use std::num::NonZeroUsize;
+//! let directory = std::path::Path::new("/home/me/.cache/opscope");
+//! let machine = opscope_roofline::kept_or_measured(Some(directory), NonZeroUsize::MIN)?;
+//! println!("{:?} GFLOP/s", machine.peak("float32"));
+//! # Ok::<(), opscope_roofline::RooflineError>(())
+//! ```
+//!
+//! # Rooms
+//!
+//! Each file is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `cache` | the file of what was measured |
+//! | `measure` | the measurement of a whole machine |
+//! | `compute` | multiply-add peaks |
+//! | `bandwidth` | how fast data is read |
+//! | `together` | the same work on several threads at the same time |
+//! | `processor` | which processor this is |
+//! | `limits` | what a machine reaches, and what that means for some work |
+//! | `error` | what can be wrong |
+
+#![forbid(unsafe_code)]
+
+mod bandwidth;
+mod cache;
+mod compute;
+mod error;
+mod limits;
+mod measure;
+mod processor;
+mod together;
+
+pub use cache::{keep, kept, kept_or_measured};
+pub use error::RooflineError;
+pub use limits::{Bandwidth, Bound, ComputePeak, Limit, Roofline};
+pub use measure::measure;
+pub use processor::processor_name;

@@ -1,0 +1,147 @@
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+
+/// What a machine reaches: the limits of the roofline model (Williams, Waterman, Patterson 2009).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Roofline {
+    /// The processor's name.
+    pub processor: String,
+    /// The number of threads that computed and read at the same time.
+    pub threads: usize,
+    /// Multiply-add peaks, by element type.
+    pub peaks: Vec<ComputePeak>,
+    /// Bandwidths, by the size of the data, smallest first.
+    pub bandwidths: Vec<Bandwidth>,
+}
+
+/// The most operations in a second, for one element type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComputePeak {
+    /// The element type, as in `float32`.
+    pub dtype: String,
+    /// 10^9 operations in a second, all threads together. A multiplication and an addition are two.
+    pub gflops_per_s: f64,
+}
+
+/// How fast data of one size is read, again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bandwidth {
+    /// The size of the data, in bytes, all threads together.
+    pub bytes: u64,
+    /// 10^9 bytes in a second, all threads together.
+    pub gbytes_per_s: f64,
+}
+
+/// The limit that applies to an operator, and how near it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bound {
+    /// What limits it.
+    pub limited_by: Limit,
+    /// The least time that the machine needs for it in a run, in nanoseconds.
+    pub least_ns: f64,
+    /// That time, of the time that it takes. Above 100 where it computes less than its definition has, or the machine reached
+    /// less when it was measured.
+    pub percent: f64,
+}
+
+/// What limits an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The multiply-add peak.
+    Compute,
+    /// The bandwidth for tensors of its size.
+    Memory,
+}
+
+impl Limit {
+    /// Returns its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Compute => "compute",
+            Limit::Memory => "memory",
+        }
+    }
+}
+
+impl Roofline {
+    /// Returns the peak for an element type, in 10^9 operations in a second; `None` if it was not measured.
+    pub fn peak(&self, dtype: &str) -> Option<f64> {
+        self.peaks.iter().find(|peak| peak.dtype == dtype).map(|peak| peak.gflops_per_s)
+    }
+
+    /// Returns the bandwidth for data of this size, in 10^9 bytes in a second: that of the largest size that was measured and is
+    /// not larger. So it is never too low for data that fits a cache.
+    pub fn bandwidth(&self, bytes: f64) -> Option<f64> {
+        let smaller = self.bandwidths.iter().take_while(|bandwidth| bandwidth.bytes as f64 <= bytes).last();
+        smaller.or(self.bandwidths.first()).map(|bandwidth| bandwidth.gbytes_per_s)
+    }
+
+    /// Returns the limit that applies to work, or `None` if the peak for its type is not known, or it is none.
+    ///
+    /// `flops` and `bytes` are those of `executions` that follow each other and together take `nanos`. Work that only moves
+    /// needs no type.
+    pub fn bound(&self, dtype: Option<&str>, flops: f64, bytes: f64, executions: f64, nanos: f64) -> Option<Bound> {
+        let computing = match flops > 0.0 {
+            true => flops / self.peak(dtype?)?,
+            false => 0.0,
+        };
+        let moving = bytes / self.bandwidth(bytes / executions.max(1.0))?;
+        let least_ns = computing.max(moving);
+        let limited_by = if computing >= moving { Limit::Compute } else { Limit::Memory };
+        (least_ns > 0.0 && nanos > 0.0).then(|| Bound { limited_by, least_ns, percent: 100.0 * least_ns / nanos })
+    }
+
+    /// Returns whether the numbers can be those of a machine with so many threads.
+    pub(crate) fn is_plausible(&self, threads: NonZeroUsize) -> bool {
+        let peaks = self.peaks.iter().map(|peak| peak.gflops_per_s);
+        let mut rates = peaks.chain(self.bandwidths.iter().map(|bandwidth| bandwidth.gbytes_per_s));
+        self.threads == threads.get()
+            && !self.peaks.is_empty()
+            && !self.bandwidths.is_empty()
+            && self.bandwidths.is_sorted_by_key(|bandwidth| bandwidth.bytes)
+            && rates.all(|rate| rate.is_finite() && rate > 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Roofline {
+        Roofline {
+            processor: "paper".to_owned(),
+            threads: 1,
+            peaks: vec![ComputePeak { dtype: "float32".to_owned(), gflops_per_s: 100.0 }],
+            bandwidths: vec![
+                Bandwidth { bytes: 1_000, gbytes_per_s: 50.0 },
+                Bandwidth { bytes: 1_000_000, gbytes_per_s: 10.0 },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_slower_of_computing_and_moving_is_the_bound() {
+        let bound = |flops, bytes, nanos| machine().bound(Some("float32"), flops, bytes, 1.0, nanos).unwrap();
+        // 1e6 operations at 100 a nanosecond take 10 µs; 2000 bytes at 50 a nanosecond take 40 ns.
+        let computing = bound(1e6, 2_000.0, 20_000.0);
+        assert_eq!((computing.limited_by, computing.least_ns, computing.percent), (Limit::Compute, 10_000.0, 50.0));
+        // 2 MB are larger than what 50 bytes a nanosecond were measured for.
+        let moving = bound(1e6, 2e6, 400_000.0);
+        assert_eq!((moving.limited_by, moving.least_ns, moving.percent), (Limit::Memory, 200_000.0, 50.0));
+        // As a thousand executions, each fits.
+        let often = machine().bound(Some("float32"), 1e6, 2e6, 1_000.0, 400_000.0).unwrap();
+        assert_eq!((often.limited_by, often.least_ns), (Limit::Memory, 40_000.0));
+    }
+
+    #[test]
+    fn without_a_peak_for_the_type_there_is_no_bound() {
+        assert_eq!(machine().bound(Some("float16"), 1e6, 1e3, 1.0, 1e3), None);
+        assert_eq!(machine().bound(None, 1e6, 1e3, 1.0, 1e3), None);
+        assert_eq!(machine().bound(Some("float32"), 0.0, 0.0, 1.0, 1e3), None);
+        // What only moves needs no peak.
+        let moved = machine().bound(None, 0.0, 1e3, 1.0, 100.0).unwrap();
+        assert_eq!((moved.limited_by, moved.percent), (Limit::Memory, 20.0));
+    }
+}

@@ -1,0 +1,23 @@
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use crate::limits::Roofline;
+use crate::processor::processor_name;
+use crate::{RooflineError, bandwidth, compute};
+
+/// How long each peak and each bandwidth is measured: nine of them take about a second.
+const TIME: Duration = Duration::from_millis(96);
+
+/// Measures what this machine reaches with so many threads at the same time. It takes about a second, and memory for 256 MiB of
+/// data.
+///
+/// # Errors
+/// Returns an error if a thread cannot be started.
+pub fn measure(threads: NonZeroUsize) -> Result<Roofline, RooflineError> {
+    Ok(Roofline {
+        processor: processor_name(),
+        threads: threads.get(),
+        peaks: compute::peaks(threads, TIME)?,
+        bandwidths: bandwidth::bandwidths(threads, TIME)?,
+    })
+}
