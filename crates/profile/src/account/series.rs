@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::parts::Divider;
-use crate::recording::{DispatchFact, Item, KernelNames};
+use crate::recording::{DispatchFact, Item, KernelNames, RunKind};
 use crate::{ProfileError, Recording};
 
 /// The times of measured runs, one after the other in the order of their end. Runs that warmed up, failed, or of which
@@ -58,7 +58,7 @@ impl Recording {
         let mut collected = Collected::new(self);
         for item in self.groups()? {
             let Item::Run(group) = item? else { continue };
-            let Some(run) = group.record.filter(|run| !run.warm_up && !run.failed) else { continue };
+            let Some(run) = group.record.filter(|run| run.kind == RunKind::Measured && !run.failed) else { continue };
             let Some(parts) = divider.parts(&run, &group) else { continue };
             let outside = (parts.dispatches > 0).then(|| parts.run - parts.operators - parts.added);
             collected.add(parts.run, outside, &group.dispatches, most_times);
