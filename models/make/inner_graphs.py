@@ -159,6 +159,25 @@ def constant_operators():
     return model(nodes, [value("x", FLOAT, [4])], [value("y", FLOAT, [4]), value("length", INT64, [])], weights)
 
 
+def unknown_ranks():
+    """Operators of several outputs, of which not even the number of dimensions is known before a run, and which go different ways."""
+    nodes = [
+        node("Reshape", ["x", "sizes"], ["shaped"], "shape"),
+        node("Split", ["shaped"], ["top", "bottom"], "split", axis=0, num_outputs=2),
+        node("Relu", ["top"], ["positive"], "relu"),
+        node("Exp", ["positive"], ["large"], "exp"),
+        node("Neg", ["bottom"], ["negative"], "neg"),
+        node("Add", ["large", "negative"], ["sums"], "add"),
+        node("TopK", ["sums", "one"], ["most", "places"], "top_k"),
+        node("Abs", ["most"], ["y"], "abs"),
+        node("Cast", ["places"], ["columns"], "cast", to=FLOAT),
+        node("Mul", ["columns", "y"], ["products"], "mul"),
+        node("ReduceSum", ["products"], ["z"], "sum", keepdims=0),
+    ]
+    inputs = [value("x", FLOAT, [4, 3]), value("sizes", INT64, ["rank"])]
+    return model(nodes, inputs, [value("z", FLOAT, [])], {"one": np.array([1])})
+
+
 def huge():
     """Asks for more memory than any machine has, in a shape that only the rules of its operators tell."""
     nodes = [node("Expand", ["x", "wide"], ["big"], "expand"), node("ReduceSum", ["big"], ["y"], "sum", keepdims=0)]
@@ -174,5 +193,6 @@ MODELS = {
     "low_bits": low_bits,
     "batch_norm": batch_norm,
     "constant_operators": constant_operators,
+    "unknown_ranks": unknown_ranks,
     "huge": huge,
 }

@@ -1,11 +1,12 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `isolate` (a job in a process of its own), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
 mod benchmark;
+mod child;
 mod compare;
 mod completions;
 mod consumers;
@@ -15,6 +16,7 @@ mod exit;
 mod export;
 mod inspect;
 mod isolate;
+mod machine;
 mod manual;
 mod options;
 mod recover;
@@ -60,6 +62,9 @@ enum Command {
     /// Show the engines that can run a model here, and what each of them can do
     #[command(after_help = EXIT_CODES)]
     Engines(engines::EnginesArguments),
+    /// Show what this machine reaches: how much it computes and reads in a second
+    #[command(after_help = EXIT_CODES)]
+    Machine(machine::MachineArguments),
     /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
     #[command(after_help = EXIT_CODES)]
     Recover(recover::RecoverArguments),
@@ -91,6 +96,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Debug(arguments) => debug::run(&arguments, &invocation),
         Command::Engines(arguments) => engines::run(&arguments),
+        Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
         Command::Attempt(arguments) => engines::attempt(&arguments),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
 use process::running::Running;
-use process::{Workplace, model};
+use process::{Workplace, engine, model};
 
 /// Attaches, and waits until a run is stopped before a convolution.
 fn stop_at_a_convolution(client: &Client) -> Event {
@@ -53,10 +53,8 @@ fn a_debugger_attaches_by_path_and_by_process_looks_and_leaves_and_the_report_sa
         assert_eq!(ended.code, Some(3), "{ended:?}");
         ended.says(&["warning: a debugger stopped 1 of the runs", "incomplete: it was interrupted"]);
         let report = ended.json();
-        assert_eq!(
-            (&report["debugger"]["stopped_runs"], &report["engine"]["fidelity"]),
-            (&1.into(), &"optimised".into())
-        );
+        let fidelity = if engine::is_onnxruntime() { "exact" } else { "optimised" };
+        assert_eq!((&report["debugger"]["stopped_runs"], &report["engine"]["fidelity"]), (&1.into(), &fidelity.into()));
         assert!(!socket.exists(), "the socket goes with its program");
     }
 }
@@ -69,7 +67,10 @@ fn a_stopped_run_continues_when_the_command_is_interrupted_and_the_event_is_name
     let event = stop_at_a_convolution(&client);
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged", "was interrupted"]);
+    ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged"]);
+    // ONNX Runtime stops in dumped runs only. Such a run ends between two operators, so that it may be over or not.
+    let is_cut = engine::is_onnxruntime() && ended.stderr.contains("was ended before the first run was over");
+    assert!(is_cut || ended.stderr.contains("was interrupted"), "{ended:?}");
     assert!(client.status().is_err(), "it is gone");
 }
 
@@ -98,6 +99,11 @@ fn a_debugger_that_hangs_up_frees_the_run_and_the_next_one_can_attach() {
 fn an_unused_server_changes_nothing_and_a_path_in_use_is_refused() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
+    if engine::is_onnxruntime() {
+        let ended = place.benchmark(&[&digits, "--debug-server=socket"]);
+        ended.refused(2, &["the debugger needs an engine that can stop before an operator", "in exact runs it can"]);
+        return;
+    }
     let ended = place.benchmark_well(&[&digits, "--debug-server=socket", "--json"]);
     assert_eq!(ended.json()["debugger"]["stopped_runs"], 0);
     assert_eq!(ended.stderr, "note: attach with: opscope debug --attach socket\n");

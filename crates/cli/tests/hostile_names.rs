@@ -5,7 +5,7 @@ mod process;
 use std::fs;
 
 use process::onnx::{self, Node, node};
-use process::{Ended, Workplace, end, model};
+use process::{Ended, Workplace, end, engine, model};
 
 /// A name with control characters, line breaks and invisible characters.
 const HOSTILE: &str =
@@ -149,17 +149,18 @@ fn what_a_recording_or_a_dump_says_of_itself_is_shown_as_escapes() {
     }
     fs::create_dir(place.path("empty")).unwrap();
     let manifest = "out/profiler/p/manifest.json";
-    for text in ["tract", &digits] {
+    for text in [engine::name(), &digits] {
         poison(&place, manifest, text);
     }
     place.write(manifest, place.text(manifest).replace("\"complete\": true", "\"complete\": false"));
     let reason = serde_json::to_string(HOSTILE).unwrap();
     let reasons = format!("\"incomplete_because\": [{reason}]");
     place.write(manifest, place.text(manifest).replace("\"incomplete_because\": []", &reasons));
-    for text in ["/conv1/Conv", "Conv", "OptMatMul"] {
+    let kernel = if engine::is_onnxruntime() { "ReorderOutput" } else { "OptMatMul" };
+    for text in ["/conv1/Conv", "Conv", kernel] {
         poison(&place, "out/profiler/p/names.jsonl", text);
     }
-    for text in ["tract", &digits] {
+    for text in [engine::name(), &digits] {
         poison(&place, "out/dump/d/manifest.json", text);
     }
     for text in ["/conv1/Conv", "MaxPool"] {

@@ -56,7 +56,7 @@ fn bash_completes_every_command_option_and_value() {
         }
     }
     assert!(!first.iter().any(|command| command == "manual"), "what the help hides is not offered: {first:?}");
-    assert_eq!(offered(&place, &["export", "--format", ""]), ["perfetto", "chrome", "csv"]);
+    assert_eq!(offered(&place, &["export", "--format", ""]), ["perfetto", "chrome", "csv", "parquet"]);
     assert_eq!(offered(&place, &["benchmark", "m.onnx", "--dump-format", "a"]), ["ascend"]);
     assert_eq!(offered(&place, &["completions", "z"]), ["zsh"]);
 }

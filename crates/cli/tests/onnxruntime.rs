@@ -1,14 +1,28 @@
 //! ONNX Runtime as the engine of the command. The tests are skipped where no library is found.
 
+#[path = "../../../abi/producer/tests/support/mod.rs"]
+mod consumer;
 mod process;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::num::NonZeroUsize;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
-use opscope::engine::Library;
+use consumer::library;
+use opscope::Session;
+use opscope::engine::{EngineName, EngineSpec, Library};
+use opscope::model::{Fidelity, LoadOptions};
+use opscope::profile::{Profiler, ProfilerOptions, Recording};
 use opscope::tensor::{Tensor, npy};
+use opscope_model::testing::skipped;
 use process::onnx::{file, node, with_changed_initializer};
 use process::tensors::{close, read};
-use process::{Ended, Workplace, end, model};
+use process::{Ended, Workplace, csv, end, model};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A place to run commands in, or `None` where there is no ONNX Runtime.
@@ -16,7 +30,7 @@ fn place() -> Option<Workplace> {
     match Library::find(None) {
         Ok(_) => Some(Workplace::new()),
         Err(error) => {
-            eprintln!("skipped: {error}");
+            skipped(error.to_string().lines().next().unwrap_or_default());
             None
         }
     }
@@ -76,6 +90,10 @@ fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_a
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
     assert!(ended.stdout.contains("\nadded by the engine "), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
+    assert!(
+        ended.stdout.contains("\nthe engine's profile ") && ended.stdout.contains("3 runs without times"),
+        "{ended:?}"
+    );
     assert!(ended.stdout.contains("have a resolution of 1 µs"), "{ended:?}");
     let manifest = place.json("out/profiler/run/manifest.json");
     assert_eq!((&manifest["complete"], &manifest["engine"]["time_resolution_ns"]), (&json!(true), &json!(1000)));
@@ -90,6 +108,36 @@ fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_a
     let profiles = all.iter().filter(|event| event["cat"] == "engine_call" && event["name"] == "profile").count();
     assert_eq!(profiles, 4, "one for each run, the warm-up run among them");
     assert_eq!(end(&mut place.command(&["export", "out/profiler/run", "--format", "csv"])).code, Some(0));
+}
+
+#[test]
+fn the_time_of_a_loop_is_that_of_its_body_and_its_own_and_no_time_counts_twice() {
+    let Some(place) = place() else { return };
+    let engine = EngineSpec { name: EngineName::OnnxRuntime, ..EngineSpec::default() }.open().unwrap();
+    let options = LoadOptions::new(Fidelity::Exact, NonZeroUsize::MIN);
+    let path = model("inner_graphs/nested_loops.onnx");
+    let session = Session::open_with(engine, path.as_ref(), &options).unwrap();
+    let directory = place.path("recording");
+    let profiler = Profiler::create(&directory, &session.recording_info(1), &ProfilerOptions::default()).unwrap();
+    for _ in 0..5 {
+        session.run(&[Tensor::from_f32(vec![2], &[1.0, -3.0]).unwrap()], &[&profiler]).unwrap();
+    }
+    profiler.finish().unwrap();
+    let recording = Recording::open(&directory).unwrap();
+    let account = recording.account().unwrap();
+    let all = account.shares.unwrap().operators.total_ns;
+    let of_operators: f64 = account.operators.iter().map(|row| row.total_ns).sum();
+    let of_types: f64 = account.op_types.iter().map(|row| row.total_ns).sum();
+    assert!((of_operators / all - 1.0).abs() < 1e-6, "{of_operators} of {all}: {}", account.to_text(20));
+    assert!((of_types / all - 1.0).abs() < 1e-6, "{of_types} of {all}");
+    for name in ["outer", "outer/inner", "outer/inner/add"] {
+        let row = account.operators.iter().find(|row| row.operator == name);
+        assert!(row.is_some_and(|row| row.total_ns > 0.0), "{name}: {}", account.to_text(20));
+    }
+    end(&mut place.command(&["export", "recording", "--format", "csv"]));
+    let types = csv(&place.text("recording/op_statistic.csv"));
+    let micros: f64 = types[1..].iter().map(|row| row[5].parse::<f64>().unwrap()).sum();
+    assert!((micros * 1000.0 / all - 1.0).abs() < 0.01, "{micros} us of {all} ns");
 }
 
 #[test]
@@ -185,6 +233,69 @@ fn a_model_that_tract_refuses_names_the_engine_that_runs_it() {
     assert!(!neither.stderr.contains("onnxruntime"), "{neither:?}");
 }
 
+/// ONNX Runtime's library, except that a process that is started to try a model says its number and then waits for ever.
+const WAITS: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+const void *OrtGetApiBase(void);
+const void *OrtGetApiBase(void)
+{
+    char words[4096] = {0};
+    FILE *line = fopen("/proc/self/cmdline", "r");
+    size_t length = fread(words, 1, sizeof words - 1, line);
+    fclose(line);
+    if (length > strlen(words) && !strcmp(words + strlen(words) + 1, "attempt")) {
+        FILE *said = fopen(getenv("SAID"), "w");
+        fprintf(said, "%d\n", (int)getpid());
+        fflush(said);
+        for (;;)
+            pause();
+    }
+    const void *(*base)(void);
+    void *found = dlsym(dlopen(getenv("REAL"), RTLD_NOW), "OrtGetApiBase");
+    memcpy(&base, &found, sizeof base);
+    return base();
+}
+"#;
+
+#[test]
+fn a_process_that_tries_a_model_dies_with_the_command_that_started_it() {
+    let Some(place) = place() else { return };
+    place.write("det.onnx", determinant(""));
+    let (said, waits) = (place.path("said"), place.path("libonnxruntime.so"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &said, rustix::fs::Mode::RWXU).unwrap();
+    library(&waits, WAITS, &[]);
+    let real = Library::find(None).unwrap().path().to_owned();
+    let (send, lines) = mpsc::channel();
+    let reader = said.clone();
+    thread::spawn(move || {
+        let mut from = BufReader::new(File::open(reader).unwrap());
+        let mut number = String::new();
+        from.read_line(&mut number).unwrap();
+        let _ = send.send(number);
+        // It ends when no process has it open for writing.
+        from.read_to_end(&mut Vec::new()).unwrap();
+        let _ = send.send("ended".to_owned());
+    });
+    let mut command = place.command(&["benchmark", "det.onnx"]);
+    command.env("ORT_DYLIB_PATH", &waits).env("REAL", real).env("SAID", &said);
+    let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Only a test that fails waits this long.
+    let patience = Duration::from_secs(30);
+    let child = lines.recv_timeout(patience);
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let child = Pid::from_raw(child.expect("it tries the model").trim().parse().unwrap()).unwrap();
+    let ended = lines.recv_timeout(patience);
+    if ended.is_err() {
+        kill_process(child, Signal::KILL).unwrap();
+    }
+    assert_eq!(ended.as_deref(), Ok("ended"));
+}
+
 #[test]
 fn without_a_library_a_refused_model_says_how_to_get_one() {
     let place = Workplace::new();
@@ -198,7 +309,7 @@ fn without_a_library_a_refused_model_says_how_to_get_one() {
         end(command.env("PATH", ""))
     };
     if run("det.onnx").stderr.contains("runs it") {
-        eprintln!("skipped: the system has an ONNX Runtime");
+        skipped("the system has an ONNX Runtime");
         return;
     }
     run("det.onnx")

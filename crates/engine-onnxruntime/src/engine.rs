@@ -7,7 +7,7 @@ use opscope_onnx::Graph;
 
 use crate::library::{Library, LibraryError};
 use crate::options::{GraphOptimizationLevel, OnnxRuntimeOptions};
-use crate::plan::{ExactModel, OptimisedModel};
+use crate::plan::{ExactModel, OptimisedModel, check_operators};
 use crate::setup::Setup;
 
 /// ONNX Runtime, with the options of its sessions.
@@ -111,6 +111,7 @@ impl Engine for OnnxRuntimeEngine {
     }
 
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {
+        check_operators(&graph, options.budget)?;
         let level = self.level(options.form.as_ref())?;
         Ok(match options.fidelity {
             Fidelity::Optimised => Arc::new(OptimisedModel::load(&self.0, graph, options, level)?),

@@ -1,12 +1,16 @@
 //! Errors of the library, in the file's words.
 
 use opscope_model::EngineError;
-use opscope_onnx::Graph;
+use opscope_onnx::{Graph, Operator};
 
 use crate::names;
 
 /// Returns the error for a model that the library does not load, with the file's names in it.
 pub(crate) fn load_error(message: &str, graph: &Graph) -> EngineError {
+    if let Some(operator) = unregistered(message, graph) {
+        let op_type = format!("{}.{}", operator.domain, operator.op_type);
+        return EngineError::UnsupportedOperator { node: operator.name.clone(), op_type };
+    }
     EngineError::Load { node: node_of(message, graph), reason: names::restore(message, graph) }
 }
 
@@ -15,6 +19,18 @@ pub(crate) fn load_error(message: &str, graph: &Graph) -> EngineError {
 pub(crate) fn run_error(message: &str, node: Option<String>, graph: &Graph) -> EngineError {
     let reason = message.split_once("Status Message: ").map_or(message, |(_, reason)| reason).trim_end();
     EngineError::Run { node: node_of(message, graph).or(node), reason: names::restore(reason, graph) }
+}
+
+/// Returns the first operator of a domain that the library does not know: it writes `domain:type(version) is not a registered
+/// function/op`, and no node.
+fn unregistered<'a>(message: &str, graph: &'a Graph) -> Option<&'a Operator> {
+    let (before, _) = message.split_once(" is not a registered function/op")?;
+    let (name, _version) = before.rsplit_once('(')?;
+    let is_named = |operator: &&Operator| {
+        let rest = name.strip_suffix(operator.op_type.as_str()).and_then(|rest| rest.strip_suffix(':'));
+        !operator.domain.is_empty() && rest.is_some_and(|rest| rest.ends_with(operator.domain.as_str()))
+    };
+    graph.all_operators().find(is_named)
 }
 
 fn node_of(message: &str, graph: &Graph) -> Option<String> {

@@ -12,6 +12,8 @@ const MARK: &str = "opscope:";
 pub(crate) const DOMAIN: &str = "opscope";
 /// The operator type of taps for any number of values.
 pub(crate) const TAP: &str = "Tap";
+/// The operator type of taps for any number of values whose types the model declares.
+pub(crate) const TAP_OF_DECLARED: &str = "TapOfDeclared";
 /// The operator type of taps for a single value.
 pub(crate) const TAP_OF_ONE: &str = "TapOfOne";
 /// The attribute with a tap's number.

@@ -81,6 +81,7 @@
 //! | `engine` | the engines, and the choice of one |
 //! | `session` | a model that is loaded, its runs, several observers of one run |
 //! | `consumers` | feeds libraries that receive what this program runs |
+//! | `roofline` | what this machine reaches |
 //! | `machine` | the processor and the system |
 //! | `local_time` | names of runs by date and time |
 //! | `spelling` | the most similar name |
@@ -95,6 +96,7 @@ pub mod engine;
 pub mod inputs;
 mod local_time;
 pub mod machine;
+pub mod roofline;
 mod session;
 pub mod spelling;
 pub mod verify;

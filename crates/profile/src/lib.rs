@@ -21,6 +21,7 @@
 //! | `export` | a file for each format: timelines and tables |
 //! | `account` | where the time of a run goes, and what it holds in memory |
 //! | `interval` | medians and their confidence intervals |
+//! | `load` | how busy the machine was |
 //! | `sampler` | the counters of the machine and the process |
 //! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
@@ -34,6 +35,7 @@ mod account;
 mod error;
 mod export;
 mod interval;
+mod load;
 mod options;
 mod profiler;
 mod recording;
@@ -47,18 +49,19 @@ mod whole_file;
 pub use account::{
     Account, CopyTimes, Distribution, Layer, MemoryOfOperator, MemoryOverTime, MemoryPoint, OperatorSeries,
     OperatorTimes, ProfileTimes, RangeTimes, RunCounts, RunTimes, Series, Share, Shares, TimeHistogram, TypeTimes,
-    Work,
+    UntimedRuns, Work,
 };
 pub use error::ProfileError;
-pub use export::{Exported, Format};
+pub use export::{Exported, Format, KernelLabels, LabelTable};
 pub use interval::{MedianEstimate, median_interval};
+pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
-    EngineInfo, Fact, Facts, FusedOperator, HostInfo, KernelCost, KernelNames, Manifest, MarkerFact, ModelInfo,
-    ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, SampleFact, Span, TensorKind, close_abandoned,
+    EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost, KernelNames, Manifest, MarkerFact,
+    ModelInfo, ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span,
+    TensorKind, close_abandoned,
 };
-pub use recording::{Groups, Item, RunGroup};
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -1,19 +1,21 @@
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{Capabilities, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operations,
-    PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread, open_ranges,
+    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
+    Operations, PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
+    open_ranges,
 };
 
+use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
-    RecordingWriter, Records, SCHEMA, name_of_this_thread, remove,
+    RecordingWriter, Records, RunKind, SCHEMA, name_of_this_thread, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -69,12 +71,14 @@ pub struct Profiler {
     records: Arc<Mutex<Records>>,
     writer: RecordingWriter,
     known: Mutex<Known>,
-    warm_up: AtomicBool,
+    /// What the runs that begin now are for, as the operation of their records.
+    kind: AtomicU32,
     refused: AtomicU64,
     /// The dispatches whose times the engine lost.
     untimed: AtomicU64,
     shortfalls: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
+    load: Mutex<Option<Load>>,
     sampler: Option<Sampler>,
 }
 
@@ -118,18 +122,29 @@ impl Profiler {
             records,
             writer,
             known: Mutex::new(known),
-            warm_up: AtomicBool::new(false),
+            kind: AtomicU32::new(RunRecord::MEASURED.0),
             refused: AtomicU64::new(0),
             untimed: AtomicU64::new(0),
             shortfalls: Mutex::default(),
             notes: Mutex::default(),
+            load: Mutex::default(),
             sampler,
         })
     }
 
-    /// Says whether the runs that begin from now on only warm up. At first they do not.
-    pub fn set_warm_up(&self, warm_up: bool) {
-        self.warm_up.store(warm_up, Ordering::Relaxed);
+    /// Says what the runs that begin from now on are for. At first they are measured.
+    pub fn set_run_kind(&self, kind: RunKind) {
+        let operation = match kind {
+            RunKind::WarmUp => RunRecord::WARM_UP,
+            RunKind::Measured => RunRecord::MEASURED,
+            RunKind::Untimed => RunRecord::UNTIMED,
+        };
+        self.kind.store(operation.0, Ordering::Relaxed);
+    }
+
+    /// Returns whether it takes the times of dispatches.
+    pub fn takes_times(&self) -> bool {
+        self.switches.dispatches
     }
 
     /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
@@ -142,6 +157,11 @@ impl Profiler {
     /// how it runs the model.
     pub fn note(&self, note: impl Into<String>) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
+    }
+
+    /// Sets how busy the machine was. Without it the recording has the load averages of its beginning and its end.
+    pub fn set_load(&self, load: Load) {
+        *self.load.lock().unwrap_or_else(PoisonError::into_inner) = Some(load);
     }
 
     /// Records a call of the engine that loaded the model or made a plan. The calls of a run are recorded by its observer.
@@ -166,8 +186,9 @@ impl Profiler {
         let end = self.records().end();
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let load = self.load.into_inner().unwrap_or_else(PoisonError::into_inner);
         let lost = LostRecords { refused: self.refused.into_inner(), untimed: self.untimed.into_inner() };
-        self.writer.close(&statistics, lost, end, shortfalls, notes)
+        self.writer.close(&statistics, lost, end, shortfalls, notes, load)
     }
 
     /// Returns the ranges that are open, and collects from now on which ranges end.
@@ -226,8 +247,10 @@ impl Instrument for Profiler {
             known.thread(&self.writer);
             known.plan(run, &self.writer)
         };
-        let operation = if self.warm_up.load(Ordering::Relaxed) { RunRecord::WARM_UP } else { RunRecord::MEASURED };
-        Box::new(RecordedRun::new(self, self.wanted(), run.id, plan, operation))
+        let operation = Operation(self.kind.load(Ordering::Relaxed));
+        let mut wanted = self.wanted();
+        wanted.dispatches &= operation != RunRecord::UNTIMED;
+        Box::new(RecordedRun::new(self, wanted, run.id, plan, operation))
     }
 }
 
@@ -318,6 +341,7 @@ fn manifest(info: &RecordingInfo, options: &ProfilerOptions) -> Manifest {
         },
         engine: info.engine.clone(),
         host: HostInfo::current(),
+        load: Load::now(),
         process: ProcessInfo::current(),
         clock: ClockInfo::start(),
         switches: options.switches.states().into_iter().map(|(name, on)| (name.to_owned(), on)).collect(),

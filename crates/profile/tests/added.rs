@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::testing::{GraphBuilder, added_kernel, kernel};
-use opscope_model::{Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo};
+use opscope_model::{Fidelity, Instrument, Kernel, KernelId, RunId, RunInfo, RunObserver};
 use opscope_onnx::Graph;
-use opscope_profile::{Account, EngineInfo, Format, Profiler, ProfilerOptions, Recording, RecordingInfo};
+use opscope_profile::{Account, EngineInfo, Format, Profiler, ProfilerOptions, Recording, RecordingInfo, RunKind};
 use support::open;
 
 /// A plan of two operators with a conversion between them, which is called like one of them and its type.
@@ -42,9 +42,7 @@ impl Converting {
     /// Reports a run of 100 parts of time: three kernels from 10 to 90, of which the last one takes 10 parts. After it the
     /// engine works on its profile for 50 parts.
     fn run(&self, profiler: &Profiler, run: u64, untimed: u64) {
-        let info =
-            RunInfo { id: RunId(run), graph: &self.graph, kernels: &self.kernels, fidelity: Fidelity::Optimised };
-        let observer = profiler.observe(&info);
+        let observer = self.observe(profiler, run);
         let begin = Ticks::now().as_raw();
         let at = |parts: u64| Ticks::from_raw(begin + 100_000 * parts);
         for (kernel, (start, end)) in [(10, 40), (40, 70), (80, 90)].into_iter().enumerate().skip(untimed as usize) {
@@ -55,6 +53,21 @@ impl Converting {
         }
         observer.profiled(at(100), at(150));
         observer.finished(Ok((at(0), at(100))));
+    }
+
+    /// Reports a run without times, of this many parts.
+    fn run_untimed(&self, profiler: &Profiler, run: u64, parts: u64) {
+        profiler.set_run_kind(RunKind::Untimed);
+        let observer = self.observe(profiler, run);
+        assert!(!observer.interest().times, "times would cost what is to be seen");
+        let begin = Ticks::now();
+        observer.finished(Ok((begin, Ticks::from_raw(begin.as_raw() + 100_000 * parts))));
+    }
+
+    fn observe<'a>(&'a self, profiler: &'a Profiler, run: u64) -> Box<dyn RunObserver + 'a> {
+        let info =
+            RunInfo { id: RunId(run), graph: &self.graph, kernels: &self.kernels, fidelity: Fidelity::Optimised };
+        profiler.observe(&info)
     }
 }
 
@@ -86,6 +99,27 @@ fn kernels_that_an_engine_adds_have_a_share_and_rows_of_their_own() {
     assert!(types.contains(&("Relu", false, 1)) && types.contains(&("Relu", true, 0)), "{types:?}");
     let text = account.to_text(10);
     assert!(text.contains("added by the engine") && text.contains("c (engine)"), "{text}");
+}
+
+#[test]
+fn what_taking_times_adds_to_a_run_is_a_share_of_its_own() {
+    let root = tempfile::tempdir().expect("a directory");
+    // The runs with times take 100 parts, of which 10 are between kernels.
+    for (untimed, [profile, between]) in [(94, [6.0, 4.0]), (60, [10.0, 0.0]), (120, [0.0, 10.0])] {
+        let (plan, directory) = (Converting::new(), root.path().join(untimed.to_string()));
+        let profiler = plan.profiler(&directory);
+        (0..3).for_each(|run| plan.run(&profiler, run, 0));
+        (3..6).for_each(|run| plan.run_untimed(&profiler, run, untimed));
+        profiler.finish().expect("a manifest");
+        let account = account(&open(&directory));
+        assert_eq!((account.runs.measured, account.runs.partial), (3, 0), "runs without times do not count");
+        let (runs, shares) = (account.untimed.expect("there are some"), account.shares.expect("there are times"));
+        assert_eq!(runs.count, 3);
+        let parts = [shares.profile, shares.between, shares.operators, shares.added, shares.in_out];
+        assert_eq!(parts.map(|share| share.percent.round()), [profile, between, 40.0, 30.0, 20.0], "{untimed}");
+        let text = account.to_text(10);
+        assert!(text.contains("the engine's profile") && text.contains("3 runs without times: "), "{text}");
+    }
 }
 
 #[test]
@@ -131,6 +165,6 @@ fn what_an_engines_own_profile_costs_and_how_fine_it_is_are_stated() {
     assert_eq!(profile.count, 2);
     assert!((profile.mean_ns / account.run.mean_ns - 0.5).abs() < 0.01, "{profile:?}");
     let text = account.to_text(10);
-    assert!(text.contains("have a resolution of 1 µs") && text.contains("the engine's own, beside runs"), "{text}");
+    assert!(text.contains("have a resolution of 1 µs") && text.contains("by the engine, beside runs"), "{text}");
     assert!(text.lines().filter(|line| line.starts_with("operators ")).all(|line| !line.contains(" ns")), "{text}");
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use opscope_profile::{Fact, Format, ProfileError, Profiler, ProfilerOptions, Recording};
+use opscope_profile::{Fact, Format, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
 use opscope_trace::Bytes;
 use support::{Paper, counts, open};
 
@@ -16,9 +16,9 @@ fn a_finished_recording_is_complete_and_holds_every_run_and_dispatch() {
     let directory = root.path().join("recording");
     let profiler = paper.profiler(&directory, &ProfilerOptions::default());
     assert!(!open(&directory).is_complete(), "it is still open");
-    profiler.set_warm_up(true);
+    profiler.set_run_kind(RunKind::WarmUp);
     paper.run(&profiler, 0);
-    profiler.set_warm_up(false);
+    profiler.set_run_kind(RunKind::Measured);
     for run in 1..=1000 {
         paper.run(&profiler, run);
     }

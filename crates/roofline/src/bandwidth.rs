@@ -34,9 +34,7 @@ fn bandwidth(threads: NonZeroUsize, time: Duration, size: usize) -> Result<Bandw
     let prepare = || Reader { numbers: vec![1.0; size / size_of::<f32>()], next: 0 };
     let rate = best_rate(threads, time, prepare, |reader| {
         let numbers = &reader.numbers[reader.next..][..part / size_of::<f32>()];
-        for _ in 0..times {
-            black_box(arch.dispatch(Read(black_box(numbers))));
-        }
+        black_box(arch.dispatch(Read { numbers, times }));
         reader.next += numbers.len();
         if reader.next + part / size_of::<f32>() > reader.numbers.len() {
             reader.next = 0;
@@ -52,20 +50,26 @@ struct Reader {
     next: usize,
 }
 
-/// Reads numbers by adding them up.
-struct Read<'a>(&'a [f32]);
+/// Reads numbers by adding them up, several times.
+struct Read<'a> {
+    numbers: &'a [f32],
+    times: usize,
+}
 
 impl WithSimd for Read<'_> {
     type Output = f32;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let (vectors, _) = S::as_simd_f32s(self.0);
-        let (blocks, _) = pulp::as_arrays::<SUMS, _>(vectors);
         let mut sums = [simd.splat_f32s(0.0); SUMS];
-        for block in blocks {
-            for (sum, vector) in sums.iter_mut().zip(block) {
-                *sum = simd.add_f32s(*sum, *vector);
+        for _ in 0..self.times {
+            // The compiler does not know that they are the same numbers each time.
+            let (vectors, _) = S::as_simd_f32s(black_box(self.numbers));
+            let (blocks, _) = pulp::as_arrays::<SUMS, _>(vectors);
+            for block in blocks {
+                for (sum, vector) in sums.iter_mut().zip(block) {
+                    *sum = simd.add_f32s(*sum, *vector);
+                }
             }
         }
         sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::RooflineError;
 
-/// The time of a measurement is divided into so many windows. The best one counts, because others share the processor.
-const WINDOWS: usize = 16;
+/// The time of a measurement is divided into so many windows. The best one counts, because others share the processor: a window
+/// should be shorter than the time for which the system lets one of them run.
+const WINDOWS: usize = 64;
 
 /// Repeats work on several threads at the same time, and returns how often all of them together do it in a second, in the best
 /// window of the time. `prepare` is called on each thread before the time begins. A repetition should be much shorter than a window.

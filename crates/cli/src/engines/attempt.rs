@@ -8,7 +8,9 @@ use clap::Args;
 use opscope::Session;
 use opscope::inputs::ShapeSpec;
 use opscope::model::{Fidelity, LoadOptions};
+use rustix::process::Pid;
 
+use crate::child::die_with;
 use crate::exit::{Exit, Failure};
 use crate::options::{EngineArguments, FeedArguments};
 
@@ -17,6 +19,9 @@ use crate::options::{EngineArguments, FeedArguments};
 pub struct AttemptArguments {
     /// The ONNX file
     model: PathBuf,
+    /// The number of the process that asks; this one dies with it
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    parent: i32,
     #[command(flatten)]
     fed: FeedArguments,
     #[command(flatten)]
@@ -25,6 +30,8 @@ pub struct AttemptArguments {
 
 /// Runs the model once.
 pub fn run(arguments: &AttemptArguments) -> Result<Exit, Failure> {
+    let parent = Pid::from_raw(arguments.parent).ok_or_else(|| Failure::wrong_use("--parent: 0 is no process"))?;
+    die_with(parent).map_err(Failure::failed)?;
     let spec = arguments.engine.spec(&std::env::vars_os().collect()).map_err(Failure::wrong_use)?;
     let engine = spec.open().map_err(|error| Failure::engine(&error))?;
     let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);

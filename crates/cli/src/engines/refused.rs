@@ -50,7 +50,8 @@ pub fn with_hint(
 fn runs(model: &Path, inputs: &[String]) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let mut command = Command::new(program);
-    command.args(["attempt", "--engine=onnxruntime"]).args(inputs).arg("--").arg(model);
+    command.args(["attempt", "--engine=onnxruntime", &format!("--parent={}", std::process::id())]);
+    command.args(inputs).arg("--").arg(model);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
     let most = Some(machine::available_memory());

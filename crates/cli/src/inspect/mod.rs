@@ -1,6 +1,7 @@
 //! `opscope inspect`: what a model, a dump or a recording contains.
 
 mod engine;
+mod recording;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use clap::Args;
 use opscope::dump::Inspection;
 use opscope::onnx::{Dim, Graph, Value, ValueId};
-use opscope::profile::Recording;
 use opscope::text::shown_text;
 use serde_json::json;
 
 use self::engine::Verdict;
+use self::recording::RecordingArguments;
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
 use crate::options::EngineArguments;
@@ -27,6 +28,8 @@ pub struct InspectArguments {
     /// Rows of the tables of a recording
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
+    #[command(flatten)]
+    recording: RecordingArguments,
     #[command(flatten)]
     engine: EngineArguments,
     /// Let the engine load the model in a process of its own: a crash of its library is then an error of this command
@@ -48,6 +51,13 @@ pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit
     if arguments.check && (is_model || is_recording) {
         return Err(Failure::wrong_use(format!("--check is for dumps, and {} is not a dump", path.display())));
     }
+    if !is_recording && arguments.recording != RecordingArguments::default() {
+        let options = "--group-depth, --distribution, --memory and --no-roofline";
+        return Err(Failure::wrong_use(format!(
+            "{options} are for recordings, and {} is not a recording",
+            path.display()
+        )));
+    }
     if is_model {
         invocation.isolate(arguments.isolate, path)?.note("inspecting", false);
         return model(path, arguments);
@@ -59,7 +69,7 @@ pub fn run(arguments: &InspectArguments, invocation: &Invocation) -> Result<Exit
         return Err(Failure::wrong_use(format!("--engine is for models, and {} is not a model", path.display())));
     }
     if is_recording {
-        return recording(path, arguments);
+        return recording::show(path, arguments.rows, &arguments.recording, arguments.json);
     }
     let inspection = Inspection::of(path).map_err(Failure::wrong_use)?;
     match arguments {
@@ -89,31 +99,6 @@ fn model(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
         verdict.as_ref().map_or(Ok(()), |verdict| print(verdict.text()))?;
     }
     Ok(if verdict.is_none_or(|verdict| verdict.is_loaded()) { Exit::Done } else { Exit::Failed })
-}
-
-fn recording(path: &Path, arguments: &InspectArguments) -> Result<Exit, Failure> {
-    let recording = Recording::open(path).map_err(Failure::wrong_use)?;
-    let account = recording.account().map_err(Failure::failed)?;
-    let manifest = recording.manifest();
-    if arguments.json {
-        print_json(json!({ "manifest": manifest, "problems": recording.problems(), "account": account }))?;
-    } else {
-        let (model, engine) = (&manifest.model, &manifest.engine);
-        let state = if recording.is_complete() { "complete" } else { "NOT complete" };
-        let mut text = String::new();
-        let _ = writeln!(text, "{}: a recording, {state}", shown_path(path));
-        let said = [&model.path, &model.xxh3, &engine.name, &engine.version].map(|said| shown_text(said));
-        let [model, xxh3, name, version] = said;
-        let _ = writeln!(text, "model {model} ({xxh3}), {name} {version}, {}", engine.fidelity);
-        for (name, value) in &engine.settings {
-            let _ = writeln!(text, "  {} {}", shown_text(name), shown_text(value));
-        }
-        for problem in recording.problems() {
-            let _ = writeln!(text, "problem: {}", shown_text(problem));
-        }
-        print(text + "\n" + account.to_text(arguments.rows).trim_end())?;
-    }
-    Ok(if recording.is_complete() { Exit::Done } else { Exit::Incomplete })
 }
 
 fn shape(value: &Value) -> String {

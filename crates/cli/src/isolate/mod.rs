@@ -11,10 +11,11 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::Pid;
 
 use self::journal::Journal;
 pub use self::signals::UserSignals;
+use crate::child::die_with;
 use crate::exit::Failure;
 
 /// The first word after the program's name in the child: the parent's number, and the descriptor of the journal.
@@ -67,11 +68,7 @@ fn join(child: &str) -> Result<Journal, Failure> {
     let (parent, descriptor) = child.split_once(',').ok_or_else(wrong)?;
     let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or_else(wrong)?;
     let failed = |error: &dyn Display| Failure::failed(format!("the job cannot be isolated: {error}"));
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed(&error))?;
-    // It may have died before.
-    if getppid() != Some(parent) {
-        return Err(failed(&"the process that started this one is gone"));
-    }
+    die_with(parent).map_err(|error| failed(&error))?;
     Journal::join(descriptor.parse().map_err(|_| wrong())?).map_err(|error| failed(&error))
 }
 

@@ -16,7 +16,7 @@ impl Environment {
         ["GE_PROFILING_TO_STD_OUT", "GE_PROFILIGN_TO_STD_OUT", "AIT_NO_MSPROF_MODE", "MSIT_NO_MSPROF_MODE"];
 
     /// The directory of results that the next command can use again: `$XDG_CACHE_HOME/opscope`, or `~/.cache/opscope`.
-    pub(super) fn cache_directory(&self) -> Option<PathBuf> {
+    pub fn cache_directory(&self) -> Option<PathBuf> {
         let directory = |name: &str| self.0.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")))?;
         Some(caches.join("opscope"))

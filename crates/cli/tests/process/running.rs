@@ -5,7 +5,7 @@ use std::process::{Child, ChildStderr, Stdio};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::{Ended, Workplace, model};
+use super::{Ended, Workplace, engine, model};
 
 /// A benchmark that would take days.
 pub struct Running {
@@ -16,11 +16,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts it, and waits until it prints how to attach.
+    /// Starts it, and waits until it prints how to attach. ONNX Runtime can be stopped only in exact runs, so these are dumped.
     pub fn start(place: &Workplace, arguments: &[&str]) -> Self {
         let model = model("digits_cnn.onnx");
         let fixed = ["benchmark", &model, "--loop", "10000000000", "--warmup-count", "0", "--json"];
-        let mut command = place.command(&[&fixed, arguments].concat());
+        let dumped = ["--dump", "--dump-run", "0", "--output", "out"];
+        let exact: &[&str] = if engine::is_onnxruntime() { &dumped } else { &[] };
+        let mut command = place.command(&[&fixed, exact, arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();

@@ -4,13 +4,31 @@
 // Each of these files is a program of its own, too, with modules of its own.
 #![allow(clippy::duplicate_mod)]
 
+#[path = "../bad_input.rs"]
+mod bad_input;
 #[path = "../compare.rs"]
 mod compare;
+#[path = "../consumers.rs"]
+mod consumers;
 #[path = "../debug/main.rs"]
 mod debug;
+#[path = "../debug_attach.rs"]
+mod debug_attach;
+#[path = "../debug_server.rs"]
+mod debug_server;
+#[path = "../debug_terminal.rs"]
+mod debug_terminal;
 #[path = "../dump.rs"]
 mod dump;
 #[path = "../dump_options.rs"]
 mod dump_options;
+#[path = "../hostile_names.rs"]
+mod hostile_names;
+#[path = "../interruption.rs"]
+mod interruption;
 #[path = "../isolate.rs"]
 mod isolate;
+#[path = "../options.rs"]
+mod options;
+#[path = "../profiler.rs"]
+mod profiler;

@@ -2,8 +2,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use opscope_model::RunId;
 
@@ -15,10 +17,14 @@ use crate::{Flow, Policy, Stream};
 /// copies, writes or calls anything. So they cannot deadlock.
 pub(crate) struct Queue {
     state: Mutex<State>,
-    /// Notified when memory is returned.
+    /// Notified when memory is returned, if the producer waits.
     space: Condvar,
-    /// Notified when there is a message, or when no more will come.
+    /// Notified when there is a message, or when no more will come, if the consumer sleeps.
     work: Condvar,
+    /// Whether there may be a message, or no more will come: what the consumer watches before it sleeps.
+    is_ready: AtomicBool,
+    /// How long the consumer watches before it sleeps: not at all on a single processor, which the producer needs.
+    watched: Duration,
     cap: usize,
     block: usize,
     policy: Policy,
@@ -57,6 +63,9 @@ struct State {
     free: Vec<Vec<u8>>,
     /// Grows with everything that the consumer takes, so that a waiting producer sees that it is alive.
     progress: u64,
+    /// Whether the consumer sleeps until there is work, and whether the producer waits for space. To wake a thread is a system call.
+    sleeps: bool,
+    waits: bool,
     closed: bool,
     gone: bool,
     spill: Option<Arc<File>>,
@@ -67,6 +76,9 @@ struct State {
 
 /// Pieces up to this size are allocated. Larger ones are copied into blocks that are reused.
 const SMALL: usize = 32 << 10;
+
+/// How long the consumer watches for a message before it sleeps.
+const WATCHED: Duration = Duration::from_micros(50);
 
 /// The bytes that a message counts for, besides its data.
 const OVERHEAD: usize = 512;
@@ -81,6 +93,8 @@ impl Queue {
             used: 0,
             free: Vec::new(),
             progress: 0,
+            sleeps: false,
+            waits: false,
             closed: false,
             gone: false,
             spill: None,
@@ -88,8 +102,10 @@ impl Queue {
             spilled: 0,
         };
         let block = (cap / 4).min(1 << 20) & !63;
-        let (space, work) = (Condvar::new(), Condvar::new());
-        Self { state: Mutex::new(state), space, work, cap, block, policy: flow.policy.clone() }
+        let (space, work, is_ready) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
+        let is_alone = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+        let watched = if is_alone { Duration::ZERO } else { WATCHED };
+        Self { state: Mutex::new(state), space, work, is_ready, watched, cap, block, policy: flow.policy.clone() }
     }
 
     /// Returns the largest size of a piece: whole elements of any type.
@@ -110,10 +126,13 @@ impl Queue {
         matches!(self.policy, Policy::Drop)
     }
 
+    /// Queues the beginning of a stream. The consumer learns of it with the message that follows.
     pub fn begin(&self, stream: Stream) -> Result<(), Refused> {
         let mut state = self.room(0, self.lock())?.0;
         state.used += OVERHEAD;
-        self.push(state, Message::Begin(Arc::new(stream)));
+        if !state.gone {
+            state.messages.push_back(Message::Begin(Arc::new(stream)));
+        }
         Ok(())
     }
 
@@ -150,12 +169,14 @@ impl Queue {
 
     /// Closes the queue: no more messages come.
     pub fn close(&self) {
-        self.lock().closed = true;
-        self.work.notify_one();
+        let mut state = self.lock();
+        state.closed = true;
+        self.wake(state);
     }
 
     /// Waits for the next message and returns it. Returns `None` once the queue is closed and empty.
     pub fn take(&self) -> Option<Message> {
+        let mut has_watched = false;
         let mut state = self.lock();
         loop {
             if let Some(message) = state.messages.pop_front() {
@@ -164,7 +185,26 @@ impl Queue {
             if state.closed {
                 return None;
             }
+            self.is_ready.store(false, Ordering::Relaxed);
+            if !has_watched {
+                drop(state);
+                self.watch();
+                has_watched = true;
+                state = self.lock();
+                continue;
+            }
+            state.sleeps = true;
             state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeps = false;
+        }
+    }
+
+    /// Watches for a message for as long as it would take to sleep and be woken several times. Most tensors follow each other faster, and
+    /// to wake the consumer for each would cost the producer more than their copies.
+    fn watch(&self) {
+        let start = Instant::now();
+        while !self.is_ready.load(Ordering::Relaxed) && start.elapsed() < self.watched {
+            std::hint::spin_loop();
         }
     }
 
@@ -184,8 +224,7 @@ impl Queue {
             }
             Message::Begin(_) | Message::Broken(_) | Message::RunEnded(_) => {}
         }
-        drop(state);
-        self.space.notify_one();
+        self.tell_of_space(state);
     }
 
     /// Makes the consumer leave: it takes nothing more.
@@ -194,8 +233,7 @@ impl Queue {
         state.gone = true;
         state.messages.clear();
         state.free.clear();
-        drop(state);
-        self.space.notify_one();
+        self.tell_of_space(state);
     }
 
     /// Reads the bytes of a piece that was spilled.
@@ -249,10 +287,15 @@ impl Queue {
     ) -> Result<MutexGuard<'a, State>, Refused> {
         let before = state.progress;
         let timeout;
+        state.waits = true;
+        if state.sleeps {
+            self.work.notify_one();
+        }
         (state, timeout) = self
             .space
             .wait_timeout_while(state, patience, |state| state.progress == before && !state.gone)
             .unwrap_or_else(PoisonError::into_inner);
+        state.waits = false;
         if timeout.timed_out() { Err(Refused::Patience(patience)) } else { Ok(state) }
     }
 
@@ -275,8 +318,26 @@ impl Queue {
             return;
         }
         state.messages.push_back(message);
+        self.wake(state);
+    }
+
+    /// Tells the consumer that there is something to see.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let sleeps = state.sleeps;
         drop(state);
-        self.work.notify_one();
+        self.is_ready.store(true, Ordering::Relaxed);
+        if sleeps {
+            self.work.notify_one();
+        }
+    }
+
+    /// Tells the producer that there is space.
+    fn tell_of_space(&self, state: MutexGuard<'_, State>) {
+        let waits = state.waits;
+        drop(state);
+        if waits {
+            self.space.notify_one();
+        }
     }
 
     fn capacity(&self, length: usize) -> usize {

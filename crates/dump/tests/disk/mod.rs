@@ -15,6 +15,9 @@ pub fn with_disks(name: &str, test: impl FnOnce()) {
     if !can_mount.is_ok_and(|mounted| mounted.status.success()) {
         return eprintln!("not tested: `unshare {} mount` is not allowed here", ALONE.join(" "));
     }
+    // Its whole name, if it is part of a module.
+    let thread = std::thread::current();
+    let name = thread.name().filter(|whole| whole.ends_with(name)).unwrap_or(name);
     let mut within = Command::new("unshare");
     within.args(ALONE).arg(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]);
     let output = within.env(IS_WITHIN, "1").output().unwrap();

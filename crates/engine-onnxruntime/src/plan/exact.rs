@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
-    check_inputs, resized_inputs,
+    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver, check_inputs,
 };
 use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -16,7 +15,7 @@ use prost::Message;
 use super::made::Made;
 use super::memory::run_memory;
 use super::types::{Sizes, Types, types_in_plan};
-use super::upload::{Expected, uploaded};
+use super::upload::{Expected, takes_as_declared, uploaded};
 use super::{kernels, limits, order};
 use crate::api::{Session, Value, Values};
 use crate::errors::{load_error, run_error};
@@ -96,7 +95,8 @@ impl Making<'_> {
     fn session(&self, apart: Apart, memory: Memory) -> Result<(Session, Taps, Vec<OperatorId>), String> {
         let mut model = self.named.clone();
         let has_rank = |value| self.types.has_rank(self.graph, value);
-        let taps = tapped(self.graph, &mut model, &has_rank, apart);
+        let type_of = |value| self.types.declared(self.graph, value);
+        let taps = tapped(self.graph, &mut model, &has_rank, &type_of, apart);
         let known = taps.taps.iter().enumerate().map(|(number, tap)| {
             (number, tap.values.iter().map(|&value| self.types.get(value).cloned()).collect::<Vec<_>>())
         });
@@ -135,7 +135,7 @@ impl ExactModel {
     fn make(&self, inputs: &[Tensor]) -> Result<ExactPlan, EngineError> {
         let start = Ticks::now();
         let graph = &self.loaded.layout.graph;
-        let notes = resized_inputs(graph, inputs).map(|(_, note)| note).collect();
+        takes_as_declared(graph, inputs)?;
         let sizes = Sizes::new(graph, inputs);
         limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
         let types = types_in_plan(graph, &self.loaded.setup, inputs);
@@ -145,7 +145,6 @@ impl ExactModel {
             expected: Expected::of(inputs),
             memory: run_memory(graph, &kernels, inputs),
             kernels,
-            notes,
             made: (start, Ticks::now()),
         })
     }
@@ -172,7 +171,6 @@ struct ExactPlan {
     expected: Expected,
     kernels: Arc<[Kernel]>,
     memory: RunMemory,
-    notes: Vec<String>,
     made: (Ticks, Ticks),
 }
 
@@ -216,7 +214,7 @@ impl Plan for ExactPlan {
     }
 
     fn notes(&self) -> &[String] {
-        &self.notes
+        &[]
     }
 
     fn memory(&self) -> RunMemory {

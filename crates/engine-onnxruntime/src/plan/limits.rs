@@ -3,10 +3,28 @@
 //! The library computes what depends on no input while it loads a model, and the rest in a run. A file of a hundred bytes can ask for
 //! terabytes, and then the system ends the process.
 
-use opscope_model::{EngineError, TensorType, memory_of_machine};
+use opscope_model::{EngineError, LoadBudget, TensorType, memory_of_machine};
 use opscope_onnx::{Dim, Graph, Producer, Value, ValueId};
 use opscope_tensor::DType;
 use opscope_text::shown_size;
+
+/// Operators that a model may have.
+const MOST_OPERATORS: usize = 50_000;
+
+/// Refuses a model of so many operators that the library would take too long to load it.
+pub(crate) fn check_operators(graph: &Graph, budget: LoadBudget) -> Result<(), EngineError> {
+    let operators = graph.operators.len();
+    let most = MOST_OPERATORS.saturating_mul(budget.factor() as usize);
+    if operators <= most {
+        return Ok(());
+    }
+    let needed = operators.div_ceil(MOST_OPERATORS);
+    let reason = format!(
+        "it has {operators} operators, and may have {most}, for the time grows with their square; a load budget of {needed} \
+         allows them"
+    );
+    Err(EngineError::OverBudget { node: None, reason })
+}
 
 /// Checks every value of the main graph whose type and shape are known.
 pub(super) fn check(graph: &Graph, type_of: impl Fn(ValueId) -> TensorType) -> Result<(), EngineError> {

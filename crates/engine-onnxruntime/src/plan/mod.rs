@@ -12,4 +12,5 @@ mod upload;
 mod written;
 
 pub(crate) use self::exact::ExactModel;
+pub(crate) use self::limits::check_operators;
 pub(crate) use self::optimised::OptimisedModel;

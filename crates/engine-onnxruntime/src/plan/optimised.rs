@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opscope_clock::Ticks;
 use opscope_model::{
     DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
-    check_inputs, resized_inputs,
+    check_inputs,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -16,7 +16,7 @@ use super::limits;
 use super::made::Made;
 use super::memory::run_memory;
 use super::types::{Sizes, Types, types_in_plan};
-use super::upload::{Expected, uploaded};
+use super::upload::{Expected, takes_as_declared, uploaded};
 use super::written;
 use crate::api::{RunOptions, Session, Value, Values};
 use crate::attribution::Attributed;
@@ -93,8 +93,9 @@ impl OptimisedModel {
     fn make(&self, inputs: &[Tensor]) -> Result<OptimisedPlan, EngineError> {
         let start = Ticks::now();
         let graph = &self.loaded.graph;
+        takes_as_declared(graph, inputs)?;
         let not_written = self.loaded.kernels.is_none().then(|| NOT_WRITTEN.to_owned());
-        let notes = resized_inputs(graph, inputs).map(|(_, note)| note).chain(not_written).collect();
+        let notes = not_written.into_iter().collect();
         let sizes = Sizes::new(graph, inputs);
         limits::check(graph, |value| self.loaded.types.for_inputs(graph, &sizes, value))?;
         let kernels = match &self.loaded.kernels {

@@ -79,6 +79,23 @@ impl Types {
         }
     }
 
+    /// Returns what a model can declare of a tensor: the type of its elements, and its dimensions if their number is known. `None` if
+    /// not even the type is known, or the value is no tensor.
+    pub fn declared(&self, graph: &Graph, value: ValueId) -> Option<TensorTypeProto> {
+        let (elem_type, dims) = match self.0.get(&value) {
+            Some(Known::Tensor { element, dims }) => (*element, dims.as_deref()),
+            Some(Known::Other) => return None,
+            None => (graph.value(value).dtype?.onnx_code(), graph.value(value).shape.as_deref()),
+        };
+        let dim = |dim: &Dim| match dim {
+            Dim::Fixed(size) => DimensionProto { dim_value: Some(*size as i64), dim_param: None },
+            // A name would say that two dimensions are the same.
+            Dim::Symbol(_) => DimensionProto::default(),
+        };
+        let shape = dims.map(|dims| TensorShapeProto { dim: dims.iter().map(dim).collect() });
+        Some(TensorTypeProto { elem_type, shape })
+    }
+
     /// Returns the type and shape of a value for inputs of these shapes. A shape that is not known cannot be told from a scalar's
     /// without an element type, so then there is none.
     pub fn for_inputs(&self, graph: &Graph, sizes: &Sizes, value: ValueId) -> TensorType {

@@ -1,6 +1,6 @@
 //! Copies of inputs for the library.
 
-use opscope_model::{DeviceTensors, EngineError, check_inputs};
+use opscope_model::{DeviceTensors, EngineError, check_inputs, resized_inputs};
 use opscope_onnx::Graph;
 use opscope_tensor::Tensor;
 
@@ -30,6 +30,11 @@ impl Expected {
         let values = inputs.iter().map(|input| Value::copied(api, input)).collect::<Result<_, _>>().map_err(failed)?;
         Ok(Box::new(Values(values)))
     }
+}
+
+/// Refuses inputs that differ from the sizes that the file declares: the library runs with these alone.
+pub(super) fn takes_as_declared(graph: &Graph, inputs: &[Tensor]) -> Result<(), EngineError> {
+    resized_inputs(graph, inputs).next().map_or(Ok(()), |(error, _)| Err(error))
 }
 
 /// Returns the values that an engine of this crate uploaded.

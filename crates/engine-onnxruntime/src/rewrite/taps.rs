@@ -8,11 +8,15 @@
 use std::collections::HashMap;
 
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
+use prost::Message;
 
 use super::values::{is_constant, tensors};
 use crate::names;
-use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_ONE};
-use crate::proto::{AttributeProto, GraphProto, INT, ModelProto, NodeProto, OperatorSetIdProto};
+use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
+use crate::proto::{
+    AttributeProto, GraphProto, INT, ModelProto, NodeProto, OperatorSetIdProto, TensorTypeProto, TypeProto,
+    ValueInfoProto,
+};
 
 /// A tap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +36,12 @@ pub(crate) struct Tap {
 /// Where each value passes through a tap of its own.
 ///
 /// One tap for all values of an operator has to say what their shapes are, so it cannot be where the library does not know how many
-/// dimensions a value has. A tap for a single value need not say it.
+/// dimensions a value has. A tap of values whose types the model declares need not say it, but in bodies nothing is known that
+/// could be declared. A tap for a single value never has to say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Apart {
+    /// Nowhere where types can be declared.
+    Undeclared,
     /// Where the number of dimensions is known to be unknown.
     Unknown,
     /// There, and in all bodies, of whose values nothing is known.
@@ -45,7 +52,7 @@ pub(crate) enum Apart {
 
 impl Apart {
     /// Every choice, the best first.
-    pub const ALL: [Self; 3] = [Self::Unknown, Self::Bodies, Self::All];
+    pub const ALL: [Self; 4] = [Self::Undeclared, Self::Unknown, Self::Bodies, Self::All];
 }
 
 /// Where an input or output of an operator can be seen.
@@ -79,11 +86,13 @@ pub(crate) struct Taps {
 
 /// Adds taps to a model with [names](crate::names) of ours.
 ///
-/// `has_rank` tells whether the number of a value's dimensions is known, and is `None` where the value is no tensor.
+/// `has_rank` tells whether the number of a value's dimensions is known, and is `None` where the value is no tensor. `type_of` gives
+/// what is known of a tensor's type, if that is at least the type of its elements.
 pub(crate) fn tapped(
     graph: &Graph,
     model: &mut ModelProto,
     has_rank: &dyn Fn(ValueId) -> Option<bool>,
+    type_of: &dyn Fn(ValueId) -> Option<TensorTypeProto>,
     apart: Apart,
 ) -> Taps {
     let mut taps = Taps::default();
@@ -92,8 +101,15 @@ pub(crate) fn tapped(
         tensors[value.id.index()] &= has_rank(value.id).is_some();
     }
     if let Some(proto) = &mut model.graph {
-        let mut adding = Adding { graph, tensors: &tensors, has_rank, apart, taps: &mut taps };
+        let mut adding =
+            Adding { graph, tensors: &tensors, has_rank, type_of, apart, taps: &mut taps, declared: HashMap::new() };
         adding.to(proto);
+        let declared = adding.declared;
+        proto.value_info.retain(|info| !declared.contains_key(&info.name));
+        proto.value_info.extend(declared.into_iter().map(|(name, tensor_type)| {
+            let described = TypeProto { tensor_type: Some(tensor_type) };
+            ValueInfoProto { name, r#type: Some(described.encode_to_vec().into()) }
+        }));
     }
     model.opset_import.push(OperatorSetIdProto { domain: DOMAIN.to_owned(), version: 1 });
     taps
@@ -104,8 +120,11 @@ struct Adding<'a> {
     /// Whether each value is a tensor.
     tensors: &'a [bool],
     has_rank: &'a dyn Fn(ValueId) -> Option<bool>,
+    type_of: &'a dyn Fn(ValueId) -> Option<TensorTypeProto>,
     apart: Apart,
     taps: &'a mut Taps,
+    /// The types of what taps hand on, by its name, which the model has to declare.
+    declared: HashMap<String, TensorTypeProto>,
 }
 
 impl Adding<'_> {
@@ -211,14 +230,24 @@ impl Adding<'_> {
     ) -> Vec<NodeProto> {
         let in_body = operator.index() >= self.graph.operators.len();
         let unknown = |value: &ValueId| !in_body && (self.has_rank)(*value) == Some(false);
+        let types: Option<Vec<TensorTypeProto>> = match self.apart {
+            Apart::Undeclared if values.iter().any(unknown) => {
+                values.iter().map(|&value| (self.type_of)(value)).collect()
+            }
+            _ => None,
+        };
         let apart = match self.apart {
-            Apart::Unknown => values.iter().any(unknown),
+            Apart::Undeclared | Apart::Unknown => values.iter().any(unknown),
             Apart::Bodies => in_body || values.iter().any(unknown),
             Apart::All => true,
         };
         let of = values.len();
         if values.is_empty() {
             Vec::new()
+        } else if let Some(types) = types {
+            self.declared.extend(outputs.iter().cloned().zip(types));
+            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of };
+            vec![self.tap(TAP_OF_DECLARED, tap, inputs, outputs)]
         } else if !apart {
             let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of };
             vec![self.tap(TAP, tap, inputs, outputs)]

@@ -16,7 +16,7 @@ use ort_sys::{
 use super::run::{at_tap, is_watched};
 use super::values::{Passed, hand_on};
 use crate::api::{Api, Known, call, text};
-use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_ONE};
+use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
 
 /// How the library lays out what a tap gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,9 @@ impl Domain {
         let mut domain = ptr::null_mut();
         // SAFETY: the name and the result are valid.
         unsafe { call!(api, CreateCustomOpDomain(name.as_ptr(), &mut domain)) }?;
-        let ops = std::iter::once(operator(api, memory)).chain(ELEMENTS.map(|element| of_one(api, memory, element)));
+        let ops = [operator(api, memory), of_declared(api, memory)]
+            .into_iter()
+            .chain(ELEMENTS.map(|element| of_one(api, memory, element)));
         for op in ops {
             // SAFETY: the domain is valid, and the operator is never freed.
             unsafe { call!(api, CustomOpDomain_Add(domain, ptr::from_ref(Box::leak(Box::new(op))).cast())) }?;
@@ -88,6 +90,13 @@ impl Domain {
 
 /// The numbers of the element types that tensors can have: all of ONNX but complex numbers, which the library does not have.
 const ELEMENTS: [i32; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22];
+
+/// A tap whose values have the types that the model declares, which need not say how many dimensions these have.
+fn of_declared(api: Api, memory: Memory) -> TapOp {
+    let any = operator(api, memory);
+    let op = OrtCustomOp { GetName: Some(name_of_declared), InferOutputShapeFn: None, ..any.op };
+    TapOp { op, ..any }
+}
 
 /// A tap for a single value, whose type the library then knows by itself.
 fn of_one(api: Api, memory: Memory, element: i32) -> TapOp {
@@ -135,6 +144,11 @@ fn operator(api: Api, memory: Memory) -> TapOp {
         ReleaseAliasMap: if shared { Some(release_slots) } else { None },
     };
     TapOp { op, api, element: 0 }
+}
+
+extern "system" fn name_of_declared(_: *const OrtCustomOp) -> *const c_char {
+    const { assert!(TAP_OF_DECLARED.len() == 13) };
+    c"TapOfDeclared".as_ptr()
 }
 
 extern "system" fn name_of_one(_: *const OrtCustomOp) -> *const c_char {

@@ -1,8 +1,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use opscope_model::{Action, Fidelity, Interest, KernelSet};
+use opscope_model::{Action, Fidelity, Interest, KernelSet, NoObserver};
 use opscope_onnx::Producer;
+use opscope_tensor::{DType, Tensor};
 
 use crate::support::{Answering, Recorder, engine, inner, load, models, outputs, tensor};
 
@@ -21,6 +22,29 @@ fn nothing_is_executed_between_before_and_its_operator_where_branches_lie_side_b
     let kernels: Vec<_> = plan.kernels().iter().map(|kernel| kernel.name.clone()).collect();
     let executed: Vec<_> = seen.iter().filter(|seen| seen.before).map(|seen| seen.operator.clone()).collect();
     assert_eq!(executed, kernels, "kernels are listed in the order in which they are executed");
+}
+
+#[test]
+fn an_operator_whose_outputs_have_unknown_ranks_ends_before_the_next_one_begins() {
+    let Some(engine) = engine() else { return };
+    let model = load(&engine, &inner("unknown_ranks"), Fidelity::Exact);
+    let numbers: Vec<f32> = (0..12).map(|number| number as f32 / 4.0 - 1.0).collect();
+    for sizes in [vec![2i64, 6], vec![2, 2, 3]] {
+        let bytes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
+        let inputs = [tensor(&[4, 3], &numbers), Tensor::new(DType::I64, vec![sizes.len()], bytes).unwrap()];
+        let plan = model.plan(&inputs).unwrap();
+        let recorder = Recorder::default();
+        let watched = outputs(&*plan, &inputs, &recorder);
+        assert_eq!(watched, outputs(&*plan, &inputs, &NoObserver), "watching changes nothing");
+        let seen = recorder.0.into_inner().unwrap();
+        assert_eq!(seen.len(), 2 * model.graph().operators.len());
+        for pair in seen.chunks(2) {
+            assert!(pair[0].before && !pair[1].before && pair[0].operator == pair[1].operator, "{seen:#?}");
+        }
+        let top_k = seen.iter().find(|seen| !seen.before && seen.operator == "top_k").unwrap();
+        let types: Vec<_> = top_k.tensors.iter().map(|tensor| tensor.as_ref().unwrap().dtype()).collect();
+        assert_eq!(types, [DType::F32, DType::I64]);
+    }
 }
 
 #[test]

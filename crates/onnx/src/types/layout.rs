@@ -1,6 +1,6 @@
 use opscope_tensor::DType;
 
-use super::rules::{Given, Outputs, axis, broadcast, one};
+use super::given::{Given, Outputs, axis, broadcast, one};
 use crate::TensorInfo;
 
 /// Returns the types of the outputs of an operator that moves, selects or reduces elements.

@@ -5,6 +5,7 @@
 //! run, they are unknown.
 
 mod contents;
+mod given;
 mod layout;
 mod rules;
 mod windows;

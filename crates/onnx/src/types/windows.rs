@@ -1,6 +1,6 @@
 use opscope_tensor::DType;
 
-use super::rules::{Given, Outputs, one};
+use super::given::{Given, Outputs, one};
 use crate::TensorInfo;
 
 /// Returns the types of the outputs of a convolution or a pooling.

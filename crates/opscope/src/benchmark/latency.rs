@@ -64,23 +64,6 @@ fn percentile(sorted: &[f64], percent: f64) -> f64 {
     if fraction >= 0.5 { high - step * (1.0 - fraction) } else { low + step * fraction }
 }
 
-/// The 95 % confidence interval of the median, without any assumption about how times are distributed: the samples
-/// between which the median lies with that probability, by the normal approximation of the binomial distribution. Returns
-/// `None` for fewer than 6 samples.
-pub fn median_interval(times: &[f64]) -> Option<(f64, f64)> {
-    const DEVIATIONS: f64 = 1.959_964;
-    let count = times.len();
-    if count < 6 {
-        return None;
-    }
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half_width = DEVIATIONS * (count as f64).sqrt() / 2.0;
-    let low = ((count as f64 / 2.0 - half_width).floor() as usize).min(count - 1);
-    let high = ((count as f64 / 2.0 + half_width).ceil() as usize).min(count - 1);
-    Some((sorted[low], sorted[high]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,17 +80,5 @@ mod tests {
     #[test]
     fn no_times_have_no_summary() {
         assert_eq!(Latency::of(&[]), None);
-        assert_eq!(median_interval(&[1.0; 5]), None);
-    }
-
-    #[test]
-    fn the_interval_of_the_median_narrows_with_more_samples() {
-        let width = |count: usize| {
-            let times: Vec<f64> = (0..count).map(|i| (i % 101) as f64).collect();
-            let (low, high) = median_interval(&times).unwrap();
-            assert!(low <= 50.0 && 50.0 <= high);
-            high - low
-        };
-        assert!(width(10_100) < width(101));
     }
 }

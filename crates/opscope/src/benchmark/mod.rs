@@ -16,8 +16,9 @@ pub use acl::{AclError, apply as apply_acl_json, selection_as_vendor};
 pub use error::JobError;
 pub use instruments::InstrumentError;
 pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
-pub use latency::{Latency, median_interval};
+pub use latency::Latency;
 pub use measure::MeasureError;
+pub use opscope_profile::median_interval;
 pub use output::{
     KeptCapture, OutputPathError, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use opscope_profile::{Account, EngineInfo};
+use opscope_profile::{Account, EngineInfo, Load};
 use serde::Serialize;
 
 use super::latency::Latency;
@@ -29,6 +29,8 @@ pub struct Report {
     pub engine: EngineInfo,
     /// The machine.
     pub machine: Machine,
+    /// How busy it was.
+    pub load: Load,
     /// Milliseconds that loading took, without plans.
     pub load_ms: f64,
     /// The most memory that the process had resident, in bytes.

@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opscope_clock::Ticks;
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_model::{
-    Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, MissingCapability, Model, Plan, PlanForm,
-    RunId, RunInfo, RunObserver,
+    CLOCK_RESOLUTION, Engine, EngineError, Fidelity, Instrument, LoadBudget, LoadOptions, MissingCapability, Model,
+    Plan, PlanForm, RunId, RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, OnnxError};
+use opscope_producer::is_any_attached;
 use opscope_profile::{Call, EngineInfo, RecordingInfo, Tracer};
 use opscope_tensor::Tensor;
 
@@ -222,6 +223,17 @@ impl Session {
         observers: impl IntoIterator<Item = Box<dyn RunObserver + 'a>>,
     ) -> Box<dyn RunObserver + 'a> {
         Chain::unite(observers.into_iter().chain(self.fed.observe(&*self.engine, &*self.model, run)))
+    }
+
+    /// Returns whether the engine takes the times of kernels itself, which then are coarser than the clock, and cost a part of the
+    /// run.
+    pub(crate) fn takes_times_from_a_profile(&self) -> bool {
+        self.engine.time_resolution(self.model.fidelity()) > CLOCK_RESOLUTION
+    }
+
+    /// Returns whether other libraries are told of the runs.
+    pub(crate) fn feeds_consumers(&self) -> bool {
+        is_any_attached()
     }
 
     /// The engine.

@@ -9,6 +9,7 @@ mod cache;
 mod deadline;
 mod difference;
 mod fingerprint;
+mod random;
 mod search;
 mod steps;
 mod trial;
@@ -29,6 +30,7 @@ pub use verification::{KernelOutput, Outcome, Verification, WrongForm};
 
 use crate::Session;
 use cache::Cache;
+use random::random_operator;
 use search::Search;
 
 /// Whether an optimised plan is compared with the exact one before it is timed.
@@ -79,6 +81,10 @@ pub fn verify(
     let when = options.when;
     if when == Verify::Off || session.model().fidelity() == Fidelity::Exact {
         return None;
+    }
+    if let Some(operator) = random_operator(session.graph()) {
+        let because = format!("{} ({}) draws random numbers", operator.name, operator.op_type);
+        return Some((Verification::of(Outcome::Skipped { because }, Vec::new()), None));
     }
     let cache = Cache::of(session, inputs, options.cache_directory.as_deref());
     if when == Verify::Auto

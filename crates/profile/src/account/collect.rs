@@ -8,9 +8,9 @@ use super::parts::{Divider, RunParts};
 use super::ranges::Ranges;
 use super::rows::{Rows, Tables, percent};
 use super::spread::Spread;
-use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares};
+use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, UntimedRuns};
 use crate::interval::median;
-use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup};
+use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup, RunKind};
 use crate::{ProfileError, Recording};
 
 impl Recording {
@@ -68,6 +68,8 @@ struct Collector<'a> {
     /// The engine's work on its profile, of runs that did not end yet.
     profiles: HashMap<u64, f64>,
     profiled: Spread,
+    /// The times of runs without times of their dispatches, in nanoseconds.
+    untimed: Vec<f64>,
     copied_in: Copied,
     copied_out: Copied,
     memory: TensorMemorySums,
@@ -93,6 +95,7 @@ impl<'a> Collector<'a> {
             copies: HashMap::new(),
             profiles: HashMap::new(),
             profiled: Spread::default(),
+            untimed: Vec::new(),
             copied_in: Copied::default(),
             copied_out: Copied::default(),
             memory: TensorMemorySums::default(),
@@ -101,12 +104,16 @@ impl<'a> Collector<'a> {
 
     fn run(&mut self, group: &RunGroup) {
         let parts = match group.record {
-            Some(run) if run.warm_up => {
+            Some(run) if run.kind == RunKind::WarmUp => {
                 self.counts.warm_up += 1;
                 None
             }
             Some(run) if run.failed => {
                 self.counts.failed += 1;
+                None
+            }
+            Some(run) if run.kind == RunKind::Untimed => {
+                self.untimed.push(self.nanos(run.span.start, run.span.end));
                 None
             }
             Some(run) => {
@@ -165,6 +172,7 @@ impl Collector<'_> {
     fn finish(mut self) -> Distribution {
         let manifest = self.recording.manifest();
         let run = self.run_times();
+        self.split_off_profile();
         let Tables { operators, op_types, histograms } =
             std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
         let account = Account {
@@ -179,6 +187,7 @@ impl Collector<'_> {
             time_resolution_ns: manifest.engine.time_resolution_ns,
             engine_profile: (self.profiled.count > 0)
                 .then(|| ProfileTimes { count: self.profiled.count, mean_ns: self.profiled.mean() }),
+            untimed: self.untimed_runs(),
             copies: self.copy_times(),
             tensor_memory: std::mem::take(&mut self.memory).finish().filter(|_| self.recording.is_complete()),
             operators,
@@ -204,6 +213,22 @@ impl Collector<'_> {
         }
     }
 
+    fn untimed_runs(&self) -> Option<UntimedRuns> {
+        let median_ns = median(&mut self.untimed.clone());
+        (!self.untimed.is_empty()).then(|| UntimedRuns { count: self.untimed.len() as u64, median_ns })
+    }
+
+    /// Moves what taking the times of dispatches adds to a run, by how much a run without those times is shorter, from between the
+    /// dispatches, where the engine does it, to a part of its own.
+    fn split_off_profile(&mut self) {
+        let Some(untimed) = self.untimed_runs() else { return };
+        let added = self.median_of(|parts| parts.run) - untimed.median_ns;
+        for parts in &mut self.runs {
+            parts.profile = added.clamp(0.0, parts.between);
+            parts.between -= parts.profile;
+        }
+    }
+
     fn shares(&self, total: f64) -> Option<Shares> {
         if self.dispatches == 0 {
             return None;
@@ -222,7 +247,8 @@ impl Collector<'_> {
             operators: share(|parts| parts.operators),
             added: share(|parts| parts.added),
             between,
-            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between),
+            profile: share(|parts| parts.profile),
+            in_out: share(|parts| parts.run - parts.operators - parts.added - parts.between - parts.profile),
             dispatches_per_run: self.dispatches as f64 / self.runs.len() as f64,
             between_ns_per_dispatch: between.total_ns / self.dispatches as f64,
             median_between_ns_per_dispatch: self.median_of(|parts| parts.between / parts.dispatches.max(1) as f64),

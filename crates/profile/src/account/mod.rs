@@ -28,7 +28,7 @@ pub use self::work::Work;
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
 
-/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, in and out make 100 %. Runs that warmed
+/// The closed account of the measured runs' time: operators, kernels that the engine added, between them, taking times, in and out make 100 %. Runs that warmed
 /// up, failed, or of which dispatches are missing are left out. All times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
@@ -53,6 +53,9 @@ pub struct Account {
     /// The engine's own work on the profile that times are taken from, after runs. It lies outside of the runs' time. `None`
     /// for an engine that needs none, or if calls were not recorded.
     pub engine_profile: Option<ProfileTimes>,
+    /// The runs without times of their dispatches, beside which the cost of taking those times shows. `None` for an engine whose
+    /// times cost next to nothing.
+    pub untimed: Option<UntimedRuns>,
     /// Copies of inputs and outputs. They lie outside of the runs' time.
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
@@ -104,6 +107,9 @@ pub struct Shares {
     pub added: Share,
     /// Between the first kernel's start and the last one's end, while none was executed.
     pub between: Share,
+    /// Between kernels, too: what taking their times adds to a run, which is how much a run without those times is shorter. 0 where
+    /// there were no such runs.
+    pub profile: Share,
     /// Before the first kernel and after the last one.
     pub in_out: Share,
     /// Dispatches of a run, on average.
@@ -149,6 +155,15 @@ pub struct ProfileTimes {
     pub mean_ns: f64,
 }
 
+/// Runs without times of their dispatches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct UntimedRuns {
+    /// How many.
+    pub count: u64,
+    /// Of one, the median.
+    pub median_ns: f64,
+}
+
 /// The memory that the engine held for tensors: inputs, outputs, and what operators computed in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TensorMemoryUse {
@@ -159,7 +174,7 @@ pub struct TensorMemoryUse {
 }
 
 /// The time of an operator of the file. A fused kernel's time counts for the first of its operators. What the engine added has
-/// rows of its own.
+/// rows of its own. The time of an operator with bodies excludes that of operators in them, which have rows of their own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorTimes {
     /// Its name in the file; the engine's name for a kernel that the engine added.

@@ -10,6 +10,8 @@ pub(super) struct RunParts {
     pub operators: f64,
     pub added: f64,
     pub between: f64,
+    /// What taking the times of the dispatches adds, between them.
+    pub profile: f64,
     pub dispatches: u64,
 }
 
@@ -63,6 +65,7 @@ impl<'a> Divider<'a> {
             operators,
             added: all.nanos - operators,
             between: (self.nanos(first, all.until) - all.nanos).max(0.0),
+            profile: 0.0,
             dispatches: group.dispatches.len() as u64,
         })
     }

@@ -4,7 +4,7 @@ use super::histogram::{Histogram, TimeHistogram};
 use super::work::{Work, WorkSums};
 use super::{OperatorTimes, TypeTimes};
 use crate::Recording;
-use crate::recording::{DispatchFact, KernelCost, KernelNames};
+use crate::recording::{DispatchFact, KernelCost, KernelNames, own_times};
 
 /// The tables of operators and of types while they are added up.
 #[derive(Default)]
@@ -49,14 +49,14 @@ struct Row<T> {
 impl Rows {
     /// Adds the dispatches of a run that counts.
     pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact]) {
-        for dispatch in dispatches {
+        let times = own_times(dispatches, |span| recording.calibration().nanos(span.start, span.end));
+        for (dispatch, nanos) in dispatches.iter().zip(times) {
             let key = (dispatch.plan, dispatch.kernel);
             if !self.kernels.contains_key(&key) {
                 let rows = self.rows_of(recording, key);
                 self.kernels.insert(key, rows);
             }
             let KernelRows { operator, op_type, cost } = &self.kernels[&key];
-            let nanos = recording.calibration().nanos(dispatch.span.start, dispatch.span.end);
             self.operators.rows[*operator].add(nanos, cost.as_ref());
             self.types.rows[*op_type].add(nanos, cost.as_ref());
         }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::parts::Divider;
-use crate::recording::{DispatchFact, Item, KernelNames};
+use crate::recording::{DispatchFact, Item, KernelNames, RunKind};
 use crate::{ProfileError, Recording};
 
 /// The times of measured runs, one after the other in the order of their end. Runs that warmed up, failed, or of which
@@ -58,7 +58,7 @@ impl Recording {
         let mut collected = Collected::new(self);
         for item in self.groups()? {
             let Item::Run(group) = item? else { continue };
-            let Some(run) = group.record.filter(|run| !run.warm_up && !run.failed) else { continue };
+            let Some(run) = group.record.filter(|run| run.kind == RunKind::Measured && !run.failed) else { continue };
             let Some(parts) = divider.parts(&run, &group) else { continue };
             let outside = (parts.dispatches > 0).then(|| parts.run - parts.operators - parts.added);
             collected.add(parts.run, outside, &group.dispatches, most_times);
@@ -155,5 +155,39 @@ impl<'a> Collected<'a> {
         }
         self.kernels.insert(key, place);
         place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::test_recording;
+
+    fn recording() -> (tempfile::TempDir, Recording) {
+        let directory = tempfile::tempdir().expect("a directory");
+        test_recording::write(directory.path());
+        let recording = Recording::open(directory.path()).expect("a recording");
+        (directory, recording)
+    }
+
+    #[test]
+    fn the_series_has_what_measured_runs_took_and_their_medians_are_those_of_the_account() {
+        let (_directory, recording) = recording();
+        let (series, account) = (recording.series().unwrap(), recording.account().unwrap());
+        assert_eq!((series.every, series.counted), (1, account.runs.measured));
+        assert_eq!(series.runs, [3_200.0, 3_200.0]);
+        assert_eq!(series.outside, [200.0, 200.0]);
+        let times: Vec<_> = series.operators.iter().map(|one| (one.op_type.as_str(), &one.times[..])).collect();
+        assert_eq!(times, [("Conv", &[1_500.0, 1_500.0][..]), ("MatMul", &[1_500.0, 1_500.0])]);
+        let kernels = &series.operators[1].kernels;
+        assert_eq!(kernels, &BTreeSet::from([BTreeSet::from(["/mm/Add".to_owned(), "/mm/MatMul".to_owned()])]));
+    }
+
+    #[test]
+    fn of_too_many_runs_every_second_one_is_kept() {
+        let (_directory, recording) = recording();
+        let series = recording.series_of(4).unwrap();
+        assert_eq!((series.every, series.counted, series.runs.len()), (2, 2, 1));
+        assert!(series.operators.iter().all(|operator| operator.times.len() == 1));
     }
 }

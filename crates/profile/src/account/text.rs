@@ -3,7 +3,7 @@ use std::fmt::Write;
 use opscope_text::Column::{Beginnings, Ends, Numbers, Words};
 use opscope_text::{TextTable, shown_duration as duration, shown_size};
 
-use super::Account;
+use super::{Account, UntimedRuns};
 use crate::recording::Direction;
 
 /// From which ratio of mean to median on a few runs distort what the shares say.
@@ -11,6 +11,9 @@ const HELD_UP: f64 = 1.25;
 
 /// The row of kernels that the engine added, which is there only where it did.
 const ADDED: &str = "added by the engine";
+
+/// The row of what taking times adds, which is there only where it was measured.
+const PROFILE: &str = "the engine's profile";
 
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
@@ -50,11 +53,16 @@ impl Account {
             };
             let rows = [
                 ("operators", shares.operators, format!("{:.0} dispatches a run", shares.dispatches_per_run)),
-                (ADDED, shares.added, "kernels that stand for no operator".to_owned()),
+                (ADDED, shares.added, "kernels of no operator".to_owned()),
                 ("between operators", shares.between, between),
+                (PROFILE, shares.profile, self.untimed.map(|untimed| untimed.note()).unwrap_or_default()),
                 ("in and out", shares.in_out, "before and after operators".to_owned()),
             ];
-            let is_there = |name: &str| name != ADDED || shares.added.total_ns > 0.0;
+            let is_there = |name: &str| match name {
+                ADDED => shares.added.total_ns > 0.0,
+                PROFILE => self.untimed.is_some(),
+                _ => true,
+            };
             for (name, share, note) in rows.into_iter().filter(|(name, ..)| is_there(name)) {
                 let [mean, median] = [share.mean_ns, share.median_ns].map(|nanos| precision.duration(nanos));
                 table.row([name.to_owned(), mean, median, precision.percent(share.percent), note]);
@@ -69,7 +77,7 @@ impl Account {
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
         if let Some(profile) = &self.engine_profile {
-            let note = "the engine's own, beside runs".to_owned();
+            let note = "by the engine, beside runs".to_owned();
             table.row(["profile".to_owned(), duration(profile.mean_ns), String::new(), String::new(), note]);
         }
         text.push_str(&table.text());
@@ -148,6 +156,13 @@ impl Account {
             table.row([row.range.clone(), row.count.to_string(), mean, median, total]);
         }
         let _ = write!(text, "\nUser ranges by time{}\n{}", first_of(top, self.ranges.len()), table.text());
+    }
+}
+
+impl UntimedRuns {
+    fn note(self) -> String {
+        let runs = if self.count == 1 { "run" } else { "runs" };
+        format!("{} {runs} without times: {}", self.count, duration(self.median_ns))
     }
 }
 

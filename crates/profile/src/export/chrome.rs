@@ -10,7 +10,7 @@ use super::labels::{LabelTable, correlation_notes, counter_title, path_text, sid
 use super::nesting::Nesting;
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
-use crate::recording::{Fact, Item, MarkerFact, RunGroup, Span};
+use crate::recording::{Fact, Item, MarkerFact, RunGroup, RunKind, Span};
 
 /// What this version writes.
 const SCHEMA: &str = "opscope.timeline/1";
@@ -33,11 +33,10 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
         match item? {
             Item::Run(group) => {
                 if let Some(run) = group.record {
-                    let name = format!("{} {}", if run.warm_up { "warm-up run" } else { "run" }, run.run);
+                    let name = format!("{} {}", run.kind.label(), run.run);
                     nesting.place(run.thread, recording.nanos_since_boot(run.span));
                     let row = events.thread(run.thread);
-                    let mut args =
-                        json!({"run": run.run, "plan": run.plan, "warm_up": run.warm_up, "failed": run.failed});
+                    let mut args = json!({"run": run.run, "plan": run.plan, "warm_up": run.kind == RunKind::WarmUp, "failed": run.failed});
                     correlation_notes(run.correlation).for_each(|(name, id)| args[name] = id.into());
                     events.slice(row, "run", &name, run.span, &args.to_string())?;
                 }

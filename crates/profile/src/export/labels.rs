@@ -12,36 +12,45 @@ const NONE: &str = "none";
 
 /// What exports say of a kernel, made once.
 #[derive(Debug)]
-pub(crate) struct KernelLabels {
+pub struct KernelLabels {
     /// The operator's name in the file, with how many others the kernel executes.
     pub title: String,
+    /// The name in the file of the operator that the kernel's time counts for.
     pub operator: String,
+    /// That operator's type.
     pub op_type: String,
+    /// The engine's name for the kernel.
     pub engine_name: String,
+    /// What the engine executes.
     pub engine_op: String,
     /// Whether the engine says which operator it is: `exact`, `inferred`, or `none` for a kernel that stands for none.
     pub attribution: &'static str,
     /// The names of the other operators.
     pub fused: Vec<String>,
+    /// The shapes of what it takes, as in `1,3,224,224;64,3,7,7`; `None` where there is no tensor.
     pub input_shapes: Option<String>,
+    /// The types of what it takes, as in `FLOAT;INT64`: names of ONNX's `TensorProto.DataType`.
     pub input_types: Option<String>,
+    /// The shapes of what it gives.
     pub output_shapes: Option<String>,
+    /// The types of what it gives.
     pub output_types: Option<String>,
 }
 
 /// The labels of all kernels that were met so far.
-pub(crate) struct LabelTable<'a> {
+pub struct LabelTable<'a> {
     names: &'a Names,
     labels: HashMap<(u64, u32), Arc<KernelLabels>>,
 }
 
 impl<'a> LabelTable<'a> {
+    /// Creates an empty table.
     pub(crate) fn new(names: &'a Names) -> Self {
         Self { names, labels: HashMap::new() }
     }
 
     /// Returns the labels of a kernel; where its names were lost, its numbers.
-    pub(crate) fn get(&mut self, plan: u64, kernel: u32) -> Arc<KernelLabels> {
+    pub fn get(&mut self, plan: u64, kernel: u32) -> Arc<KernelLabels> {
         let names = self.names;
         Arc::clone(self.labels.entry((plan, kernel)).or_insert_with(|| {
             let labels = match names.kernel(plan, kernel) {
@@ -79,7 +88,7 @@ impl KernelLabels {
     }
 
     /// Returns whether the engine added the kernel on its own.
-    pub(crate) fn is_added(&self) -> bool {
+    pub fn is_added(&self) -> bool {
         self.attribution == NONE
     }
 

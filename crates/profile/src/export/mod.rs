@@ -14,7 +14,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::whole_file::write_whole;
-use crate::{ProfileError, Recording};
+use crate::{DispatchFact, ProfileError, Recording};
+
+pub use labels::{KernelLabels, LabelTable};
 
 /// A form that a recording can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,6 +79,27 @@ pub struct Exported {
 }
 
 impl Recording {
+    /// Returns the labels of its kernels, to be filled as they are met.
+    pub fn labels(&self) -> LabelTable<'_> {
+        LabelTable::new(self.names())
+    }
+
+    /// Returns the model's name: that of its file, without the ending.
+    pub fn model_name(&self) -> String {
+        labels::model_name(self)
+    }
+
+    /// Returns the path of a dispatch as the exports show it, as in `decode[3] > If_7[0]`: the operators whose bodies it
+    /// was executed in, outermost first, each with its iteration. Empty for an operator of the main graph.
+    pub fn path_text(&self, dispatch: &DispatchFact) -> String {
+        labels::path_text(self, dispatch)
+    }
+
+    /// Returns a counter's name and unit; where they were lost, its number. The unit is empty where it has none.
+    pub fn counter_title(&self, counter: u32) -> (String, &str) {
+        labels::counter_title(self, counter)
+    }
+
     /// Writes the files of a format into a directory that exists, but those that are there already. Memory does not grow
     /// with the number of runs. A file appears under its name when it is whole.
     ///

@@ -8,7 +8,7 @@ use super::csv::{Table, foreign, thousandths};
 use super::labels::LabelTable;
 use crate::Recording;
 use crate::account::spread::Spread;
-use crate::recording::Item;
+use crate::recording::{Item, own_times};
 
 /// The vendor's columns, then opscope's own.
 #[derive(Default, Serialize)]
@@ -55,15 +55,18 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
         if !recording.counts(&group) {
             continue;
         }
-        for dispatch in &group.dispatches {
+        let nanos = own_times(&group.dispatches, |span| {
+            let (start, end) = recording.nanos_since_boot(span);
+            (end - start) as f64
+        });
+        for (dispatch, nanos) in group.dispatches.iter().zip(nanos) {
             let label = labels.get(dispatch.plan, dispatch.kernel);
             let types = if label.is_added() { &mut of_engine } else { &mut of_file };
             let times = match types.get_mut(&label.op_type) {
                 Some(times) => times,
                 None => types.entry(label.op_type.clone()).or_default(),
             };
-            let (start, end) = recording.nanos_since_boot(dispatch.span);
-            times.micros.add((end - start) as f64 / 1000.0);
+            times.micros.add(nanos / 1000.0);
             if !times.kernel_ops.contains(&label.engine_op) {
                 times.kernel_ops.insert(label.engine_op.clone());
             }

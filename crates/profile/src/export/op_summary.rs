@@ -9,7 +9,7 @@ use super::chrome::micros;
 use super::csv::{MISSING, Table, foreign};
 use super::labels::{LabelTable, path_text};
 use crate::Recording;
-use crate::recording::{DispatchFact, Item, RunGroup};
+use crate::recording::{DispatchFact, Item, RunGroup, RunKind};
 
 /// The vendor's columns, then opscope's own.
 #[derive(Default, Serialize)]
@@ -90,7 +90,7 @@ fn write_run<W: Write>(
     table: &mut Table<W>,
 ) -> Result<(), ExportError> {
     let mut idle_since = group.record.map(|run| recording.nanos_since_boot(run.span).0);
-    let warm_up = group.record.map_or(MISSING, |run| if run.warm_up { "yes" } else { "no" });
+    let warm_up = group.record.map_or(MISSING, |run| if run.kind == RunKind::WarmUp { "yes" } else { "no" });
     for dispatch in &group.dispatches {
         let label = labels.get(dispatch.plan, dispatch.kernel);
         let (start, end) = recording.nanos_since_boot(dispatch.span);

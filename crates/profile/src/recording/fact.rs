@@ -51,10 +51,33 @@ pub struct RunFact {
     pub download: Option<Span>,
     /// The ids of the work that it belongs to.
     pub correlation: Correlation,
-    /// Whether it is a warm-up run; such runs are left out of every statistic.
-    pub warm_up: bool,
+    /// What it was for. Only measured runs are part of statistics.
+    pub kind: RunKind,
     /// Whether it failed; such runs are left out of every statistic, too.
     pub failed: bool,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunKind {
+    /// It warms up.
+    WarmUp,
+    /// It is measured.
+    #[default]
+    Measured,
+    /// It is done without times of its dispatches, to show what taking those times costs.
+    Untimed,
+}
+
+impl RunKind {
+    /// `warm-up run`, `run`, or `run without times`.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up run",
+            Self::Measured => "run",
+            Self::Untimed => "run without times",
+        }
+    }
 }
 
 /// One execution of a kernel.

@@ -16,11 +16,10 @@ pub struct RunGroup {
 
 /// What a recording holds, with dispatches grouped by run.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Item {
     /// A run with its dispatches.
     Run(RunGroup),
-    /// What is neither a run nor a dispatch.
+    /// What belongs to no run; never a run or a dispatch.
     Other(Fact),
 }
 
@@ -31,6 +30,8 @@ pub struct Groups<I> {
     open: HashMap<u64, Vec<DispatchFact>>,
     /// The run that each thread is in.
     current: HashMap<u32, u64>,
+    /// Thread and run of the last dispatch, while that run is the thread's current one.
+    latest: Option<(u32, u64)>,
     ready: VecDeque<RunGroup>,
     ended: bool,
 }
@@ -40,16 +41,26 @@ const MOST_DISPATCHES: usize = 4 << 20;
 
 impl<I: Iterator<Item = Result<Fact, ProfileError>>> Groups<I> {
     pub(crate) fn new(facts: I) -> Self {
-        Self { facts, open: HashMap::new(), current: HashMap::new(), ready: VecDeque::new(), ended: false }
+        Self {
+            facts,
+            open: HashMap::new(),
+            current: HashMap::new(),
+            latest: None,
+            ready: VecDeque::new(),
+            ended: false,
+        }
     }
 
     fn dispatch(&mut self, fact: DispatchFact) {
-        if let Some(previous) = self.current.insert(fact.thread, fact.run)
+        let latest = Some((fact.thread, fact.run));
+        if self.latest != latest
+            && let Some(previous) = self.current.insert(fact.thread, fact.run)
             && previous != fact.run
         {
             // The thread went on to another run, so the previous one will get no record.
             self.close(previous, None);
         }
+        self.latest = latest;
         let run = fact.run;
         let dispatches = self.open.entry(run).or_default();
         dispatches.push(fact);
@@ -85,6 +96,7 @@ impl<I: Iterator<Item = Result<Fact, ProfileError>>> Iterator for Groups<I> {
                 Some(Ok(Fact::Run(fact))) => {
                     if self.current.get(&fact.thread) == Some(&fact.run) {
                         self.current.remove(&fact.thread);
+                        self.latest = None;
                     }
                     self.close(fact.run, Some(fact));
                 }
@@ -109,7 +121,7 @@ mod tests {
     use opscope_trace::Correlation;
 
     use super::*;
-    use crate::recording::fact::Span;
+    use crate::recording::fact::{RunKind, Span};
 
     fn span(start: u64, end: u64) -> Span {
         Span { start: Ticks::from_raw(start), end: Ticks::from_raw(end) }
@@ -136,7 +148,7 @@ mod tests {
             upload: None,
             download: None,
             correlation: Correlation::default(),
-            warm_up: false,
+            kind: RunKind::Measured,
             failed: false,
         }))
     }

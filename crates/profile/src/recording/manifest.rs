@@ -7,6 +7,7 @@ use opscope_model::Fidelity;
 use serde::{Deserialize, Serialize};
 
 use crate::ProfileError;
+use crate::load::Load;
 use crate::whole_file::replace_whole;
 
 /// What this version writes.
@@ -35,6 +36,9 @@ pub struct Manifest {
     pub engine: EngineInfo,
     /// Where it ran.
     pub host: HostInfo,
+    /// How busy the machine was; recordings of earlier versions do not say.
+    #[serde(default)]
+    pub load: Load,
     /// The process that ran it.
     pub process: ProcessInfo,
     /// When, and how ticks become time.
@@ -104,6 +108,9 @@ impl EngineInfo {
 /// The machine of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostInfo {
+    /// Its name in the network; empty in recordings that do not say it.
+    #[serde(default)]
+    pub name: String,
     /// The processor's name, as the system gives it.
     pub cpu: String,
     /// Processors that this process may use.
@@ -233,8 +240,10 @@ impl HostInfo {
     pub(crate) fn current() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name));
+        let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
+            name: name.trim().to_owned(),
             cpu: cpu.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned()),
             processors: std::thread::available_parallelism().map_or(1, |count| count.get()),
             system: format!("{} {}", std::env::consts::OS, release.trim()).trim().to_owned(),

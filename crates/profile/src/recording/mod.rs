@@ -9,6 +9,7 @@ mod groups;
 mod manifest;
 mod names;
 mod names_file;
+mod own_times;
 mod reader;
 mod record;
 #[cfg(test)]
@@ -19,7 +20,7 @@ mod writer;
 pub use abandoned::close_abandoned;
 pub use fact::{
     AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
-    SampleFact, Span,
+    RunKind, SampleFact, Span,
 };
 pub use groups::{Groups, Item, RunGroup};
 pub use manifest::{ClockInfo, ClockReading, EngineInfo, HostInfo, Manifest, ModelInfo, ProcessInfo, RecordCounts};
@@ -28,5 +29,6 @@ pub use reader::{Facts, Recording};
 
 pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine};
+pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
 pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, remove};

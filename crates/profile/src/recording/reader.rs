@@ -13,7 +13,7 @@ use super::manifest::{Manifest, RecordCounts};
 use super::names::{CounterNames, KernelNames, NAMES, Names};
 use super::record::StoredRecords;
 use super::writer::RECORDS;
-use super::{Fact, Span};
+use super::{Fact, RunKind, Span};
 use crate::ProfileError;
 
 /// A recording on disk: whole, or what a process left that was killed.
@@ -98,14 +98,14 @@ impl Recording {
         &self.calibration
     }
 
-    /// Beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as every export gives them.
-    pub(crate) fn nanos_since_boot(&self, span: Span) -> (u64, u64) {
+    /// Returns beginning and end in whole nanoseconds of `CLOCK_BOOTTIME`, as every export gives them.
+    pub fn nanos_since_boot(&self, span: Span) -> (u64, u64) {
         let nanos = |ticks| self.calibration.timestamp(ticks).as_nanos();
         (nanos(span.start), nanos(span.end).max(nanos(span.start)))
     }
 
     /// Returns a moment, given in nanoseconds of `CLOCK_BOOTTIME`, in nanoseconds since 1970.
-    pub(crate) fn nanos_since_1970(&self, since_boot: u64) -> u64 {
+    pub fn nanos_since_1970(&self, since_boot: u64) -> u64 {
         let clock = &self.manifest.clock;
         // A damaged clock shows any number.
         clock.start_unix_ns.saturating_add(since_boot).saturating_sub(clock.start.boottime_ns)
@@ -138,7 +138,7 @@ impl Recording {
     }
 
     /// Returns a marker's name; where it was lost, its number.
-    pub(crate) fn marker_name(&self, name: u32) -> String {
+    pub fn marker_name(&self, name: u32) -> String {
         self.marker(name).map_or_else(|| format!("marker {name}"), str::to_owned)
     }
 
@@ -160,8 +160,8 @@ impl Recording {
         Facts::open(self.directory.join(RECORDS), self.progress.clone())
     }
 
-    /// Returns everything in the recording, with dispatches put to their runs. Memory for the runs that are open at the same
-    /// moment is needed.
+    /// Everything in the recording, with dispatches put to their runs. Memory is needed for the runs that are open at the
+    /// same moment.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -172,7 +172,7 @@ impl Recording {
     /// Returns whether a run belongs into statistics: it was measured and came to its end. Where runs were not
     /// recorded, it does.
     pub fn counts(&self, group: &RunGroup) -> bool {
-        group.record.map_or(!self.records_of("model-execution"), |run| !run.warm_up && !run.failed)
+        group.record.map_or(!self.records_of("model-execution"), |run| run.kind == RunKind::Measured && !run.failed)
     }
 
     /// Returns whether records were lost: dropped because the memory for them was full, or damaged.

@@ -7,13 +7,13 @@ use opscope_onnx::OperatorId;
 use opscope_trace::{AllocationOperation, CopyOperation, EngineCallOperation, MarkerOperation};
 use opscope_trace::{
     AllocationRecord, Category, CopyRecord, CounterRecord, DispatchRecord, EngineCallRecord, Header, Kind,
-    MarkerRecord, PathLevel, Record, RetirementRecord, RunRecord,
+    MarkerRecord, Operation, PathLevel, Record, RetirementRecord, RunRecord,
 };
 use zerocopy::FromBytes;
 
 use super::fact::{
     AllocationFact, Call, CallFact, CopyFact, Direction, DispatchFact, Fact, MarkerFact, RetirementFact, RunFact,
-    SampleFact, Span,
+    RunKind, SampleFact, Span,
 };
 
 const HEAD: usize = 8;
@@ -113,7 +113,7 @@ impl Fact {
                     upload: span(record.upload_start, record.upload_end),
                     download: span(record.download_start, record.download_end),
                     correlation: record.correlation,
-                    warm_up: record.is_warm_up(),
+                    kind: kind_of(record.operation()),
                     failed: record.failed != 0,
                 })
             }),
@@ -188,6 +188,14 @@ fn path(tail: &[u8]) -> Option<Box<[Iteration]>> {
 }
 
 /// Returns a span, or `None` if the record does not have it: its ticks are 0 then.
+fn kind_of(operation: Operation) -> RunKind {
+    match operation {
+        RunRecord::WARM_UP => RunKind::WarmUp,
+        RunRecord::UNTIMED => RunKind::Untimed,
+        _ => RunKind::Measured,
+    }
+}
+
 fn span(start: Ticks, end: Ticks) -> Option<Span> {
     (start.as_raw() != 0).then_some(Span { start, end })
 }

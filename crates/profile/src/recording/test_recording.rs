@@ -22,6 +22,7 @@ use super::names::{NAMES, NamesLine};
 use super::record::store;
 use super::writer::RECORDS;
 use super::{ClockInfo, ClockReading, EngineInfo, HostInfo, ModelInfo, ProcessInfo, RecordCounts, SCHEMA};
+use crate::load::Load;
 
 const THREAD: ThreadId = ThreadId(77);
 const COUNTER: NameId = NameId(1);
@@ -200,7 +201,13 @@ fn manifest(frames: u64, bytes: u64) -> Manifest {
             producer: "hand 1".to_owned(),
         },
         engine: EngineInfo::new("paper", "0.1", Fidelity::Optimised),
-        host: HostInfo { cpu: "abacus".to_owned(), processors: 1, system: "linux 0".to_owned() },
+        load: Load { average_start: Some(0.5), average_end: Some(1.25), reference: None },
+        host: HostInfo {
+            name: "desk".to_owned(),
+            cpu: "abacus".to_owned(),
+            processors: 1,
+            system: "linux 0".to_owned(),
+        },
         process: ProcessInfo { pid: 70, name: "test".to_owned(), opscope: "0.1.0".to_owned() },
         clock: ClockInfo {
             ticks: "tsc".to_owned(),

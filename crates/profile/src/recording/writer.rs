@@ -12,6 +12,7 @@ use super::manifest::Manifest;
 use super::names_file::{Mentions, NamesFile, new_file};
 use super::record::{store, stored_length};
 use crate::ProfileError;
+use crate::load::Load;
 
 /// The file of records.
 pub(crate) const RECORDS: &str = "records.bin";
@@ -102,6 +103,7 @@ impl RecordingWriter {
         end: RecordsEnd,
         shortfalls: Vec<String>,
         notes: Vec<String>,
+        load: Option<Load>,
     ) -> Result<Manifest, ProfileError> {
         let KindStatistics { emitted, dropped, .. } = statistics.total();
         let LostRecords { refused, untimed } = never;
@@ -121,6 +123,7 @@ impl RecordingWriter {
         self.manifest.complete = reasons.is_empty();
         self.manifest.incomplete_because = reasons;
         self.manifest.notes = notes;
+        self.manifest.load = load.unwrap_or_else(|| self.manifest.load.until_now());
         self.manifest.clock.end = Some(ClockPair::now().into());
         self.manifest.records = Some(super::RecordCounts {
             emitted: emitted + untimed,

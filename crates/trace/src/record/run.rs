@@ -42,11 +42,8 @@ impl RunRecord {
     pub const WARM_UP: Operation = Operation(0);
     /// The operation of measured runs.
     pub const MEASURED: Operation = Operation(1);
-
-    /// Returns whether the run was a warm-up.
-    pub fn is_warm_up(&self) -> bool {
-        self.operation() == Self::WARM_UP
-    }
+    /// The operation of runs without times of their dispatches, which show what taking those times costs.
+    pub const UNTIMED: Operation = Operation(2);
 }
 
 impl Record for RunRecord {

@@ -7,6 +7,7 @@ mod histograms;
 use std::fs::{self, File};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use opscope_tensor::{Accumulator, Histogram, Statistics, npy};
 
@@ -15,7 +16,7 @@ use crate::index::{INDEX, IndexLine, State};
 use crate::manifest::{DumpInfo, RawEntry};
 use crate::sinks::manifest_file::ManifestFile;
 use crate::stream::outcome::Ending;
-use crate::{Answer, Closed, Delivery, DumpError, Piece, Sink, Stream};
+use crate::{Answer, Closed, Delivery, DumpError, Flow, Piece, Sink, Stream};
 pub(crate) use csv::STATISTICS;
 pub(crate) use histograms::HISTOGRAMS;
 
@@ -45,6 +46,9 @@ pub enum Contents {
     /// Its statistics, in the index and in `statistics.csv`.
     Statistics,
 }
+
+/// The most bytes that wait for their statistics: a few of the largest tensors that models commonly have.
+const STATISTICS_CAP: usize = 64 << 20;
 
 /// A tensor that is being written.
 struct Current {
@@ -179,11 +183,14 @@ impl DirectorySink {
 }
 
 impl Sink for DirectorySink {
-    /// Files are written beside the run. Statistics take no longer than a copy for the queue would.
+    /// Files are written beside the run, and statistics computed, which takes longer than the copy for the queue. Without a second
+    /// processor the copy would only be added to it.
     fn delivery(&self) -> Delivery {
+        let is_alone = || thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
         match self.contents {
             Contents::Tensors => Delivery::default(),
-            Contents::Statistics => Delivery::Direct,
+            Contents::Statistics if is_alone() => Delivery::Direct,
+            Contents::Statistics => Delivery::Queued(Flow { cap: STATISTICS_CAP, ..Flow::default() }),
         }
     }
 

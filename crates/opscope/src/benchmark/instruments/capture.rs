@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, ProfileError, Profiler, ProfilerOptions, Recording};
+use opscope_profile::{Account, Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -12,6 +12,7 @@ use crate::Session;
 use crate::benchmark::job::{CaptureSpec, Job, JobHooks, Stage};
 use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};
+use crate::roofline::{self, Unmeasured};
 use crate::verify::Verification;
 
 /// What captures the runs: a [`CaptureSpec`] at work.
@@ -54,10 +55,15 @@ impl Capture {
         }
     }
 
-    pub fn set_warm_up(&self, warm_up: bool) {
+    pub fn set_run_kind(&self, kind: RunKind) {
         if let Self::Profile(profiler) = self {
-            profiler.set_warm_up(warm_up);
+            profiler.set_run_kind(kind);
         }
+    }
+
+    /// Returns whether the times of dispatches are taken.
+    pub fn takes_times(&self) -> bool {
+        matches!(self, Self::Profile(profiler) if profiler.takes_times())
     }
 
     pub fn planned(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
@@ -93,6 +99,12 @@ impl Capture {
         }
     }
 
+    pub fn set_load(&self, load: Load) {
+        if let Self::Profile(profiler) = self {
+            profiler.set_load(load);
+        }
+    }
+
     pub fn finish(self, job: &Job, path: OutputPath, shortfalls: &[String], hooks: &JobHooks<'_>) -> Finished {
         path.keep();
         let mut finished = Finished::default();
@@ -123,7 +135,7 @@ impl Finished {
             && !exports.is_empty()
         {
             (hooks.stage)(Stage::Exporting);
-            match self.export(path.partial(), exports) {
+            match self.export(path.partial(), exports, job.verify.cache_directory.as_deref()) {
                 Ok((files, found)) => (written, account) = (files, Some(found)),
                 Err(error) => self.fall_short(format!("the recording could not be exported: {error}")),
             }
@@ -157,7 +169,14 @@ impl Finished {
 
     /// Writes the exports of a recording, and returns their paths and where the recording's time went. A format that cannot
     /// be written is named, and the others are written nevertheless.
-    fn export(&mut self, recording: &Path, formats: &[Format]) -> Result<(Vec<PathBuf>, Account), ProfileError> {
+    ///
+    /// Operators are compared with what the machine reaches only where that was measured before: measuring would add a second.
+    fn export(
+        &mut self,
+        recording: &Path,
+        formats: &[Format],
+        caches: Option<&Path>,
+    ) -> Result<(Vec<PathBuf>, Account), ProfileError> {
         let recording = Recording::open(recording)?;
         let mut written = Vec::new();
         for &format in formats {
@@ -166,7 +185,11 @@ impl Finished {
                 Err(error) => self.fall_short(error.to_string()),
             }
         }
-        Ok((written, recording.account()?))
+        let mut account = recording.account()?;
+        if let Ok(Some(machine)) = roofline::of_recording(recording.manifest(), caches, Unmeasured::Skip) {
+            account.compare_with(machine);
+        }
+        Ok((written, account))
     }
 
     /// Gives captured data its name, and returns where it then is.

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
 use opscope_model::{Instrument, MissingCapability, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::ProfileError;
+use opscope_profile::{Load, ProfileError, RunKind};
 
 use self::capture::Capture;
 use super::job::{Job, JobHooks};
@@ -78,9 +78,14 @@ impl Instruments {
         Ok(instruments.try_for_each(|instrument| session.check(instrument))?)
     }
 
-    /// Sets whether the runs that follow are warm-up runs.
-    pub fn set_warm_up(&self, warm_up: bool) {
-        self.capture.set_warm_up(warm_up);
+    /// Sets what the runs that follow are for.
+    pub fn set_run_kind(&self, kind: RunKind) {
+        self.capture.set_run_kind(kind);
+    }
+
+    /// Returns whether the times of dispatches are taken.
+    pub fn takes_times(&self) -> bool {
+        self.capture.takes_times()
     }
 
     /// Announces a plan before its first run.
@@ -106,6 +111,11 @@ impl Instruments {
     /// Writes into a recording how the plan runs the model.
     pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
         self.capture.note(verification, notes);
+    }
+
+    /// Writes into a recording how busy the machine was.
+    pub fn set_load(&self, load: Load) {
+        self.capture.set_load(load);
     }
 
     /// Closes what was captured and gives it its name. `shortfalls` say what the runs lack; they go into its manifest.

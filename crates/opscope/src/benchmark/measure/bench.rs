@@ -7,12 +7,12 @@ use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_dump::InputEntry;
 use opscope_model::{EngineError, Kernel, Plan, RunId, RunInfo, RunMemory};
 use opscope_onnx::{Graph, OperatorId};
+use opscope_profile::{RunKind, median_interval};
 use opscope_tensor::{Tensor, TensorError};
 
 use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
 use crate::benchmark::job::{Goal, Repetition, Stage};
-use crate::benchmark::latency::median_interval;
 use crate::inputs::{Batch, Inputs};
 use crate::session::Inference;
 
@@ -22,11 +22,15 @@ const MOST_RUNS: u64 = 100_000;
 /// With `until_stable` and no `duration`: the longest time.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
+/// The most runs without times, beside which the cost of an engine's own profile shows.
+const MOST_UNTIMED: u64 = 10;
+
 /// Whether a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     WarmUp,
     Measured { first_pass: bool },
+    Untimed,
 }
 
 /// A measurement in progress. Its methods are called by several threads where runs are concurrent.
@@ -122,14 +126,13 @@ impl<'a> Bench<'a> {
 
     /// Warms up, then measures on as many threads as there are concurrent runs.
     pub fn run(self) -> (Measurement, Result<(), MeasureError>) {
-        self.context.instruments.set_warm_up(true);
-        for _ in 0..self.repetition.warmups {
-            if self.is_over() {
-                break;
-            }
-            self.attempt(|| self.one(0, Phase::WarmUp));
-        }
-        self.context.instruments.set_warm_up(false);
+        let instruments = self.context.instruments;
+        instruments.set_run_kind(RunKind::WarmUp);
+        self.repeat(self.repetition.warmups, Phase::WarmUp);
+        let untimed = self.untimed();
+        instruments.set_run_kind(RunKind::Untimed);
+        self.repeat(untimed.div_ceil(2), Phase::Untimed);
+        instruments.set_run_kind(RunKind::Measured);
         self.began.get_or_init(Instant::now);
         std::thread::scope(|scope| {
             for _ in 1..self.repetition.concurrent.get() {
@@ -137,7 +140,26 @@ impl<'a> Bench<'a> {
             }
             self.work();
         });
+        instruments.set_run_kind(RunKind::Untimed);
+        self.repeat(untimed / 2, Phase::Untimed);
         self.finish()
+    }
+
+    /// How many runs are done without times: half of them before the measured ones, half behind. None where times cost next to
+    /// nothing, where others take them anyway, or where runs that overlap could not be compared with them.
+    fn untimed(&self) -> u64 {
+        let costs = self.context.instruments.takes_times() && self.session.takes_times_from_a_profile();
+        let is_alone = self.repetition.concurrent.get() == 1 && !self.session.feeds_consumers();
+        if costs && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
+    }
+
+    fn repeat(&self, count: u64, phase: Phase) {
+        for _ in 0..count {
+            if self.is_over() {
+                break;
+            }
+            self.attempt(|| self.one(0, phase));
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -154,6 +176,7 @@ impl<'a> Bench<'a> {
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
+            self.context.load.measure();
             (self.context.hooks.advanced)(run + 1, self.current_goal(run + 1));
         }
     }

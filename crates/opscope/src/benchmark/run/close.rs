@@ -2,7 +2,7 @@ use std::io::Write;
 use std::path::Path;
 
 use opscope_clock::{Calibration, ClockPair};
-use opscope_profile::write_whole;
+use opscope_profile::{Load, write_whole};
 
 use super::measurements::Measurements;
 use crate::Session;
@@ -24,6 +24,7 @@ pub(super) fn close(
     paths: RunPaths,
     instruments: Instruments,
     mut measurements: Measurements,
+    load: Load,
     hooks: &JobHooks<'_>,
 ) -> Result<Report, JobError> {
     (hooks.stage)(Stage::Closing);
@@ -62,6 +63,7 @@ pub(super) fn close(
         model: model_summary(job, session),
         engine: session.engine_info(job.repetition.concurrent.get()),
         machine: Machine::this(),
+        load,
         load_ms: Calibration::since(ClockPair::now()).nanos(start, end) / 1e6,
         peak_memory_bytes: machine::peak_memory(),
         complete: measurements.incomplete_because.is_empty(),

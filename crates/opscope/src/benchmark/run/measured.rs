@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use opscope_model::RunMemory;
 use opscope_onnx::{Graph, OperatorId};
+use opscope_profile::median_interval;
 
-use crate::benchmark::latency::{Latency, median_interval};
+use crate::benchmark::latency::Latency;
 use crate::benchmark::measure::Measurement;
 use crate::benchmark::report::{FileInfo, InputSummary, Measured, MemorySummary, ShapeTimes};
 

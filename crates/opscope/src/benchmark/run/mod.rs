@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use opscope_model::Fidelity;
 use opscope_onnx::{Graph, ValueId};
+use opscope_profile::LoadMeter;
 use opscope_tensor::Tensor;
 
 use self::close::close;
@@ -62,13 +63,14 @@ impl Job {
         instruments.check(session)?;
 
         let is_table = self.shapes.len() > 1;
+        let load = LoadMeter::begin();
         let mut measurements = Measurements { failed: sets.failed, left_out: sets.left_out, ..Measurements::default() };
         for (shapes, inputs) in sets.fitting {
             let (verification, other) = self.verified(session, &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
             let first_run = measurements.runs;
             let (measurement, written, outcome) =
-                self.measure(session, &inputs, &paths, &instruments, hooks, first_run);
+                self.measure(session, &inputs, &paths, &instruments, &load, hooks, first_run);
             measurements.note(&measurement);
             instruments.note(verification.as_ref(), &measurement.notes);
             measurements.formless.extend(written.formless);
@@ -97,7 +99,9 @@ impl Job {
             }
         }
         measurements.finish();
-        close(self, session, paths, instruments, measurements, hooks)
+        let load = load.end();
+        instruments.set_load(load);
+        close(self, session, paths, instruments, measurements, load, hooks)
     }
 
     /// Checks that what should be dumped is in the model, and that enough runs come.
@@ -133,6 +137,7 @@ impl Job {
         inputs: &Inputs,
         paths: &RunPaths,
         instruments: &Instruments,
+        load: &LoadMeter,
         hooks: &JobHooks<'_>,
         first_run: u64,
     ) -> (Measurement, Written, Result<(), MeasureError>) {
@@ -151,7 +156,7 @@ impl Job {
             Ok(())
         };
         (hooks.stage)(Stage::Planning);
-        let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, first_run };
+        let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, load, first_run };
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &context);
         (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use opscope_model::Fidelity;
 use opscope_model::testing::assert_snapshot;
-use opscope_profile::EngineInfo;
+use opscope_profile::{EngineInfo, Load, ReferenceTimes};
 
 use super::close::write_summary;
 use crate::benchmark::{
@@ -79,6 +79,11 @@ fn report() -> Report {
         engine: EngineInfo {
             settings: BTreeMap::from([("providers".into(), "PencilExecutionProvider".into())]),
             ..EngineInfo::new("paper", "0.1", Fidelity::Optimised)
+        },
+        load: Load {
+            average_start: Some(0.5),
+            average_end: Some(1.25),
+            reference: Some(ReferenceTimes { p25_ns: 990.0, median_ns: 1000.0, p75_ns: 1010.0, samples: 20 }),
         },
         machine: Machine { cpu: "abacus".into(), processors: 1, memory_bytes: 1 << 30, system: "linux abacus".into() },
         load_ms: 12.5,

@@ -18,6 +18,9 @@ pub struct TimesComparison {
     pub b: Side,
     /// What differs in the surroundings: engine, threads, machine, load.
     pub surroundings: Vec<SurroundingDifference>,
+    /// How many times longer a fixed piece of work took during B than during A: from the quartiles of both, the least and the most.
+    /// The intervals of the differences also include what B would have taken on a processor as fast as during A. `None` if one side did not measure it.
+    pub slowdown: Option<(f64, f64)>,
     /// What limits the comparison, a sentence each.
     pub notes: Vec<String>,
     /// The time of a run.
@@ -162,11 +165,20 @@ impl TimesComparison {
 
 impl Change {
     /// Returns the change between two medians; `None` if neither side has one.
-    pub(super) fn between(a: Option<MedianEstimate>, b: Option<MedianEstimate>) -> Option<Self> {
+    pub(super) fn between(
+        a: Option<MedianEstimate>,
+        b: Option<MedianEstimate>,
+        slowdown: Option<(f64, f64)>,
+    ) -> Option<Self> {
         if a.is_none() && b.is_none() {
             return None;
         }
         let [a_ns, b_ns] = [a, b].map(|estimate| estimate.map(|estimate| estimate.median));
+        let b_interval_ns = b.and_then(|b| b.interval);
+        let b = match slowdown {
+            Some((least, most)) => b.map(|b| b.including((most.recip(), least.recip()))),
+            None => b,
+        };
         let both = a.zip(b);
         let to_percent = |ratio: f64| 100.0 * (ratio - 1.0);
         // What one side does not execute takes no time there, which is certain.
@@ -180,7 +192,7 @@ impl Change {
             a_ns,
             b_ns,
             a_interval_ns: alone(a),
-            b_interval_ns: alone(b),
+            b_interval_ns,
             difference_ns: b_ns.unwrap_or(0.0) - a_ns.unwrap_or(0.0),
             difference_interval_ns,
             percent: both.filter(|(a, _)| a.median > 0.0).map(|(a, b)| to_percent(b.median / a.median)),

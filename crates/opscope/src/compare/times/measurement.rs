@@ -3,7 +3,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opscope_profile::{MedianEstimate, Recording};
+use opscope_profile::{Load, MedianEstimate, Recording};
 use opscope_tensor::open_regular;
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ pub(super) const CORRELATED_NS: f64 = 100e6;
 pub struct Times {
     pub(super) side: Side,
     pub(super) surroundings: Surroundings,
+    pub(super) load: Load,
     /// Why it is incomplete, a sentence each.
     pub(super) problems: Vec<String>,
     /// Nanoseconds of each run.
@@ -29,7 +30,7 @@ pub struct Times {
     pub(super) outside: Vec<f64>,
     pub(super) operators: Vec<Executed>,
     /// How many successive runs count as one.
-    correlated: f64,
+    pub(super) correlated: f64,
 }
 
 /// What a measurement knows of an operator that it executed, or of a kernel that the engine added.
@@ -110,6 +111,7 @@ impl Times {
         };
         Ok(Self {
             surroundings: Surroundings::of_recording(manifest),
+            load: manifest.load,
             problems: recording.problems().to_vec(),
             outside: series.outside,
             operators: operators.collect(),
@@ -154,6 +156,7 @@ impl Times {
         Ok(Self {
             operators: operators.collect(),
             surroundings: Surroundings::of_summary(&summary),
+            load: summary.load,
             problems: summary.incomplete_because.clone(),
             outside: Vec::new(),
             correlated: correlated(&side, runs.len()),

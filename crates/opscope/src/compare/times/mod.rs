@@ -25,6 +25,8 @@ mod csv;
 mod error;
 mod measurement;
 mod pairing;
+#[cfg(test)]
+mod snapshots;
 mod summary_file;
 mod surroundings;
 mod text;
@@ -42,6 +44,7 @@ pub use threshold::{Threshold, ThresholdError};
 
 use comparison::SCHEMA;
 use measurement::Executed;
+use surroundings::load_differences;
 
 impl TimesComparison {
     /// Compares two measurements.
@@ -63,16 +66,19 @@ impl TimesComparison {
                 });
             }
         }
-        let both = |a_times: &[f64], b_times: &[f64]| Change::between(a.estimate(a_times), b.estimate(b_times));
+        let slowdown = a.load.reference.zip(b.load.reference).and_then(|(a, b)| a.slowdown(&b));
+        let both =
+            |a_times: &[f64], b_times: &[f64]| Change::between(a.estimate(a_times), b.estimate(b_times), slowdown);
         let run = both(&a.runs, &b.runs).ok_or(TimesError::NoRuns)?;
-        let mut operators = pairing::operators(a, b);
+        let mut operators = pairing::operators(a, b, slowdown);
         operators.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
-        let mut op_types = pairing::types(a, b);
+        let mut op_types = pairing::types(a, b, slowdown);
         op_types.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
         Ok(Self {
             schema: SCHEMA,
-            surroundings: a.surroundings.differences(&b.surroundings),
+            surroundings: [a.surroundings.differences(&b.surroundings), load_differences(&a.load, &b.load)].concat(),
             notes: notes(a, b),
+            slowdown,
             outside: both(&a.outside, &b.outside),
             run,
             operators,

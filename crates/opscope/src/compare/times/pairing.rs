@@ -3,6 +3,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::comparison::{Change, OperatorChange, Presence, TypeChange};
 use super::measurement::{Executed, Times};
 
+/// How many times slower the machine was during B: the least and the most.
+type Slowdown = Option<(f64, f64)>;
+
 /// What both sides executed for the same operators.
 #[derive(Default)]
 struct Pair<'t> {
@@ -12,7 +15,7 @@ struct Pair<'t> {
 
 /// Returns the changes of operators. Kernels that have an operator in common, on either side, belong together: A may execute
 /// two operators in two kernels, and B in one.
-pub(super) fn operators(a: &Times, b: &Times) -> Vec<OperatorChange> {
+pub(super) fn operators(a: &Times, b: &Times, slowdown: Slowdown) -> Vec<OperatorChange> {
     let mut groups = Groups::default();
     for executed in a.operators.iter().chain(&b.operators) {
         let mut names = executed.names();
@@ -31,27 +34,27 @@ pub(super) fn operators(a: &Times, b: &Times) -> Vec<OperatorChange> {
             if is_b { pair.b.push(executed) } else { pair.a.push(executed) }
         }
     }
-    pairs.into_values().filter_map(|pair| pair.operator_change(a, b)).collect()
+    pairs.into_values().filter_map(|pair| pair.operator_change(a, b, slowdown)).collect()
 }
 
 /// Returns the changes of types.
-pub(super) fn types(a: &Times, b: &Times) -> Vec<TypeChange> {
+pub(super) fn types(a: &Times, b: &Times, slowdown: Slowdown) -> Vec<TypeChange> {
     let mut pairs: BTreeMap<(bool, &str), Pair<'_>> = BTreeMap::new();
     a.operators.iter().for_each(|one| pairs.entry((one.added, &one.op_type)).or_default().a.push(one));
     b.operators.iter().for_each(|one| pairs.entry((one.added, &one.op_type)).or_default().b.push(one));
     let change = |((added, op_type), pair): ((bool, &str), Pair<'_>)| {
-        Some(TypeChange { op_type: op_type.to_owned(), added, change: pair.change(a, b)? })
+        Some(TypeChange { op_type: op_type.to_owned(), added, change: pair.change(a, b, slowdown)? })
     };
     pairs.into_iter().filter_map(change).collect()
 }
 
 impl Pair<'_> {
-    fn change(&self, a: &Times, b: &Times) -> Option<Change> {
-        Change::between(a.estimate_of(&self.a), b.estimate_of(&self.b))
+    fn change(&self, a: &Times, b: &Times, slowdown: Slowdown) -> Option<Change> {
+        Change::between(a.estimate_of(&self.a), b.estimate_of(&self.b), slowdown)
     }
 
-    fn operator_change(&self, a: &Times, b: &Times) -> Option<OperatorChange> {
-        let change = self.change(a, b)?;
+    fn operator_change(&self, a: &Times, b: &Times, slowdown: Slowdown) -> Option<OperatorChange> {
+        let change = self.change(a, b, slowdown)?;
         let cost = |side: &Times, executed: &&Executed| side.estimate_of(&[executed]).map_or(0.0, |time| time.median);
         let costs = self.a.iter().map(|one| (cost(a, one), one)).chain(self.b.iter().map(|one| (cost(b, one), one)));
         let dearest = costs.max_by(|x, y| x.0.total_cmp(&y.0).then_with(|| y.1.operator.cmp(&x.1.operator)))?.1;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use opscope_profile::EngineInfo;
+use opscope_profile::{EngineInfo, Load};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ pub(super) struct SummaryFile {
     pub engine: EngineInfo,
     /// Facts about the machine by their names.
     pub machine: BTreeMap<String, Value>,
+    /// Summaries of earlier versions do not say.
+    #[serde(default)]
+    pub load: Load,
     pub complete: bool,
     #[serde(default)]
     pub incomplete_because: Vec<String>,

@@ -1,4 +1,5 @@
-use opscope_profile::{EngineInfo, Manifest};
+use opscope_profile::{EngineInfo, Load, Manifest};
+use opscope_text::shown_duration;
 use serde_json::Value;
 
 use super::comparison::SurroundingDifference;
@@ -63,7 +64,7 @@ impl Surroundings {
         }
     }
 
-    fn add(&mut self, what: impl Into<String>, value: impl ToString) {
+    pub fn add(&mut self, what: impl Into<String>, value: impl ToString) {
         self.facts.push((what.into(), value.to_string()));
     }
 
@@ -81,4 +82,34 @@ impl Surroundings {
         };
         names.filter_map(difference).collect()
     }
+}
+
+/// Returns what differs in the load: load averages that are more than a half apart, and times of the reference work that are
+/// more than 5 % apart.
+pub(super) fn load_differences(a: &Load, b: &Load) -> Vec<SurroundingDifference> {
+    const APART: f64 = 0.5;
+    const RATIO: f64 = 1.05;
+    let mut differences = Vec::new();
+    let mut add = |what: &str, sides: [Option<String>; 2]| {
+        let [a, b] = sides;
+        differences.push(SurroundingDifference { what: what.to_owned(), a, b });
+    };
+    if let Some((in_a, in_b)) = a.average_start.zip(b.average_start)
+        && (in_a - in_b).abs() > APART
+    {
+        add("load average at the start", [in_a, in_b].map(|load| Some(format!("{load:.2}"))));
+    }
+    match (a.reference, b.reference) {
+        (Some(in_a), Some(in_b)) => {
+            let ratio = in_b.median_ns / in_a.median_ns;
+            if !(RATIO.recip()..=RATIO).contains(&ratio) {
+                add("reference work", [in_a, in_b].map(|times| Some(shown_duration(times.median_ns))));
+            }
+        }
+        (None, None) => {}
+        (in_a, in_b) => {
+            add("reference work", [in_a, in_b].map(|times| times.map(|times| shown_duration(times.median_ns))));
+        }
+    }
+    differences
 }

@@ -162,7 +162,7 @@ impl<'a> Trace<'a> {
     fn begin_run(&mut self, run: &RunFact) -> io::Result<u64> {
         self.nesting.place(run.thread, self.recording.nanos_since_boot(run.span));
         let track = self.thread_track(run.thread)?;
-        let mut event = self.title("run", if run.warm_up { "warm-up run" } else { "run" })?;
+        let mut event = self.title("run", run.kind.label())?;
         event.debug_annotations = vec![
             self.uint_note("run", run.run)?,
             self.uint_note("plan", run.plan)?,

@@ -1,0 +1,137 @@
+//! `opscope export`: timelines and tables of a recording, tables of a dump, and sets of many recordings.
+
+mod set;
+mod tables;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use opscope::benchmark::Stage;
+use opscope::profile::{Exported, Format, ProfileError, Recording};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::options::one_of;
+use crate::terminal::{Messages, Progress, print, print_json, shown_path};
+
+/// The arguments of `opscope export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// The directory that a profiled run left; for the format parquet also a dump; with --into any number of recordings
+    #[arg(required = true, value_name = "RECORDING")]
+    sources: Vec<PathBuf>,
+    /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; the tables
+    /// op_summary.csv, op_statistic.csv, api_statistic.csv, and msprof_tx.csv if the user's code marked something; or
+    /// Parquet, for pandas, DuckDB, Polars and others. All of them but Parquet if not given
+    #[arg(long, value_parser = one_of(ExportFormat::ALL, |format| format.name()))]
+    format: Option<ExportFormat>,
+    /// Where to; into the recording's own directory if not given
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model and
+    /// host. A recording that is in it already stays as it is
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    into: Option<PathBuf>,
+    /// The paths of what was written, as a JSON array
+    #[arg(long)]
+    json: bool,
+    /// No messages but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// A form that something can be exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ExportFormat {
+    /// A timeline, or tables as CSV.
+    Profile(Format),
+    /// Tables as Parquet.
+    Parquet,
+}
+
+impl ExportFormat {
+    const ALL: [Self; 4] =
+        [Self::Profile(Format::Perfetto), Self::Profile(Format::Chrome), Self::Profile(Format::Csv), Self::Parquet];
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Profile(format) => format.name(),
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let messages = Messages { quiet: arguments.quiet, debug: false };
+    if let Some(into) = &arguments.into {
+        return set::append(arguments, into, messages);
+    }
+    let [source] = &arguments.sources[..] else {
+        let count = arguments.sources.len();
+        let message =
+            format!("{count} recordings are given; export them one by one, or write --into DIR for a set of them");
+        return Err(Failure::wrong_use(message));
+    };
+    if arguments.format == Some(ExportFormat::Parquet) && !source.join("records.bin").exists() {
+        return tables::export_dump(arguments, source, messages);
+    }
+    let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
+    let progress = shown_progress(&mut recording, arguments.quiet);
+    let into = directory(arguments, source)?;
+    let exported: Result<Vec<Exported>, Failure> = match arguments.format {
+        Some(ExportFormat::Parquet) => {
+            opscope_tables::export_recording(&recording, &into).map(|exported| vec![exported]).map_err(Failure::failed)
+        }
+        Some(ExportFormat::Profile(format)) => timelines(&recording, &[format], &into).map_err(Failure::failed),
+        None => timelines(&recording, &Format::ALL, &into).map_err(Failure::failed),
+    };
+    progress.finish();
+    tell(&exported?, arguments, messages)?;
+    Ok(completeness(&recording, messages))
+}
+
+fn timelines(recording: &Recording, formats: &[Format], into: &std::path::Path) -> Result<Vec<Exported>, ProfileError> {
+    formats.iter().map(|format| recording.export(*format, into)).collect()
+}
+
+/// Returns a progress bar that follows the reading of a recording.
+fn shown_progress(recording: &mut Recording, quiet: bool) -> Arc<Progress> {
+    let progress = Arc::new(Progress::new(quiet));
+    progress.stage(Stage::Exporting);
+    recording.set_progress({
+        let progress = Arc::clone(&progress);
+        move |read, total| progress.advanced(read, total)
+    });
+    progress
+}
+
+/// Returns the directory to write to, which is created where it does not exist.
+fn directory(arguments: &ExportArguments, source: &std::path::Path) -> Result<PathBuf, Failure> {
+    let into = arguments.output.clone().unwrap_or_else(|| source.to_owned());
+    std::fs::create_dir_all(&into).map_err(|error| Failure::failed(format!("{into:?} cannot be created: {error}")))?;
+    Ok(into)
+}
+
+/// Prints the paths of what was written.
+fn tell(exported: &[Exported], arguments: &ExportArguments, messages: Messages) -> Result<(), Failure> {
+    let written: Vec<&PathBuf> = exported.iter().flat_map(|exported| &exported.written).collect();
+    if arguments.json {
+        print_json(json!(written))?;
+    } else {
+        written.iter().try_for_each(|path| print(shown_path(path)))?;
+    }
+    for path in exported.iter().flat_map(|exported| &exported.existed) {
+        messages.note(format!("{} exists already and stays as it is", path.display()));
+    }
+    Ok(())
+}
+
+/// Says what a recording lacks.
+fn completeness(recording: &Recording, messages: Messages) -> Exit {
+    for problem in recording.problems() {
+        messages.warning(format!("the recording is incomplete: {problem}"));
+    }
+    if recording.is_complete() { Exit::Done } else { Exit::Incomplete }
+}

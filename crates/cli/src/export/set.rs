@@ -1,0 +1,47 @@
+use std::path::{Path, PathBuf};
+
+use opscope::profile::Recording;
+use opscope_tables::{Appended, TableSet};
+use serde_json::json;
+
+use super::{ExportArguments, ExportFormat, completeness, shown_progress};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Messages, print, print_json, shown_path};
+
+/// Appends recordings to a set. All of them are looked at before the first one is added, so that a wrong path adds nothing.
+pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Messages) -> Result<Exit, Failure> {
+    if let Some(format @ ExportFormat::Profile(_)) = arguments.format {
+        let message = format!("a set holds Parquet tables, not {}; leave --format out, or --into", format.name());
+        return Err(Failure::wrong_use(message));
+    }
+    for source in &arguments.sources {
+        Recording::open(source.clone()).map_err(Failure::wrong_use)?;
+    }
+    let set = TableSet::open(into).map_err(Failure::failed)?;
+    let (mut written, mut exit) = (Vec::<PathBuf>::new(), Exit::Done);
+    for source in &arguments.sources {
+        let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
+        let progress = shown_progress(&mut recording, arguments.quiet);
+        let appended = set.append(&recording);
+        progress.finish();
+        match appended.map_err(Failure::failed)? {
+            Appended::Added(files) => {
+                if !arguments.json {
+                    files.iter().try_for_each(|path| print(shown_path(path)))?;
+                }
+                written.extend(files);
+            }
+            Appended::Existed(file) => {
+                let (source, file) = (source.display(), file.display());
+                messages.note(format!("{source} is in the set already and stays as it is: {file}"));
+            }
+        }
+        if completeness(&recording, messages) == Exit::Incomplete {
+            exit = Exit::Incomplete;
+        }
+    }
+    if arguments.json {
+        print_json(json!(written))?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,164 @@
+//! `opscope compare`: the times of recordings and of summaries.
+
+mod process;
+
+use std::collections::BTreeSet;
+
+use process::{Ended, Workplace, csv, end, model};
+use serde_json::Value;
+
+/// Long enough for an interval.
+const LONG: &str = "1.5";
+
+/// Records `out_NAME/profiler/NAME` and `out_NAME/NAME_summary.json`, in a directory of its own.
+fn record(place: &Workplace, file: &str, name: &str, options: &[&str]) -> String {
+    let (file, out) = (model(file), format!("out_{name}"));
+    let fixed = [file.as_str(), "--profiler", "--output", &out, "--output-dirname", name];
+    place.benchmark_well(&[&fixed, options].concat());
+    format!("{out}/profiler/{name}")
+}
+
+fn compare(place: &Workplace, arguments: &[&str]) -> Ended {
+    end(&mut place.command(&[&["compare"], arguments].concat()))
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+#[test]
+fn two_recordings_are_compared_by_the_operators_of_the_file_as_a_table_as_json_and_as_csv() {
+    let place = Workplace::new();
+    let a = record(&place, "digits_cnn.onnx", "a", &["--duration", LONG]);
+    let b = record(&place, "digits_cnn.onnx", "b", &["--duration", LONG]);
+    let json = compare(&place, &[&a, &b, "--json", "--csv", "times.csv"]);
+    assert_eq!(json.code, Some(0), "{json:?}");
+    let json = json.json();
+    assert_eq!(json["schema"], "opscope.times/1");
+    for change in [&json["run"], &json["outside"]] {
+        let [low, high] = [0, 1].map(|end| change["difference_interval_ns"][end].as_f64().unwrap());
+        let difference = change["difference_ns"].as_f64().unwrap();
+        assert!(low <= difference && difference <= high, "{change}");
+    }
+    let account = place.json("out_a/a_summary.json")["profile"]["account"]["operators"].clone();
+    let recorded: BTreeSet<&str> =
+        account.as_array().unwrap().iter().map(|row| row["operator"].as_str().unwrap()).collect();
+    let rows = json["operators"].as_array().unwrap();
+    let compared: BTreeSet<&str> = rows.iter().map(|row| strings(&row["operators"])[0]).collect();
+    assert_eq!(compared, recorded);
+    assert!(rows.iter().all(|row| row["presence"] == "both"), "{rows:?}");
+    let costs: Vec<f64> = rows.iter().map(|row| row["change"]["difference_ns"].as_f64().unwrap().abs()).collect();
+    assert!(costs.is_sorted_by(|a, b| a >= b), "{costs:?}");
+
+    let table = csv(&place.text("times.csv"));
+    let of = |kind: &str| table.iter().filter(|row| row[0] == kind).count();
+    assert_eq!((of("run"), of("outside"), of("operator")), (1, 1, rows.len()));
+
+    // The output directories have one recording each.
+    let text = compare(&place, &["out_a", "out_b", "--rows", "2"]);
+    assert_eq!(text.code, Some(0), "{text:?}");
+    let begins = |start: &str| text.stdout.lines().any(|line| line.starts_with(start));
+    assert!(begins("A  out_a/profiler/a (") && begins("run ") && begins("outside of operators"), "{}", text.stdout);
+    assert!(begins("... and "), "{}", text.stdout);
+    assert!(compare(&place, &[&a, &b, "--csv", "times.csv"]).code == Some(1), "nothing is overwritten");
+}
+
+#[test]
+fn operators_that_one_side_fuses_otherwise_are_compared_together() {
+    let place = Workplace::new();
+    let optimised = record(&place, "digits_cnn.onnx", "optimised", &["--loop", "50"]);
+    let exact = record(&place, "digits_cnn.onnx", "exact", &["--loop", "50", "--fidelity", "exact"]);
+    let ended = compare(&place, &[&exact, &optimised, "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let json = ended.json();
+    let rows = json["operators"].as_array().unwrap();
+    let fused: Vec<&Value> = rows.iter().filter(|row| row["presence"] == "fused_otherwise").collect();
+    assert!(!fused.is_empty(), "{rows:?}");
+    for row in &fused {
+        let kernels =
+            |side: &str| -> BTreeSet<&str> { row[side].as_array().unwrap().iter().flat_map(strings).collect() };
+        let operators: BTreeSet<&str> = strings(&row["operators"]).into_iter().collect();
+        assert!(operators.len() > 1 && kernels("a_kernels") == operators, "{row}");
+        assert!(row["change"]["a_ns"].as_f64() > Some(0.0) && row["change"]["b_ns"].as_f64() > Some(0.0), "{row}");
+    }
+    let differs: Vec<&str> =
+        json["surroundings"].as_array().unwrap().iter().map(|fact| fact["what"].as_str().unwrap()).collect();
+    assert!(differs.contains(&"fidelity"), "{differs:?}");
+    // 50 runs of this model take milliseconds.
+    assert_eq!(json["run"]["difference_interval_ns"], Value::Null);
+    let notes = strings(&json["notes"]).join("\n");
+    assert!(notes.contains("--duration"), "{notes}");
+}
+
+#[test]
+fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_where_there_is_none() {
+    let place = Workplace::new();
+    let one = record(&place, "digits_cnn.onnx", "one", &["--duration", LONG, "--dym-batch", "1"]);
+    let many = record(&place, "digits_cnn.onnx", "many", &["--duration", LONG, "--dym-batch", "64"]);
+    let short = record(&place, "digits_cnn.onnx", "short", &["--loop", "2"]);
+    for (a, b, threshold, code) in [
+        (&one, &many, "5%", 4),
+        (&one, &many, "5%:Conv", 4),
+        (&one, &many, "5%:/conv2/Conv", 4),
+        (&one, &many, "1000000%", 0),
+        (&many, &one, "5%", 0),
+        (&one, &short, "5%", 3),
+    ] {
+        let ended = compare(&place, &[a, b, "--fail-above", threshold]);
+        assert_eq!(ended.code, Some(code), "{threshold}: {ended:?}");
+        assert!(ended.stdout.contains(&format!("{threshold} (")), "{ended:?}");
+    }
+    let both = compare(&place, &[&one, &many, "--fail-above", "1000000%", "--fail-above", "5%:Conv", "--json"]);
+    let exceeded: Vec<Value> =
+        both.json()["judgements"].as_array().unwrap().iter().map(|one| one["exceeded"].clone()).collect();
+    assert_eq!((both.code, exceeded), (Some(4), vec![Value::Bool(false), Value::Bool(true)]));
+
+    compare(&place, &[&one, &many, "--fail-above", "5%:Konv"]).refused(2, &["'Konv'", "did you mean 'Conv'?"]);
+    compare(&place, &[&one, &many, "--fail-above", "5"]).refused(2, &["'5' is not a threshold", "5%"]);
+
+    let summaries = ["out_one/one_summary.json", "out_many/many_summary.json"];
+    let ended = compare(&place, &[summaries[0], summaries[1], "--fail-above", "5%", "--json"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let rows = ended.json()["operators"].as_array().unwrap().len();
+    assert!(rows > 0, "the accounts of both summaries have operators");
+}
+
+#[test]
+fn what_has_no_times_or_no_operator_in_common_is_refused_with_what_would_be_right() {
+    let place = Workplace::new();
+    let digits = record(&place, "digits_cnn.onnx", "digits", &["--loop", "2"]);
+    let other = record(&place, "tiny_transformer.onnx", "other", &["--loop", "2"]);
+    let summary = "out_digits/digits_summary.json";
+    compare(&place, &[&digits, &other]).refused(2, &["no operator in common", "names in the model's file"]);
+    compare(&place, &[&digits, summary]).refused(2, &["two recordings or two summaries"]);
+    compare(&place, &[&digits, "nothing"]).refused(2, &["nothing", "does not exist"]);
+    compare(&place, &[&digits, &digits, "--tolerance", "0.1"]).refused(2, &["--tolerance is for tensors"]);
+
+    let file = model("digits_cnn.onnx");
+    compare(&place, &[&file, &file, "--fail-above", "5%"]).refused(2, &["--fail-above 5% is for times"]);
+
+    for (name, content) in [
+        ("cut_summary.json", r#"{"schema": "opscope.summary/1", "npu_compute"#),
+        ("other_summary.json", r#"{"schema": "opscope.comparison/1"}"#),
+        ("empty_summary.json", "[]"),
+    ] {
+        place.write(name, content);
+        compare(&place, &[summary, name]).refused(2, &[name, "neither a recording nor a summary"]);
+    }
+    let negative = place.text(summary).replacen("\"npu_compute_time_list\": [", "\"npu_compute_time_list\": [ -1,", 1);
+    place.write("negative_summary.json", negative);
+    compare(&place, &[summary, "negative_summary.json"]).refused(2, &["-1 ms"]);
+}
+
+#[test]
+fn summaries_and_manifests_say_how_busy_the_machine_was() {
+    let place = Workplace::new();
+    let recording = record(&place, "digits_cnn.onnx", "a", &["--duration", LONG]);
+    for load in
+        [&place.json("out_a/a_summary.json")["load"], &place.json(&format!("{recording}/manifest.json"))["load"]]
+    {
+        assert!(load["average_start"].as_f64() >= Some(0.0) && load["average_end"].as_f64() >= Some(0.0), "{load}");
+        let [low, high] = ["p25_ns", "p75_ns"].map(|key| load["reference"][key].as_f64().unwrap());
+        assert!(0.0 < low && low <= high, "{load}");
+    }
+}

@@ -1,0 +1,167 @@
+//! How busy the machine was during a measurement, as far as a process can find out.
+
+use std::fs;
+use std::hint::black_box;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+/// How busy the machine was during a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Load {
+    /// The system's load average of one minute when the measurement began: how many threads ran or could have run; `None` if the
+    /// system does not say.
+    pub average_start: Option<f64>,
+    /// The same when it ended. The measurement's own threads count.
+    pub average_end: Option<f64>,
+    /// How long a fixed piece of work took between runs; `None` if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceTimes>,
+}
+
+/// How long a fixed piece of arithmetic took between runs, again and again. It takes longer when the processor is slower, because
+/// of its clock or because another program shares its core, also where the system cannot see that program: on a virtual machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceTimes {
+    /// The 25th percentile, in nanoseconds.
+    pub p25_ns: f64,
+    /// The median, in nanoseconds.
+    pub median_ns: f64,
+    /// The 75th percentile, in nanoseconds.
+    pub p75_ns: f64,
+    /// How often it was measured.
+    pub samples: usize,
+}
+
+/// Watches the load during a measurement.
+#[derive(Debug)]
+pub struct LoadMeter {
+    average_start: Option<f64>,
+    reference: Mutex<Reference>,
+}
+
+#[derive(Debug)]
+struct Reference {
+    numbers: [f32; NUMBERS],
+    /// When it is measured next.
+    next: Instant,
+    nanos: Vec<f64>,
+}
+
+/// How many numbers the reference work multiplies and adds: they stay in the nearest cache.
+const NUMBERS: usize = 256;
+/// How often it does so, which takes some microseconds.
+const ROUNDS: usize = 100;
+/// The shortest time between two measurements of the reference work.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How many times longer than the reference work the pauses are.
+const PAUSES: u32 = 100;
+/// The most measurements that are kept.
+const MOST_SAMPLES: usize = 1 << 20;
+
+impl LoadMeter {
+    /// Begins to watch.
+    pub fn begin() -> Self {
+        let reference = Reference { numbers: [1.0; NUMBERS], next: Instant::now(), nanos: Vec::new() };
+        Self { average_start: load_average(), reference: Mutex::new(reference) }
+    }
+
+    /// Does the reference work if the last time is some milliseconds ago. Call it between runs, on the thread that runs the
+    /// model: it takes one percent of the time.
+    pub fn measure(&self) {
+        match self.reference.try_lock() {
+            Ok(mut reference) => reference.measure(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().measure(),
+            // Another thread measures.
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+
+    /// Returns what was seen.
+    pub fn end(self) -> Load {
+        let reference = self.reference.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Load {
+            average_start: self.average_start,
+            average_end: load_average(),
+            reference: ReferenceTimes::of(reference.nanos),
+        }
+    }
+}
+
+impl Load {
+    /// Returns the load of now, where nothing is measured yet.
+    pub(crate) fn now() -> Self {
+        Self { average_start: load_average(), ..Self::default() }
+    }
+
+    /// Returns the load of a measurement that ends now.
+    pub(crate) fn until_now(self) -> Self {
+        Self { average_end: load_average(), ..self }
+    }
+}
+
+impl Reference {
+    fn measure(&mut self) {
+        let begin = Instant::now();
+        if begin < self.next || self.nanos.len() >= MOST_SAMPLES {
+            return;
+        }
+        // The first time brings the numbers into the cache; an interruption is no slower processor.
+        let nanos = (0..4).map(|_| self.work()).min().unwrap_or_default().as_nanos() as f64;
+        self.nanos.push(nanos);
+        let end = Instant::now();
+        self.next = end + PAUSE.max((end - begin) * PAUSES);
+    }
+
+    /// Does the work, and returns how long it took. It needs as many loads, stores, multiplications and additions as a core can
+    /// do at once, so that a program on the same core slows it down as it does kernels.
+    fn work(&mut self) -> Duration {
+        let begin = Instant::now();
+        for _ in 0..ROUNDS {
+            for number in &mut self.numbers {
+                *number = *number * 0.999 + 0.001;
+            }
+            black_box(&mut self.numbers);
+        }
+        begin.elapsed()
+    }
+}
+
+impl ReferenceTimes {
+    /// Returns how many times longer the work took in another measurement: the least and the most, from the quartiles of both.
+    /// `None` if a time is not above 0.
+    pub fn slowdown(&self, other: &Self) -> Option<(f64, f64)> {
+        let ratios = (other.p25_ns / self.p75_ns, other.p75_ns / self.p25_ns);
+        (self.p25_ns > 0.0 && other.p25_ns > 0.0 && ratios.0.is_finite() && ratios.1.is_finite()).then_some(ratios)
+    }
+
+    /// Summarises times; `None` if there are too few for quartiles.
+    fn of(mut nanos: Vec<f64>) -> Option<Self> {
+        const LEAST: usize = 8;
+        nanos.sort_unstable_by(f64::total_cmp);
+        let at = |share: usize| nanos[(nanos.len() - 1) * share / 4];
+        (nanos.len() >= LEAST).then(|| Self { p25_ns: at(1), median_ns: at(2), p75_ns: at(3), samples: nanos.len() })
+    }
+}
+
+/// Returns the system's load average of one minute.
+fn load_average() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_work_is_measured_once_in_a_pause_and_summarised_by_quartiles() {
+        let meter = LoadMeter::begin();
+        (0..10).for_each(|_| meter.measure());
+        let measured = meter.reference.lock().unwrap().nanos.len();
+        assert!((1..10).contains(&measured), "{measured} measurements without a pause");
+        assert_eq!(meter.end().reference, None, "too few for quartiles");
+        let times = ReferenceTimes::of((1..=9).rev().map(f64::from).collect()).unwrap();
+        assert_eq!(times, ReferenceTimes { p25_ns: 3.0, median_ns: 5.0, p75_ns: 7.0, samples: 9 });
+    }
+}

@@ -1,0 +1,81 @@
+//! The kernels of a recording: their labels, and the times of their dispatches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opscope_profile::{KernelLabels, LabelTable, Recording};
+
+use crate::rows::operators::Times;
+
+/// Kernels of the current plan with smaller numbers are found without hashing.
+const DENSE: usize = 1 << 16;
+const UNKNOWN: u32 = u32::MAX;
+
+/// The kernels that are known or were met, numbered in that order.
+pub(crate) struct Kernels<'a> {
+    labels: LabelTable<'a>,
+    kernels: Vec<Kernel>,
+    numbers: HashMap<(u64, u32), u32>,
+    /// The numbers of the kernels of the plan of the last dispatch.
+    plan: u64,
+    of_plan: Vec<u32>,
+}
+
+/// A kernel of a plan.
+pub(crate) struct Kernel {
+    pub plan: u64,
+    pub kernel: u32,
+    pub labels: Arc<KernelLabels>,
+    pub times: Times,
+}
+
+impl<'a> Kernels<'a> {
+    /// Creates the table of a recording: the kernels of its plans come first.
+    pub(crate) fn new(recording: &'a Recording) -> Self {
+        let (labels, of_plan) = (recording.labels(), Vec::new());
+        let mut kernels = Self { labels, kernels: Vec::new(), numbers: HashMap::new(), plan: 0, of_plan };
+        for names in recording.plans().iter().flatten() {
+            if let (Ok(plan), Ok(kernel)) = (u64::try_from(names.plan), u32::try_from(names.index)) {
+                kernels.number(plan, kernel);
+            }
+        }
+        kernels
+    }
+
+    /// Returns the number of a kernel.
+    pub(crate) fn number(&mut self, plan: u64, kernel: u32) -> u32 {
+        if plan != self.plan {
+            self.plan = plan;
+            self.of_plan.clear();
+        }
+        let index = kernel as usize;
+        if let Some(&number) = self.of_plan.get(index)
+            && number != UNKNOWN
+        {
+            return number;
+        }
+        let next = self.kernels.len() as u32;
+        let number = *self.numbers.entry((plan, kernel)).or_insert(next);
+        if number == next {
+            let labels = self.labels.get(plan, kernel);
+            self.kernels.push(Kernel { plan, kernel, labels, times: Times::default() });
+        }
+        if index < DENSE {
+            if self.of_plan.len() <= index {
+                self.of_plan.resize(index + 1, UNKNOWN);
+            }
+            self.of_plan[index] = number;
+        }
+        number
+    }
+
+    /// Returns a kernel by its number.
+    pub(crate) fn get(&mut self, number: u32) -> &mut Kernel {
+        &mut self.kernels[number as usize]
+    }
+
+    /// Returns all kernels, by their numbers.
+    pub(crate) fn all(&self) -> &[Kernel] {
+        &self.kernels
+    }
+}

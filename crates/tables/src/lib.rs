@@ -1,0 +1,36 @@
+//! Tables of recordings and dumps as Parquet files, for pandas, DuckDB, Polars, DataFusion, Spark and others.
+//!
+//! [`export_recording`] writes the tables of a recording, [`export_dump`] the statistics of a dump's tensors. [`TableSet`] is a
+//! directory with the tables of many recordings, partitioned by date, model and host: any number of processes append to it.
+//! `docs/tables.md` describes every table and column.
+//!
+//! # Rooms
+//!
+//! Each file or folder is a room, and imports from rooms below it only:
+//!
+//! | room | what |
+//! |---|---|
+//! | `set` | the directory with the tables of many recordings |
+//! | `export` | the tables of one recording or dump as files |
+//! | `recording` | a pass over the records of a recording, into every table |
+//! | `kernels` | the kernels of a recording, with their times |
+//! | `rows` | a file for each table: its row and its columns |
+//! | `table` | a table as a Parquet file: columns, dictionaries, row groups |
+//! | `identity` | the id of a recording |
+//! | `error` | what can be wrong |
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod export;
+mod identity;
+mod kernels;
+mod recording;
+mod rows;
+mod set;
+mod table;
+
+pub use error::TablesError;
+pub use export::{export_dump, export_recording};
+pub use identity::recording_id;
+pub use set::{Appended, TableSet};

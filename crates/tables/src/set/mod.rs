@@ -1,0 +1,134 @@
+//! A set: the tables of many recordings in one directory, partitioned by date, model and host.
+//!
+//! ```text
+//! DIR/dispatches/date=2026-11-23/model=resnet50/host=rack4/0a1b2c...parquet
+//! ```
+//!
+//! A recording adds at most one file to each table, under the recording's id. Nothing that is there is written again, so any
+//! number of processes may append at the same time, and readers need no lock.
+
+mod part;
+mod partition;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use opscope_profile::Recording;
+
+use self::part::Part;
+use self::partition::Partition;
+use crate::TablesError;
+use crate::identity::recording_id;
+use crate::recording::{Finished, RecordingTables, TABLES};
+
+/// Where files are until they are complete. No reader of a table looks there.
+const PARTS: &str = ".parts";
+/// The table that is published last: a recording belongs to the set when its row is there.
+const LAST: &str = TABLES[0];
+
+/// A directory with the tables of many recordings.
+#[derive(Debug, Clone)]
+pub struct TableSet {
+    directory: PathBuf,
+}
+
+/// What became of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Appended {
+    /// Its rows are in these files.
+    Added(Vec<PathBuf>),
+    /// It is in the set already, in this file among others, and nothing was written.
+    Existed(PathBuf),
+}
+
+impl TableSet {
+    /// Opens the set in a directory, which is created where it does not exist. Removes what killed processes left there.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be created or written.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, TablesError> {
+        let directory = directory.into();
+        let parts = directory.join(PARTS);
+        fs::create_dir_all(&parts).map_err(TablesError::io("create", &parts))?;
+        part::remove_abandoned(&parts).map_err(TablesError::io("clear", &parts))?;
+        Ok(Self { directory })
+    }
+
+    /// Returns its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Adds the rows of a recording, unless it is in the set already. Tables for which it has no rows get no file. All files
+    /// are on the disk when they get their names, and `recordings` gets its file last. Where this is interrupted, appending
+    /// the same recording again adds what is missing.
+    ///
+    /// # Errors
+    /// Returns an error if the recording cannot be read, or a file cannot be written.
+    pub fn append(&self, recording: &Recording) -> Result<Appended, TablesError> {
+        let place = Place { set: self, partition: Partition::of(recording), id: recording_id(recording.manifest()) };
+        let last = place.file(LAST);
+        if last.symlink_metadata().is_ok() {
+            return Ok(Appended::Existed(last));
+        }
+        let parts = self.directory.join(PARTS);
+        let mut tables = RecordingTables::begin(recording, |table| {
+            // An export that was interrupted may have published some.
+            let wanted = table == LAST || place.file(table).symlink_metadata().is_err();
+            wanted.then(|| Part::create(&parts).map_err(TablesError::io("create a file in", &parts))).transpose()
+        })?;
+        tables.write(recording)?;
+        let (mut last_part, mut complete) = (None, Vec::new());
+        for Finished { name, rows, into } in tables.finish()? {
+            if rows > 0 {
+                let part = into.complete().map_err(TablesError::io("write a file in", &parts))?;
+                if name == LAST { last_part = Some((name, part)) } else { complete.push((name, part)) }
+            }
+        }
+        let mut added = Vec::new();
+        for (table, part) in complete.into_iter().chain(last_part) {
+            let path = place.file(table);
+            let directory = place.create_directory(table).map_err(TablesError::io("create the directory of", &path))?;
+            let published = part::publish(part, &path).map_err(TablesError::io("write", &path))?;
+            sync(&directory).map_err(TablesError::io("write", &directory))?;
+            if published {
+                added.push(path);
+            } else if table == LAST {
+                // Another process added the same recording at the same time.
+                return Ok(Appended::Existed(path));
+            }
+        }
+        Ok(Appended::Added(added))
+    }
+}
+
+/// Where the rows of a recording belong.
+struct Place<'a> {
+    set: &'a TableSet,
+    partition: Partition,
+    id: String,
+}
+
+impl Place<'_> {
+    fn file(&self, table: &str) -> PathBuf {
+        let directory = self.set.directory.join(table).join(self.partition.directory());
+        directory.join(format!("{}.parquet", self.id))
+    }
+
+    /// Creates the directory of the recording's file, and writes its way there to the disk.
+    fn create_directory(&self, table: &str) -> io::Result<PathBuf> {
+        let directory = self.set.directory.join(table).join(self.partition.directory());
+        if !directory.is_dir() {
+            fs::create_dir_all(&directory)?;
+            for above in directory.ancestors().skip(1).take_while(|above| above.starts_with(&self.set.directory)) {
+                sync(above)?;
+            }
+        }
+        Ok(directory)
+    }
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

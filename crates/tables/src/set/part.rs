@@ -1,0 +1,79 @@
+//! Files on their way into a set.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::export::new_file;
+
+const PREFIX: &str = "part-";
+/// Bytes that are collected before the system is called.
+const BUFFER: usize = 256 << 10;
+
+/// A file that is being written in the set's directory of parts, and is removed unless it is published. It is locked as
+/// long as its process lives.
+pub(super) struct Part(BufWriter<NamedTempFile>);
+
+impl Part {
+    /// Creates a file.
+    pub(super) fn create(parts: &Path) -> io::Result<Self> {
+        loop {
+            let file = new_file(parts, PREFIX, "")?;
+            file.as_file().lock()?;
+            // Between its creation and the lock, it looked like one that a killed process left.
+            if file.path().symlink_metadata().is_ok() {
+                return Ok(Self(BufWriter::with_capacity(BUFFER, file)));
+            }
+        }
+    }
+
+    /// Writes everything to the disk.
+    pub(super) fn complete(self) -> io::Result<NamedTempFile> {
+        let file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+}
+
+impl Write for Part {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Gives a complete file its name. Returns whether it did: a file that has this name stays as it is.
+pub(super) fn publish(part: NamedTempFile, path: &Path) -> io::Result<bool> {
+    match part.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    }
+}
+
+/// Removes the parts of processes that were killed.
+pub(super) fn remove_abandoned(parts: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(parts)? {
+        let entry = entry?;
+        let is_part = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        // Another process may publish or remove it at the same moment.
+        if !is_part || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        match file.try_lock() {
+            Ok(()) => match fs::remove_file(entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(())
+}
