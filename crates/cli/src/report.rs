@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use opscope::profile::Manifest;
+use opscope::roofline::{Roofline, Unmeasured, of_recording};
 use opscope_report::{Report, ReportError};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
+use crate::options::Environment;
 use crate::terminal::{Messages, Progress, print, print_json, shown_path};
 
 /// The arguments of `opscope report`.
@@ -35,7 +38,10 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     let progress = Progress::new(arguments.quiet);
     let read = Report::read(&arguments.paths, &|path| progress.message(format!("reading {}", shown_path(path))));
-    let written = read.map_err(Failure::wrong_use).and_then(|report| Ok((write(&report, arguments)?, report)));
+    let written = read.map_err(Failure::wrong_use).and_then(|mut report| {
+        report.compare_with_machines(machine_of);
+        Ok((write(&report, arguments)?, report))
+    });
     progress.finish();
     let (path, report) = written?;
     let problems: Vec<String> = report.problems().collect();
@@ -46,6 +52,13 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     }
     problems.iter().for_each(|problem| messages.warning(problem));
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Incomplete })
+}
+
+/// Returns what the machine of a recording reaches, which takes a second to measure where it is not kept. A page without it is better
+/// than none.
+fn machine_of(manifest: &Manifest) -> Option<Roofline> {
+    let directory = std::env::vars_os().collect::<Environment>().cache_directory();
+    of_recording(manifest, directory.as_deref(), Unmeasured::Measure).ok().flatten()
 }
 
 /// Writes the page to the path that was given, or to the first free one.
