@@ -7,7 +7,7 @@ use std::time::Duration;
 use opscope::debug::client::Client;
 use opscope::debug::{AttachOptions, BreakpointSpec, Event, EventName, Queue, Resume};
 use process::running::Running;
-use process::{Workplace, engine, model};
+use process::{Ended, Workplace, engine, model};
 
 /// Attaches, and waits until a run is stopped before a convolution.
 fn stop_at_a_convolution(client: &Client) -> Event {
@@ -28,6 +28,11 @@ fn stop_at_a_convolution(client: &Client) -> Event {
             client.acknowledge(event.sequence, Resume::Continue).unwrap();
         }
     }
+}
+
+/// Returns whether the only run was cut: ONNX Runtime stops in dumped runs only, and such a run ends between two operators.
+fn is_cut(ended: &Ended) -> bool {
+    engine::is_onnxruntime() && ended.stderr.contains("was ended before the first run was over")
 }
 
 #[test]
@@ -51,6 +56,9 @@ fn a_debugger_attaches_by_path_and_by_process_looks_and_leaves_and_the_report_sa
 
         let ended = running.interrupt();
         assert_eq!(ended.code, Some(3), "{ended:?}");
+        if is_cut(&ended) {
+            continue;
+        }
         ended.says(&["warning: a debugger stopped 1 of the runs", "incomplete: it was interrupted"]);
         let report = ended.json();
         let fidelity = if engine::is_onnxruntime() { "exact" } else { "optimised" };
@@ -68,9 +76,7 @@ fn a_stopped_run_continues_when_the_command_is_interrupted_and_the_event_is_name
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(3), "{ended:?}");
     ended.says(&["warning: ", &format!("event {}", event.sequence), "was not acknowledged"]);
-    // ONNX Runtime stops in dumped runs only. Such a run ends between two operators, so that it may be over or not.
-    let is_cut = engine::is_onnxruntime() && ended.stderr.contains("was ended before the first run was over");
-    assert!(is_cut || ended.stderr.contains("was interrupted"), "{ended:?}");
+    assert!(is_cut(&ended) || ended.stderr.contains("was interrupted"), "{ended:?}");
     assert!(client.status().is_err(), "it is gone");
 }
 

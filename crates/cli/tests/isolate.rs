@@ -224,7 +224,9 @@ fn a_recording_of_a_process_that_is_killed_has_every_record_once() {
         }
         let (last, before) = dispatches.values().next_back().zip(dispatches.values().next()).unwrap();
         let runs: Vec<u64> = dispatches.keys().copied().collect();
-        assert_eq!(runs, (0..runs.len() as u64).collect::<Vec<_>>(), "no run is missing");
+        // The first runs with ONNX Runtime are without times.
+        let first = if engine::is_onnxruntime() { 5 } else { 0 };
+        assert_eq!(runs, (first..first + runs.len() as u64).collect::<Vec<_>>(), "no run is missing");
         assert!(dispatches.values().rev().skip(1).all(|kernels| kernels == before), "every dispatch is there once");
         assert!(last.len() <= before.len() && before.starts_with(last), "{last:?}");
         assert!(!held || !last.is_empty(), "also those that nothing had written yet");

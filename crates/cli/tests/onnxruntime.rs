@@ -417,3 +417,32 @@ fn inspect_says_that_the_engine_loads_a_model_or_why_not() {
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(because.as_str().unwrap().contains("determinant"), "{because}");
 }
+
+#[test]
+fn recordings_of_two_engines_are_compared_by_the_operators_that_each_fuses() {
+    let Some(place) = place() else { return };
+    let file = model("digits_cnn.onnx");
+    for (name, engine) in [("a", "tract"), ("b", "onnxruntime")] {
+        let fixed = ["--profiler", "--loop", "50", "--output", "out", "--output-dirname", name, "--engine", engine];
+        place.benchmark_well(&[&[file.as_str()], &fixed[..]].concat());
+    }
+    let ended = end(&mut place.command(&["compare", "out/profiler/a", "out/profiler/b", "--json"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let json = ended.json();
+    let of = |presence: &str| -> Vec<&Value> {
+        json["operators"].as_array().unwrap().iter().filter(|row| row["presence"] == presence).collect()
+    };
+    let (both, fused, new) = (of("both"), of("fused_otherwise"), of("new"));
+    assert!(both.iter().any(|row| row["operators"] == json!(["/Softmax"])), "{both:?}");
+    let normalised = json!(["/conv1/Conv", "/bn1/BatchNormalization", "/relu1/Relu"]);
+    assert!(fused.iter().any(|row| row["operators"] == normalised), "{fused:?}");
+    for row in &fused {
+        assert!(row["change"]["a_ns"].as_f64() > Some(0.0) && row["change"]["b_ns"].as_f64() > Some(0.0), "{row}");
+    }
+    assert!(!new.is_empty() && new.iter().all(|row| row["change"]["a_ns"].is_null()), "conversions: {new:?}");
+    assert!(json["surroundings"].as_array().unwrap().iter().any(|fact| fact["what"] == "engine"), "{json}");
+    // 50 runs of this model take milliseconds.
+    assert_eq!(json["run"]["difference_interval_ns"], Value::Null);
+    let notes = json["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().contains("--duration")), "{notes:?}");
+}
