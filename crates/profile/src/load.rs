@@ -79,12 +79,12 @@ impl LoadMeter {
     }
 
     /// Returns what was seen.
-    pub fn end(self) -> Load {
-        let reference = self.reference.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pub fn end(&self) -> Load {
+        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
         Load {
             average_start: self.average_start,
             average_end: load_average(),
-            reference: ReferenceTimes::of(reference.nanos),
+            reference: ReferenceTimes::of(std::mem::take(&mut reference.nanos)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the kernels of a plan cost.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use opscope_onnx::{CostGraph, Graph, GroupCost, OperatorId, TensorInfo, ValueId, ValueTypes};
 
@@ -60,8 +61,8 @@ fn groups(kernels: &[Kernel]) -> Vec<CostGroup> {
     for kernel in kernels {
         let Some(group) = kernel.operator().map(|operator| of_operator[&operator]) else { continue };
         for fused in kernel.operators.iter().skip(1) {
-            if !of_operator.contains_key(&fused.operator) {
-                of_operator.insert(fused.operator, group);
+            if let Entry::Vacant(vacant) = of_operator.entry(fused.operator) {
+                vacant.insert(group);
                 groups[group].operators.push(fused.operator);
             }
         }

@@ -215,7 +215,7 @@ impl Collector<'_> {
 
     fn untimed_runs(&self) -> Option<UntimedRuns> {
         let median_ns = median(&mut self.untimed.clone());
-        (!self.untimed.is_empty()).then(|| UntimedRuns { count: self.untimed.len() as u64, median_ns })
+        (!self.untimed.is_empty()).then_some(UntimedRuns { count: self.untimed.len() as u64, median_ns })
     }
 
     /// Moves what taking the times of dispatches adds to a run, by how much a run without those times is shorter, from between the

@@ -60,7 +60,7 @@ impl Recording {
             let Item::Run(group) = item? else { continue };
             let Some(run) = group.record.filter(|run| run.kind == RunKind::Measured && !run.failed) else { continue };
             let Some(parts) = divider.parts(&run, &group) else { continue };
-            let outside = (parts.dispatches > 0).then(|| parts.run - parts.operators - parts.added);
+            let outside = (parts.dispatches > 0).then_some(parts.run - parts.operators - parts.added);
             collected.add(parts.run, outside, &group.dispatches, most_times);
         }
         Ok(collected.finish())

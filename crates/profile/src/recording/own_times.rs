@@ -35,9 +35,12 @@ mod tests {
 
     use super::*;
 
-    fn own(dispatches: &[(u64, u64, &[(u32, u32)])]) -> Vec<f64> {
+    /// When a dispatch began and ended, and its path: operators and iterations.
+    type Dispatch<'a> = (u64, u64, &'a [(u32, u32)]);
+
+    fn own(dispatches: &[Dispatch<'_>]) -> Vec<f64> {
         let level = |&(operator, index): &(u32, u32)| Iteration { operator: OperatorId::new(operator), index };
-        let fact = |(start, end, path): &(u64, u64, &[(u32, u32)])| DispatchFact {
+        let fact = |(start, end, path): &Dispatch<'_>| DispatchFact {
             run: 0,
             plan: 0,
             kernel: 0,

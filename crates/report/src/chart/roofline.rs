@@ -31,7 +31,7 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
     };
     let (least, most) = extremes(|point| point.intensity);
     let ridge = peak / slow.gbytes_per_s;
-    let (from, to) = (least.min(0.1).max(1e-4) / 2.0, most.max(ridge) * 4.0);
+    let (from, to) = (least.clamp(1e-4, 0.1) / 2.0, most.max(ridge) * 4.0);
     let (low, high) = extremes(|point| point.rate);
     let (bottom, top) = (low.max(peak * 1e-6) / 2.0, peak.max(high) * 2.0);
     let logarithmic = |number: f64| (number.clamp(from, to).ln() - from.ln()) / (to.ln() - from.ln());

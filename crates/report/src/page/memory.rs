@@ -18,7 +18,7 @@ pub(super) fn section(html: &mut Html, place: &Place<'_>) -> Result<(), ReportEr
     let chart = chart::memory(memory)?;
     html.within("div", &[("class", "charts")], |html| html.chart(&chart, &format!("{}-memory-chart", place.prefix)));
     let mut rows: Vec<&MemoryOfOperator> = memory.operators.iter().collect();
-    rows.sort_by(|a, b| (b.bytes_at_peak, b.allocated_bytes).cmp(&(a.bytes_at_peak, a.allocated_bytes)));
+    rows.sort_by_key(|row| std::cmp::Reverse((row.bytes_at_peak, row.allocated_bytes)));
     let left = rows.len().saturating_sub(MOST_ROWS);
     rows.truncate(MOST_ROWS);
     let columns: &[Column] = &[

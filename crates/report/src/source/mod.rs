@@ -65,7 +65,7 @@ fn add(runs: &mut Vec<(PathBuf, RunPaths)>, part: Part, path: PathBuf) {
     let (directory, name) = home(part, &path);
     let key = directory.join(&name);
     let fits = |(known, run): &mut (PathBuf, RunPaths)| *known == key && run.part(part).is_none();
-    let index = runs.iter_mut().position(|entry| fits(entry)).unwrap_or_else(|| {
+    let index = runs.iter_mut().position(fits).unwrap_or_else(|| {
         runs.push((key, RunPaths { name, ..RunPaths::default() }));
         runs.len() - 1
     });

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use opscope_debug::{Debugger, LoadedModelHandle};
 use opscope_dump::{DumpError, InputEntry};
 use opscope_model::{Instrument, MissingCapability, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Load, ProfileError, RunKind};
+use opscope_profile::{Load, LoadMeter, ProfileError, RunKind};
 
 use self::capture::Capture;
 use super::job::{Job, JobHooks};
@@ -24,6 +24,7 @@ pub(super) struct Instruments {
     /// Called first: what it replaces is what is captured.
     debugging: Option<Debugging>,
     capture: Capture,
+    load: LoadMeter,
 }
 
 /// A debugger that outlives the job.
@@ -68,7 +69,7 @@ impl Instruments {
             _model: session.shown_to(debugger),
             debugger: debugger.clone(),
         });
-        Ok(Self { debugging, capture })
+        Ok(Self { debugging, capture, load: LoadMeter::begin() })
     }
 
     /// Checks that the engine can do what the instruments need.
@@ -113,9 +114,16 @@ impl Instruments {
         self.capture.note(verification, notes);
     }
 
-    /// Writes into a recording how busy the machine was.
-    pub fn set_load(&self, load: Load) {
+    /// Looks how busy the machine is, between two runs.
+    pub fn measure_load(&self) {
+        self.load.measure();
+    }
+
+    /// Returns how busy the machine was, and writes it into a recording.
+    pub fn end_load(&self) -> Load {
+        let load = self.load.end();
         self.capture.set_load(load);
+        load
     }
 
     /// Closes what was captured and gives it its name. `shortfalls` say what the runs lack; they go into its manifest.

@@ -176,7 +176,7 @@ impl<'a> Bench<'a> {
             let sets = self.inputs.len() as u64;
             let index = (run % sets) as usize;
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
-            self.context.load.measure();
+            self.context.instruments.measure_load();
             (self.context.hooks.advanced)(run + 1, self.current_goal(run + 1));
         }
     }

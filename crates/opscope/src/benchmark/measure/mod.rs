@@ -6,7 +6,6 @@ use std::io;
 
 use opscope_model::{EngineError, RunMemory};
 use opscope_onnx::OperatorId;
-use opscope_profile::LoadMeter;
 use opscope_tensor::{Tensor, TensorError};
 
 use self::bench::Bench;
@@ -26,8 +25,6 @@ pub(super) struct MeasureContext<'a> {
     pub hooks: JobHooks<'a>,
     /// Called with the outputs of the first run of each set of inputs.
     pub outputs: &'a TakeOutputs<'a>,
-    /// Watches how busy the machine is.
-    pub load: &'a LoadMeter,
     /// The number of the first run.
     pub first_run: u64,
 }

@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 
 use opscope_model::Fidelity;
 use opscope_onnx::{Graph, ValueId};
-use opscope_profile::LoadMeter;
 use opscope_tensor::Tensor;
 
 use self::close::close;
@@ -63,14 +62,13 @@ impl Job {
         instruments.check(session)?;
 
         let is_table = self.shapes.len() > 1;
-        let load = LoadMeter::begin();
         let mut measurements = Measurements { failed: sets.failed, left_out: sets.left_out, ..Measurements::default() };
         for (shapes, inputs) in sets.fitting {
             let (verification, other) = self.verified(session, &inputs, hooks).unzip();
             let session = other.as_ref().and_then(Option::as_ref).unwrap_or(session);
             let first_run = measurements.runs;
             let (measurement, written, outcome) =
-                self.measure(session, &inputs, &paths, &instruments, &load, hooks, first_run);
+                self.measure(session, &inputs, &paths, &instruments, hooks, first_run);
             measurements.note(&measurement);
             instruments.note(verification.as_ref(), &measurement.notes);
             measurements.formless.extend(written.formless);
@@ -99,8 +97,7 @@ impl Job {
             }
         }
         measurements.finish();
-        let load = load.end();
-        instruments.set_load(load);
+        let load = instruments.end_load();
         close(self, session, paths, instruments, measurements, load, hooks)
     }
 
@@ -137,7 +134,6 @@ impl Job {
         inputs: &Inputs,
         paths: &RunPaths,
         instruments: &Instruments,
-        load: &LoadMeter,
         hooks: &JobHooks<'_>,
         first_run: u64,
     ) -> (Measurement, Written, Result<(), MeasureError>) {
@@ -156,7 +152,7 @@ impl Job {
             Ok(())
         };
         (hooks.stage)(Stage::Planning);
-        let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, load, first_run };
+        let context = MeasureContext { instruments, hooks: *hooks, outputs: &outputs, first_run };
         let (measurement, outcome) = measure(session, inputs, &self.repetition, &context);
         (measurement, written.into_inner().unwrap_or_else(PoisonError::into_inner), outcome)
     }
