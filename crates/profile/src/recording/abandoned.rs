@@ -5,9 +5,10 @@ use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-use opscope_clock::ClockPair;
-use opscope_trace::{RecoverError, Recovered, recover};
+use opscope_clock::{ClockPair, Ticks};
+use opscope_trace::{Category, CorrelationId, Kind, RecordRef, RecoverError, Recovered, recover};
 
+use super::fact::Fact;
 use super::frame::{FILE_HEADER, FRAME_MAX, FrameReader, FrameWriter};
 use super::manifest::Manifest;
 use super::names_file::{Mentions, NamesFile};
@@ -76,7 +77,7 @@ fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
         frame.clear();
         written.map_err(ProfileError::io("write", &path))
     };
-    for record in recovered.records() {
+    for record in in_order(recovered) {
         let mut bytes = Vec::new();
         store(record.header(), record.payload(), &mut bytes);
         if let Some(copies) = written_twice.get_mut(&bytes).filter(|copies| **copies > 0) {
@@ -90,6 +91,48 @@ fn append(directory: &Path, recovered: &Recovered) -> Result<(), ProfileError> {
         frame.extend_from_slice(&bytes);
     }
     if frame.is_empty() { Ok(()) } else { write(&mut frame) }
+}
+
+/// Returns the records in the order in which each thread emitted them. A thread that finds no free chunk writes into one that all threads
+/// share, so the order of the chunks is not that of their records; but each kind of record is emitted at a moment that is in it, and
+/// that of a run just before its id is retired.
+fn in_order(recovered: &Recovered) -> Vec<RecordRef<'_>> {
+    let records: Vec<(RecordRef<'_>, Option<Fact>)> = recovered
+        .records()
+        .map(|record| {
+            let kind = Kind::from_raw(record.header().kind).filter(|_| record.header().category == Category::TRACING);
+            (record, kind.and_then(|kind| Fact::read(kind, record.payload())))
+        })
+        .collect();
+    let retired: HashMap<CorrelationId, Ticks> = records
+        .iter()
+        .filter_map(|(_, fact)| match fact {
+            Some(Fact::Retirement(retirement)) => Some((retirement.correlation, retirement.at)),
+            _ => None,
+        })
+        .collect();
+    let mut last = Ticks::default();
+    let mut ordered: Vec<(Ticks, bool, RecordRef<'_>)> = Vec::with_capacity(records.len());
+    for (record, fact) in records {
+        last = match &fact {
+            Some(Fact::Run(run)) => {
+                let end = run.download.map_or(run.span.end, |download| download.end);
+                retired.get(&run.correlation.internal).copied().unwrap_or(end)
+            }
+            Some(Fact::Dispatch(dispatch)) => dispatch.span.end,
+            Some(Fact::Copy(copy)) => copy.span.end,
+            Some(Fact::Call(call)) => call.span.end,
+            Some(Fact::Marker(marker)) => marker.span.end,
+            Some(Fact::Sample(sample)) => sample.at,
+            Some(Fact::Allocation(allocation)) => allocation.at,
+            Some(Fact::Retirement(retirement)) => retirement.at,
+            // A record that this version does not know stays behind the one before it.
+            None => last,
+        };
+        ordered.push((last, matches!(fact, Some(Fact::Retirement(_))), record));
+    }
+    ordered.sort_by_key(|(at, is_retirement, _)| (*at, *is_retirement));
+    ordered.into_iter().map(|(_, _, record)| record).collect()
 }
 
 /// Removes what was being written beside its name: an export, or a manifest.

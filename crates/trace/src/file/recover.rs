@@ -209,7 +209,8 @@ fn calibration(at: &dyn Fn(usize) -> u64) -> Calibration {
 }
 
 impl Recovered {
-    /// Returns the records: those of each thread in the order in which it emitted them.
+    /// Returns the records, chunk by chunk: those of each thread in the order in which it emitted them, but for those that it wrote into
+    /// the chunk that all threads share because no other was free.
     pub fn records(&self) -> impl Iterator<Item = RecordRef<'_>> {
         self.parts.iter().flat_map(|part| {
             let chunk = &self.words[part.start..part.end];
