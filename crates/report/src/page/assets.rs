@@ -6,7 +6,7 @@ pub(super) const SCRIPT: &str = include_str!("script.js");
 /// The policy: nothing is loaded, and no style and no script applies but the two above, which it knows by their SHA-256.
 pub(super) const POLICY: &str = "default-src 'none'; \
      style-src 'sha256-2eBuMaytzGAk0oHnA93db8CBEBahGcqo5KlYL8wHF4U='; \
-     script-src 'sha256-vsa5KieFd1EC9A0jCmg9erazH9xkH8dSBYLQrNp0vT0='; \
+     script-src 'sha256-aNjPnztGmRpr/fBqI72IcNUYTflBOuM2XDZhrUxGCTQ='; \
      img-src data:; base-uri 'none'; form-action 'none'";
 
 #[cfg(test)]

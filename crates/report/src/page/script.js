@@ -164,7 +164,10 @@
       return Math.min(1, Math.max(0, (event.clientX - area.left) / area.width));
     };
     view.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && event.pointerType !== "touch") begun = place(event);
+      if (event.button !== 0 || event.pointerType === "touch") return;
+      begun = place(event);
+      // The view gets what follows, also outside of it.
+      view.setPointerCapture(event.pointerId);
     });
     view.addEventListener("pointermove", (event) => {
       const slot = event.target.closest(".s");
@@ -175,7 +178,7 @@
       picked.style.width = Math.abs(now - begun) * 100 + "%";
       view.append(picked);
     });
-    window.addEventListener("pointerup", (event) => {
+    view.addEventListener("pointerup", (event) => {
       if (begun === null) return;
       const [a, b] = [begun, place(event)].sort((a, b) => a - b);
       begun = null;

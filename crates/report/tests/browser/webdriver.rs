@@ -54,6 +54,8 @@ impl Browser {
             "--disable-dev-shm-usage",
             "--disable-quic",
             "--no-first-run",
+            // The page scrolls at once, so that what is measured stays where it is.
+            "--force-prefers-reduced-motion",
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
@@ -64,7 +66,12 @@ impl Browser {
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        let session = browser.request("POST", "/session", &wanted);
+        // Of several browsers that start at once, one may fail to.
+        let mut session = browser.ask("POST", "/session", &wanted);
+        for _ in 0..2 {
+            session = session.or_else(|_| browser.ask("POST", "/session", &wanted));
+        }
+        let session = session.unwrap_or_else(|error| panic!("no browser starts: {error:#}"));
         browser.session = session["sessionId"].as_str().expect("a session").to_owned();
         Some(browser)
     }
@@ -149,6 +156,11 @@ impl Browser {
     }
 
     fn request(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.ask(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error:#}"))
+    }
+
+    /// Returns the answer to a request, or the error that it names.
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let body = body.to_string();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("chromedriver listens");
         let head = format!(
@@ -174,8 +186,7 @@ impl Browser {
         answer.read_exact(&mut content).expect("a whole answer");
         let answer: Value = serde_json::from_slice(&content).expect("an answer in JSON");
         let value = &answer["value"];
-        assert!(value.get("error").is_none(), "{method} {path}: {value:#}");
-        value.clone()
+        if value.get("error").is_some() { Err(value.clone()) } else { Ok(value.clone()) }
     }
 }
 
