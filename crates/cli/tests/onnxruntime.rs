@@ -90,10 +90,7 @@ fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_a
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
     assert!(ended.stdout.contains("\nadded by the engine "), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
-    assert!(
-        ended.stdout.contains("\nthe engine's profile ") && ended.stdout.contains("3 runs without times"),
-        "{ended:?}"
-    );
+    assert!(ended.stdout.contains("\nengine's profile ") && ended.stdout.contains("3 runs without: "), "{ended:?}");
     assert!(ended.stdout.contains("have a resolution of 1 µs"), "{ended:?}");
     let manifest = place.json("out/profiler/run/manifest.json");
     assert_eq!((&manifest["complete"], &manifest["engine"]["time_resolution_ns"]), (&json!(true), &json!(1000)));

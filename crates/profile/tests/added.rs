@@ -118,7 +118,7 @@ fn what_taking_times_adds_to_a_run_is_a_share_of_its_own() {
         let parts = [shares.profile, shares.between, shares.operators, shares.added, shares.in_out];
         assert_eq!(parts.map(|share| share.percent.round()), [profile, between, 40.0, 30.0, 20.0], "{untimed}");
         let text = account.to_text(10);
-        assert!(text.contains("the engine's profile") && text.contains("3 runs without times: "), "{text}");
+        assert!(text.contains("engine's profile") && text.contains("3 runs without: "), "{text}");
     }
 }
 

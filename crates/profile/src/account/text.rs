@@ -13,7 +13,7 @@ const HELD_UP: f64 = 1.25;
 const ADDED: &str = "added by the engine";
 
 /// The row of what taking times adds, which is there only where it was measured.
-const PROFILE: &str = "the engine's profile";
+const PROFILE: &str = "engine's profile";
 
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
@@ -162,7 +162,7 @@ impl Account {
 impl UntimedRuns {
     fn note(self) -> String {
         let runs = if self.count == 1 { "run" } else { "runs" };
-        format!("{} {runs} without times: {}", self.count, duration(self.median_ns))
+        format!("{} {runs} without: {}", self.count, duration(self.median_ns))
     }
 }
 
