@@ -49,11 +49,11 @@ pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Resul
         ((logarithmic(point.intensity) * 1e4).round() / 1e4, text)
     });
     let description = format!(
-        "{} operators by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {} threads, and reads {} GB/s from memory and {} GB/s from its caches.",
+        "{} operators by arithmetic intensity and rate, on logarithmic scales. {} reaches {} GFLOP/s with {}, and reads {} GB/s from memory and {} GB/s from its caches.",
         points.len(),
         machine.processor,
         trimmed(peak),
-        machine.threads,
+        if machine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", machine.threads) },
         trimmed(slow.gbytes_per_s),
         trimmed(fast.gbytes_per_s)
     );
