@@ -14,7 +14,7 @@ const PAIRS: usize = 100;
 /// How many pairs of a model with twice the work are compared.
 const SLOWER: usize = 20;
 /// How long a run is measured, in seconds.
-const SECONDS: &str = "1.5";
+const SECONDS: &str = "3";
 
 fn main() {
     let scratch = tempfile::tempdir().expect("there is a temporary directory");
