@@ -34,6 +34,11 @@ pub(crate) fn of_raw_value(value: ValueId) -> String {
     format!("{MARK}raw:{}", value.index())
 }
 
+/// Returns the name of the tap with this number.
+pub(crate) fn of_tap(number: usize) -> String {
+    format!("{DOMAIN}.tap:{number}")
+}
+
 /// Returns the name of an input of an operator between the tap in front of it and the operator.
 pub(crate) fn of_tapped_input(operator: OperatorId, index: usize) -> String {
     format!("{MARK}in:{}:{index}", operator.index())

@@ -37,5 +37,6 @@ pub use kernel::{
 pub use machine::memory_of_machine;
 pub use memory::{DeviceTensors, RunMemory, TensorMemory};
 pub use observer::{
-    Action, Dispatch, Instrument, Interest, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo, RunObserver,
+    Action, Dispatch, Instrument, Interest, KeptTensor, LiveValues, NoLiveValues, NoObserver, RunId, RunInfo,
+    RunObserver,
 };

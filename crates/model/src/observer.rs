@@ -119,6 +119,8 @@ pub struct Interest {
     pub keep_inputs: KernelSet,
     /// Whether `before` may answer [`Action::ReplaceInputs`]. Some engines must prepare for it before the run.
     pub replaces_inputs: bool,
+    /// Whether `after` keeps outputs with [`LiveValues::keep`]. Some engines must prepare for it before the run.
+    pub keeps: bool,
     /// [`RunObserver::timed`], for every kernel.
     pub times: bool,
     /// [`RunObserver::started`], for every kernel.
@@ -154,6 +156,20 @@ pub struct Dispatch<'a> {
 pub trait LiveValues {
     /// Returns a value of the file, or `None` if the engine does not hold it at this moment.
     fn value(&self, id: ValueId) -> Option<TensorView<'_>>;
+
+    /// Keeps a value that the kernel has just computed, for another thread. Only within [`RunObserver::after`], and only of use where
+    /// [`Interest::keeps`] was asked for. Returns `None` if the engine cannot keep this value; then it has to be copied.
+    fn keep(&self, _id: ValueId) -> Option<Box<dyn KeptTensor>> {
+        None
+    }
+}
+
+/// A tensor in the engine's memory that stays as it is after the call that showed it. If it is not read soon, the engine copies it and
+/// uses its memory again.
+pub trait KeptTensor: Send {
+    /// Calls `read` with all bytes, as [`TensorView::bytes`] has them. The run may wait for the end of this call, so it must not wait
+    /// for anything itself.
+    fn read(&self, read: &mut dyn FnMut(&[u8]));
 }
 
 /// Live values for callers that have none.
@@ -212,6 +228,7 @@ impl Interest {
             after: self.after.union(other.after),
             keep_inputs: self.keep_inputs.union(other.keep_inputs),
             replaces_inputs: self.replaces_inputs || other.replaces_inputs,
+            keeps: self.keeps || other.keeps,
             times: self.times || other.times,
             starts: self.starts || other.starts,
             memory: self.memory || other.memory,

@@ -24,6 +24,8 @@ mod dump;
 mod dump_options;
 #[path = "../hostile_names.rs"]
 mod hostile_names;
+#[path = "../inspect.rs"]
+mod inspect;
 #[path = "../interruption.rs"]
 mod interruption;
 #[path = "../isolate.rs"]

@@ -108,7 +108,7 @@ impl Dumper {
             }
             for (subscription, selected) in &selected {
                 for &route in selected.constant.iter().filter(|route| route.value == value) {
-                    subscription.deliver(selected.origin(route, None, &[]), route.siblings, tensor);
+                    subscription.deliver(selected.origin(route, None, &[]), route.siblings, tensor, &|| None);
                 }
             }
         };

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, Dispatch, EngineError, Interest, Iteration, Kernel, KernelId, KernelSet, RunId, RunInfo, RunObserver,
+    Action, Dispatch, EngineError, Interest, Iteration, Kernel, KernelId, KernelSet, LiveValues, NoLiveValues, RunId,
+    RunInfo, RunObserver,
 };
 use opscope_onnx::{Graph, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -83,7 +84,7 @@ impl Observer {
                 let origin = watch.routes.origin(route, Some(self.run), path);
                 match self.constants.as_ref().and_then(|constants| constants.get(&route.value)) {
                     Some(tensor) => {
-                        stop = stop.or(watch.subscription.deliver(origin, route.siblings, &tensor.view()));
+                        stop = stop.or(watch.subscription.deliver(origin, route.siblings, &tensor.view(), &|| None));
                     }
                     None => {
                         let reason = "it was not there when the model was loaded".into();
@@ -100,13 +101,17 @@ impl Observer {
         path: &[Iteration],
         routes: impl Fn(&'r Watch) -> &'r [Route],
         tensors: &[TensorView<'_>],
+        live: &dyn LiveValues,
     ) -> Action {
         let mut stop = None;
         for watch in &self.watches {
             for &route in routes(watch) {
                 let origin = watch.routes.origin(route, Some(self.run), path);
                 match tensors.get(route.engine_slot) {
-                    Some(tensor) => stop = stop.or(watch.subscription.deliver(origin, route.siblings, tensor)),
+                    Some(tensor) => {
+                        let keep = || live.keep(route.value);
+                        stop = stop.or(watch.subscription.deliver(origin, route.siblings, tensor, &keep));
+                    }
                     None => {
                         let reason = "the engine did not give the tensor that it had announced".into();
                         watch.subscription.missing(Missing { origin, reason });
@@ -156,7 +161,7 @@ impl Observer {
                         siblings: 1,
                     };
                     let origin = watch.routes.origin(route, Some(self.run), &self.path_of(kernel));
-                    watch.subscription.deliver(origin, 1, &tensor.view());
+                    watch.subscription.deliver(origin, 1, &tensor.view(), &|| None);
                 }
             }
         }
@@ -206,16 +211,20 @@ impl RunObserver for Observer {
         if self.watches.is_empty() {
             return Interest::default();
         }
-        // All kernels, because a failed run must report the kernels in flight.
-        Interest { before: KernelSet::All, after: KernelSet::All, ..Interest::default() }
+        let captures = |index: usize| {
+            let routes = |routes: &Routes| routes.before[index].len() + routes.constant_before[index].len();
+            self.holds(index) || self.watches.iter().any(|watch| routes(&watch.routes) > 0)
+        };
+        let before = (0..self.kernels.len()).map(captures).collect();
+        let keeps = self.watches.iter().any(|watch| watch.subscription.reads_in_place());
+        // The starts and ends of all kernels, because a failed run must report the kernels in flight.
+        Interest { before: KernelSet::Mask(before), after: KernelSet::All, starts: true, keeps, ..Interest::default() }
     }
 
     fn before(&self, dispatch: &Dispatch<'_>, inputs: &[TensorView<'_>]) -> Action {
         let index = dispatch.kernel.id.index();
-        let before = self.progress[index].swap(BEGUN, Ordering::Relaxed);
-        if !dispatch.path.is_empty() {
-            self.paths().insert(dispatch.kernel.id, dispatch.path.into());
-        }
+        let before = self.progress[index].load(Ordering::Relaxed);
+        self.started(dispatch.kernel.id, dispatch.path);
         if self.holds(index) {
             self.hold(dispatch.kernel, inputs);
         }
@@ -225,7 +234,18 @@ impl RunObserver for Observer {
         {
             return Action::Stop(reason);
         }
-        self.deliver(dispatch.path, |watch| &watch.routes.before[index], inputs)
+        self.deliver(dispatch.path, |watch| &watch.routes.before[index], inputs, &NoLiveValues)
+    }
+
+    fn started(&self, kernel: KernelId, path: &[Iteration]) {
+        let progress = &self.progress[kernel.index()];
+        if path.is_empty() {
+            // Some engines tell of the start when the kernel has ended.
+            progress.fetch_max(BEGUN, Ordering::Relaxed);
+        } else {
+            progress.store(BEGUN, Ordering::Relaxed);
+            self.paths().insert(kernel, path.into());
+        }
     }
 
     fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
@@ -241,7 +261,7 @@ impl RunObserver for Observer {
         if is_captured && let Some(reason) = self.deliver_other_constants() {
             return Action::Stop(reason);
         }
-        self.deliver(dispatch.path, |watch| &watch.routes.after[index], outputs)
+        self.deliver(dispatch.path, |watch| &watch.routes.after[index], outputs, dispatch.live)
     }
 
     fn finished(&self, outcome: Result<(Ticks, Ticks), &EngineError>) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opscope_model::RunId;
+use opscope_model::{KeptTensor, RunId};
 
 use crate::{Flow, Policy, Stream};
 
@@ -33,9 +33,26 @@ pub(crate) struct Queue {
 /// What the consumer gets.
 pub(crate) enum Message {
     Begin(Arc<Stream>),
-    Piece { data: Data, offset: u64, last: bool },
+    Piece {
+        data: Data,
+        offset: u64,
+        last: bool,
+    },
+    /// A whole tensor.
+    Whole {
+        stream: Stream,
+        tensor: Whole,
+    },
     Broken(String),
     RunEnded(RunId),
+}
+
+/// A whole tensor, in one message because that takes the lock once.
+pub(crate) enum Whole {
+    /// A copy of a tensor of one small piece.
+    Copied(Vec<u8>),
+    /// In the engine's memory.
+    Kept(Box<dyn KeptTensor>),
 }
 
 /// The bytes of a piece.
@@ -75,10 +92,10 @@ struct State {
 }
 
 /// Pieces up to this size are allocated. Larger ones are copied into blocks that are reused.
-const SMALL: usize = 32 << 10;
+pub(crate) const SMALL: usize = 32 << 10;
 
 /// How long the consumer watches for a message before it sleeps.
-const WATCHED: Duration = Duration::from_micros(50);
+const WATCHED: Duration = Duration::from_micros(300);
 
 /// The bytes that a message counts for, besides its data.
 const OVERHEAD: usize = 512;
@@ -120,6 +137,19 @@ impl Queue {
         let blocks = bytes.div_ceil(self.block as u64).saturating_mul((self.block + OVERHEAD) as u64);
         let needed = if bytes <= SMALL as u64 { bytes + 2 * OVERHEAD as u64 } else { blocks + OVERHEAD as u64 };
         needed <= free as u64
+    }
+
+    /// Queues a whole tensor. Gives its stream back if there is no room: then its pieces have to wait for it one by one. What the
+    /// engine keeps counts as if it were copied, because the engine copies what is not read soon.
+    pub fn whole(&self, stream: Stream, tensor: Whole) -> Option<Stream> {
+        let mut state = self.lock();
+        let takes = OVERHEAD + Self::length(&stream);
+        if state.gone || state.used + takes > self.cap {
+            return Some(stream);
+        }
+        state.used += takes;
+        self.push(state, Message::Whole { stream, tensor });
+        None
     }
 
     pub fn drops(&self) -> bool {
@@ -174,10 +204,17 @@ impl Queue {
         self.wake(state);
     }
 
-    /// Waits for the next message and returns it. Returns `None` once the queue is closed and empty.
-    pub fn take(&self) -> Option<Message> {
+    /// Frees the memory of the message that was handled, waits for the next one and returns it. Returns `None` once the queue is
+    /// closed and empty.
+    pub fn take(&self, mut handled: Option<Message>) -> Option<Message> {
         let mut has_watched = false;
         let mut state = self.lock();
+        if let Some(message) = &mut handled {
+            Self::free(message, &mut state);
+            if state.waits {
+                self.space.notify_one();
+            }
+        }
         loop {
             if let Some(message) = state.messages.pop_front() {
                 return Some(message);
@@ -208,13 +245,13 @@ impl Queue {
         }
     }
 
-    /// Frees the memory of a message that was handled.
-    pub fn done(&self, message: Message) {
-        let mut state = self.lock();
+    fn free(message: &mut Message, state: &mut State) {
         state.used -= OVERHEAD;
         state.progress += 1;
         match message {
-            Message::Piece { data: Data::Memory(block), .. } if block.len() > SMALL => state.free.push(block),
+            Message::Piece { data: Data::Memory(block), .. } if block.len() > SMALL => {
+                state.free.push(std::mem::take(block));
+            }
             Message::Piece { data: Data::Memory(small), .. } => state.used -= small.len(),
             Message::Piece { data: Data::Spilled { .. }, .. } => {
                 state.spilled -= 1;
@@ -222,9 +259,14 @@ impl Queue {
                     state.spill_end = 0;
                 }
             }
+            Message::Whole { stream, .. } => state.used -= Self::length(stream),
             Message::Begin(_) | Message::Broken(_) | Message::RunEnded(_) => {}
         }
-        self.tell_of_space(state);
+    }
+
+    /// Returns the bytes of a whole tensor, which are in memory.
+    fn length(stream: &Stream) -> usize {
+        usize::try_from(stream.bytes).unwrap_or(usize::MAX / 2)
     }
 
     /// Makes the consumer leave: it takes nothing more.

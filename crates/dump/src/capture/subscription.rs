@@ -1,10 +1,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
+use opscope_model::KeptTensor;
 use opscope_tensor::{Statistics, TensorError, TensorView};
 
 use super::driver::Driver;
-use super::queue::{Message, Refused};
+use super::queue::{Message, Refused, SMALL, Whole};
 use super::worker::Worker;
 use crate::stream::outcome::{Ending, RunOutcome, SubscriptionReport};
 use crate::{Closed, Delivery, DumpError, Missing, Origin, Piece, Selection, Sink, Stream};
@@ -63,8 +64,15 @@ pub(crate) struct Subscription {
 
 enum Route {
     Direct(Mutex<Driver>),
-    Queued(Worker),
+    Queued {
+        worker: Worker,
+        /// Whether what the engine can keep need not be copied.
+        in_place: bool,
+    },
 }
+
+/// Keeps a tensor in the engine's memory; `None` if it has to be copied.
+type Keep<'a> = &'a dyn Fn() -> Option<Box<dyn KeptTensor>>;
 
 #[derive(Default)]
 struct Chosen {
@@ -79,10 +87,11 @@ impl Subscription {
     pub fn new(sink: Box<dyn Sink>, request: Request) -> Result<Self, DumpError> {
         let ending = Arc::new(Mutex::new(Ending::default()));
         let delivery = request.delivery.unwrap_or_else(|| sink.delivery());
+        let in_place = sink.reads_in_place();
         let driver = Driver::new(sink, Arc::clone(&ending));
         let route = match &delivery {
             Delivery::Direct => Route::Direct(Mutex::new(driver)),
-            Delivery::Queued(flow) => Route::Queued(Worker::start(driver, flow)?),
+            Delivery::Queued(flow) => Route::Queued { worker: Worker::start(driver, flow)?, in_place },
         };
         Ok(Self {
             selection: request.selection,
@@ -97,8 +106,13 @@ impl Subscription {
         })
     }
 
+    /// Returns whether tensors that the engine keeps are read where they are.
+    pub fn reads_in_place(&self) -> bool {
+        matches!(self.route, Route::Queued { in_place: true, .. })
+    }
+
     /// Delivers a tensor. Returns the reason to stop the run, if there is one.
-    pub fn deliver(&self, origin: Origin, siblings: usize, tensor: &TensorView<'_>) -> Option<String> {
+    pub fn deliver(&self, origin: Origin, siblings: usize, tensor: &TensorView<'_>, keep: Keep<'_>) -> Option<String> {
         if self.is_inside() {
             self.lose(origin, "it was computed by the sink that it was meant for");
             return None;
@@ -129,7 +143,10 @@ impl Subscription {
             Route::Direct(driver) => {
                 self.inside(|| direct(&mut lock(driver), &stream, tensor, self.piece_size));
             }
-            Route::Queued(worker) => chosen.given_up = self.queue(worker, stream, tensor),
+            Route::Queued { worker, in_place } => {
+                let keep: Keep<'_> = if *in_place { keep } else { &|| None };
+                chosen.given_up = self.queue(worker, stream, tensor, keep);
+            }
         }
         let stopped = chosen.given_up.clone().or_else(|| self.stopped());
         stopped.filter(|_| self.stops_run)
@@ -154,7 +171,7 @@ impl Subscription {
         if !chosen.closed {
             match &self.route {
                 Route::Direct(driver) => self.inside(|| lock(driver).run_ended(run)),
-                Route::Queued(worker) => worker.queue.tell(Message::RunEnded(run)),
+                Route::Queued { worker, .. } => worker.queue.tell(Message::RunEnded(run)),
             }
         }
     }
@@ -174,7 +191,7 @@ impl Subscription {
         drop(ending);
         let closed = match &self.route {
             Route::Direct(driver) => self.inside(|| lock(driver).close()),
-            Route::Queued(worker) => worker.close().unwrap_or_else(|| {
+            Route::Queued { worker, .. } => worker.close().unwrap_or_else(|| {
                 let error = "the sink took nothing for too long and was given up; what waited for it is lost".into();
                 Closed { directory: None, errors: vec![error] }
             }),
@@ -206,14 +223,14 @@ impl Subscription {
         let current = thread::current().id();
         match &self.route {
             Route::Direct(_) => *lock(&self.inside) == Some(current),
-            Route::Queued(worker) => worker.thread() == current,
+            Route::Queued { worker, .. } => worker.thread() == current,
         }
     }
 
     fn stopped(&self) -> Option<String> {
         match &self.route {
             Route::Direct(driver) => lock(driver).stopped().map(str::to_owned),
-            Route::Queued(worker) => worker.stopped(),
+            Route::Queued { worker, .. } => worker.stopped(),
         }
     }
 
@@ -237,11 +254,11 @@ impl Subscription {
         Ok(true)
     }
 
-    /// Copies a tensor into the queue. Returns why the queue takes nothing more, if that is the case.
-    fn queue(&self, worker: &Worker, stream: Stream, tensor: &TensorView<'_>) -> Option<String> {
-        let (queue, origin) = (&worker.queue, stream.origin.clone());
+    /// Queues a tensor: copies it, unless it is kept. Returns why the queue takes nothing more, if that is the case.
+    fn queue(&self, worker: &Worker, stream: Stream, tensor: &TensorView<'_>, keep: Keep<'_>) -> Option<String> {
+        let queue = &worker.queue;
         if queue.drops() && !queue.has_room_for(stream.bytes) {
-            self.lose(origin, "the sink was slower than the engine, and the policy is to drop");
+            self.lose(stream.origin, "the sink was slower than the engine, and the policy is to drop");
             return None;
         }
         let refused = |refused: Refused| match refused {
@@ -249,14 +266,24 @@ impl Subscription {
             Refused::Spill(error) => format!("the spill file could not be written: {error}"),
             Refused::Gone => "the sink was given up".into(),
         };
+        let piece_size = self.piece_size.min(queue.piece_size());
+        let small = || tensor.bytes().filter(|bytes| bytes.len() <= SMALL.min(piece_size));
+        let whole = match small() {
+            Some(bytes) => Some(Whole::Copied(bytes.to_vec())),
+            None => keep().map(Whole::Kept),
+        };
+        let stream = match whole {
+            Some(whole) => queue.whole(stream, whole)?,
+            None => stream,
+        };
+        let origin = stream.origin.clone();
         if let Err(error) = queue.begin(stream) {
             let reason = refused(error);
             self.lose(origin, &reason);
             return Some(reason);
         }
-        let size = self.piece_size.min(queue.piece_size());
         let mut given_up = None;
-        let ended = pieces(tensor, size, |piece| {
+        let ended = pieces(tensor, piece_size, |piece| {
             given_up = queue.piece(piece.bytes, piece.offset, piece.last).err().map(refused);
             given_up.is_none()
         });

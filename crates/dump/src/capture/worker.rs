@@ -1,11 +1,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::Duration;
 
+use opscope_model::KeptTensor;
+
 use super::driver::Driver;
-use super::queue::{Data, Message, Queue};
+use super::queue::{Data, Message, Queue, Whole};
 use crate::{Closed, DumpError, Flow, Piece, Policy, Stream};
 
 /// The thread that delivers the messages of a queue to a sink.
@@ -17,10 +19,13 @@ pub(crate) struct Worker {
     closed: Mutex<Receiver<Closed>>,
 }
 
+/// The most bytes of a last piece that is copied: a size that statistics are computed for at once.
+const LAST: usize = 64 << 10;
+
 /// The state that the thread publishes while it works.
 #[derive(Default)]
 struct Progress {
-    stopped: Mutex<Option<String>>,
+    stopped: OnceLock<String>,
     messages: AtomicU64,
 }
 
@@ -46,7 +51,7 @@ impl Worker {
 
     /// Returns why the sink gets nothing more, or `None` if it still does.
     pub fn stopped(&self) -> Option<String> {
-        self.progress.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.progress.stopped.get().cloned()
     }
 
     pub fn thread(&self) -> ThreadId {
@@ -74,7 +79,8 @@ impl Worker {
 
 fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     let mut current: Option<Arc<Stream>> = None;
-    while let Some(message) = queue.take() {
+    let mut handled = None;
+    while let Some(message) = queue.take(handled.take()) {
         match (&message, &current) {
             (Message::Begin(stream), _) => {
                 driver.begin(stream);
@@ -90,15 +96,40 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
                     },
                 }
             }
+            (Message::Whole { stream, tensor }, _) => {
+                if driver.begin(stream) {
+                    match tensor {
+                        Whole::Copied(bytes) => drop(driver.piece(stream, Piece { offset: 0, bytes, last: true })),
+                        Whole::Kept(tensor) => deliver_kept(driver, stream, &**tensor, queue.piece_size()),
+                    }
+                }
+                current = None;
+            }
             (Message::Broken(reason), Some(stream)) => driver.broken(stream, reason),
             (Message::RunEnded(run), _) => driver.run_ended(*run),
             (Message::Piece { .. } | Message::Broken(_), None) => unreachable!("a stream begins before its pieces"),
         }
         if let Some(reason) = driver.stopped() {
-            let mut stopped = progress.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-            stopped.get_or_insert_with(|| reason.to_owned());
+            progress.stopped.get_or_init(|| reason.to_owned());
         }
         progress.messages.fetch_add(1, Ordering::Relaxed);
-        queue.done(message);
+        handled = Some(message);
     }
+}
+
+/// Delivers a tensor that the engine keeps. The engine may wait until it was read, so the last piece, with which a sink ends what it
+/// does, comes from a copy.
+fn deliver_kept(driver: &mut Driver, stream: &Stream, tensor: &dyn KeptTensor, piece_size: usize) {
+    let (mut start, mut rest) = (0, Vec::new());
+    tensor.read(&mut |bytes| {
+        let last = bytes.len().saturating_sub(1) / LAST * LAST;
+        let mut is_wanted = true;
+        while is_wanted && start < last {
+            let end = (start + piece_size).min(last);
+            is_wanted = driver.piece(stream, Piece { offset: start as u64, bytes: &bytes[start..end], last: false });
+            start = end;
+        }
+        rest.extend_from_slice(&bytes[last..]);
+    });
+    driver.piece(stream, Piece { offset: start as u64, bytes: &rest, last: true });
 }

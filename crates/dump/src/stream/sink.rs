@@ -27,6 +27,12 @@ pub trait Sink: Send {
         Delivery::default()
     }
 
+    /// Returns whether pieces of a queue but the last of a stream may be the engine's own memory, where the engine can keep it. It must
+    /// wait for a call that takes such a piece, so a sink that waits for anything, such as a disk, returns `false`.
+    fn reads_in_place(&self) -> bool {
+        false
+    }
+
     /// Takes the beginning of a stream. If the answer skips it, none of its pieces follow.
     fn begin(&mut self, _stream: &Stream) -> Answer {
         Answer::Continue

@@ -2,7 +2,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::ptr::{self, NonNull};
 
 use opscope_onnx::Dim;
-use ort_sys::{OrtRunOptions, OrtSession, OrtTensorTypeAndShapeInfo, OrtValue};
+use ort_sys::{OrtAllocatorType, OrtMemType, OrtRunOptions, OrtSession, OrtTensorTypeAndShapeInfo, OrtValue};
 
 use super::{Api, SessionOptions, Value, call, text};
 
@@ -71,6 +71,29 @@ impl Session {
         // SAFETY: what is not null was made by the run for its caller.
         let outputs = outputs.into_iter().filter_map(|output| unsafe { Value::owned(self.api, output) }).collect();
         outcome.map(|()| outputs)
+    }
+}
+
+impl Session {
+    /// Returns whether the session keeps the memory that a run has used for the next one.
+    pub fn has_arena(&self) -> bool {
+        let (mut wanted, mut allocator, mut found) = (ptr::null_mut(), ptr::null_mut(), ptr::null());
+        let mut kind = OrtAllocatorType::OrtInvalidAllocator;
+        let (arena, memory) = (OrtAllocatorType::OrtArenaAllocator, OrtMemType::OrtMemTypeDefault);
+        // SAFETY: the session and the results are valid. The description of the allocator belongs to it, and what is created is
+        // released once.
+        let outcome = unsafe {
+            let table = self.api.table();
+            call!(self.api, CreateCpuMemoryInfo(arena, memory, &mut wanted)).and_then(|()| {
+                let outcome = call!(self.api, CreateAllocator(self.raw.as_ptr(), wanted, &mut allocator))
+                    .and_then(|()| call!(self.api, AllocatorGetInfo(allocator, &mut found)))
+                    .and_then(|()| call!(self.api, MemoryInfoGetType(found, &mut kind)));
+                ((*table.as_ptr()).ReleaseAllocator)(allocator);
+                ((*table.as_ptr()).ReleaseMemoryInfo)(wanted);
+                outcome
+            })
+        };
+        outcome.is_ok() && kind == arena
     }
 }
 

@@ -89,7 +89,7 @@ impl Library {
     /// Returns the operator set of taps.
     pub(crate) fn taps(&self, memory: Memory) -> Result<&Domain, String> {
         let made = match memory {
-            Memory::Shared => &self.shared_taps,
+            Memory::Shared | Memory::Held => &self.shared_taps,
             Memory::Own => &self.own_taps,
         };
         made.get_or_init(|| Domain::new(self.api, memory)).as_ref().map_err(Clone::clone)

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
@@ -22,9 +22,9 @@ use crate::errors::{load_error, run_error};
 use crate::names;
 use crate::options::GraphOptimizationLevel;
 use crate::proto::ModelProto;
-use crate::rewrite::{Apart, ExternalFiles, Taps, named, tapped};
+use crate::rewrite::{Apart, ExternalFiles, Holds, Taps, hold, named, tapped};
 use crate::setup::Setup;
-use crate::taps::{Layout, Memory, Watched, unwatched, with_known};
+use crate::taps::{Layout, Memory, Spare, Watched, unwatched, with_known};
 
 /// A model that is executed as the file has it. One session serves all shapes.
 pub(crate) struct ExactModel {
@@ -43,6 +43,18 @@ struct Loaded {
     shared: Session,
     /// The session in which an observer may replace what an operator takes, made when the first such run begins.
     own: OnceLock<Result<Session, EngineError>>,
+    /// The session in which an observer may keep what an operator computes, made when the first such run begins. `None` if there can
+    /// be none.
+    held: OnceLock<Option<HeldSession>>,
+}
+
+/// A session that holds values for other threads.
+struct HeldSession {
+    session: Session,
+    holds: Holds,
+    spare: Arc<Spare>,
+    /// Locked during a run: what is held when it ends stays as it is until the next one.
+    running: Mutex<()>,
 }
 
 impl ExactModel {
@@ -58,7 +70,7 @@ impl ExactModel {
         let mut first_error = None;
         for apart in Apart::ALL {
             match making.session(apart, Memory::Shared) {
-                Ok((shared, taps, order)) => {
+                Ok(Tapped { session: shared, taps, order, .. }) => {
                     let kernels = kernels::exact(&graph, &taps, &order);
                     let loaded = Loaded {
                         setup: setup.clone(),
@@ -69,6 +81,7 @@ impl ExactModel {
                         files,
                         shared,
                         own: OnceLock::new(),
+                        held: OnceLock::new(),
                     };
                     return Ok(Self { plans: Made::default(), loaded: Arc::new(loaded) });
                 }
@@ -91,12 +104,23 @@ struct Making<'a> {
     files: &'a ExternalFiles,
 }
 
+/// A session with taps.
+struct Tapped {
+    session: Session,
+    taps: Taps,
+    /// The operators in the order of their execution.
+    order: Vec<OperatorId>,
+    holds: Holds,
+}
+
 impl Making<'_> {
-    fn session(&self, apart: Apart, memory: Memory) -> Result<(Session, Taps, Vec<OperatorId>), String> {
+    fn session(&self, apart: Apart, memory: Memory) -> Result<Tapped, String> {
         let mut model = self.named.clone();
         let has_rank = |value| self.types.has_rank(self.graph, value);
         let type_of = |value| self.types.declared(self.graph, value);
         let taps = tapped(self.graph, &mut model, &has_rank, &type_of, apart);
+        let order = model.graph.as_ref().map(order::of_execution).unwrap_or_default();
+        let holds = if memory == Memory::Held { hold(&mut model, &taps, &order) } else { Holds::default() };
         let known = taps.taps.iter().enumerate().map(|(number, tap)| {
             (number, tap.values.iter().map(|&value| self.types.get(value).cloned()).collect::<Vec<_>>())
         });
@@ -111,8 +135,7 @@ impl Making<'_> {
         let (inputs, outputs) = names::of_ends(self.graph);
         let bytes = model.encode_to_vec();
         let session = with_known(known.collect(), || Session::load(&bytes, &options, &inputs, &outputs))?;
-        let order = model.graph.as_ref().map(order::of_execution).unwrap_or_default();
-        Ok((session, taps, order))
+        Ok(Tapped { session, taps, order, holds })
     }
 }
 
@@ -120,14 +143,34 @@ impl Loaded {
     /// Returns the session in which what an operator takes may be replaced.
     fn own(&self) -> Result<&Session, EngineError> {
         let made = self.own.get_or_init(|| {
-            let graph = &self.layout.graph;
-            let failed = |reason: String| load_error(&reason, graph);
-            let named = named(graph).map_err(failed)?;
-            let Self { setup, threads, types, files, .. } = self;
-            let making = Making { setup, graph, threads: *threads, named: &named, types, files };
-            making.session(self.apart, Memory::Own).map(|(session, ..)| session).map_err(failed)
+            let failed = |reason: String| load_error(&reason, &self.layout.graph);
+            self.again(Memory::Own).map(|tapped| tapped.session).map_err(failed)
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the session in which what an operator computes may be kept, for one run. `None` if another run has it, or there can be
+    /// none.
+    fn held(&self) -> Option<(&HeldSession, MutexGuard<'_, ()>)> {
+        let made = self.held.get_or_init(|| {
+            let Tapped { session, holds, .. } = self.again(Memory::Held).ok()?;
+            // Other memory is given back to the system when a run ends.
+            session.has_arena().then(|| HeldSession { session, holds, spare: Arc::default(), running: Mutex::new(()) })
+        });
+        let made = made.as_ref()?;
+        match made.running.try_lock() {
+            Ok(guard) => Some((made, guard)),
+            Err(TryLockError::Poisoned(poisoned)) => Some((made, poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Loads the model once more, with other taps.
+    fn again(&self, memory: Memory) -> Result<Tapped, String> {
+        let Self { setup, threads, types, files, .. } = self;
+        let graph = &self.layout.graph;
+        let named = named(graph)?;
+        Making { setup, graph, threads: *threads, named: &named, types, files }.session(self.apart, memory)
     }
 }
 
@@ -188,8 +231,14 @@ impl ExactPlan {
             let outcome = unwatched(|| self.loaded.shared.run(values, None));
             return outcome.map_err(|message| run_error(&message, None, graph));
         }
-        let session = if interest.replaces_inputs { self.loaded.own()? } else { &self.loaded.shared };
-        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, interest.replaces_inputs);
+        let held = if interest.keeps && !interest.replaces_inputs { self.loaded.held() } else { None };
+        let session = match &held {
+            Some((held, _)) => &held.session,
+            None if interest.replaces_inputs => self.loaded.own()?,
+            None => &self.loaded.shared,
+        };
+        let (writable, holds) = (interest.replaces_inputs, held.as_ref().map(|(held, _)| (&held.holds, &held.spare)));
+        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, writable, holds);
         let outcome = watched.during(|| session.run(values, None)).and_then(|outputs| {
             watched.finish()?;
             Ok(outputs)

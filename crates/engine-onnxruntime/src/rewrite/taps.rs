@@ -4,10 +4,14 @@
 //! under names that only this operator knows. So the tap is the only node that the operator waits for. ONNX Runtime executes a node
 //! right behind the last one that it waits for, so nothing runs between a tap and its operator. The tap behind takes what the
 //! operator computes, and hands it on under the names that the others know.
+//!
+//! One tap is behind an operator and in front of the next one where nothing else can come between them: the second one takes only what
+//! the first one computes, and constants, and nobody else takes it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use opscope_onnx::{Graph, Operator, OperatorId, Producer, ValueId};
+use opscope_tensor::DType;
 use prost::Message;
 
 use super::values::{is_constant, tensors};
@@ -31,6 +35,8 @@ pub(crate) struct Tap {
     pub first: usize,
     /// How many slots these have together.
     pub of: usize,
+    /// The operator that it is also in front of, with the same values.
+    pub next: Option<OperatorId>,
 }
 
 /// Where each value passes through a tap of its own.
@@ -101,8 +107,17 @@ pub(crate) fn tapped(
         tensors[value.id.index()] &= has_rank(value.id).is_some();
     }
     if let Some(proto) = &mut model.graph {
-        let mut adding =
-            Adding { graph, tensors: &tensors, has_rank, type_of, apart, taps: &mut taps, declared: HashMap::new() };
+        let mut adding = Adding {
+            graph,
+            tensors: &tensors,
+            has_rank,
+            type_of,
+            apart,
+            taps: &mut taps,
+            declared: HashMap::new(),
+            takers: takers(graph),
+            alone: HashMap::new(),
+        };
         adding.to(proto);
         let declared = adding.declared;
         proto.value_info.retain(|info| !declared.contains_key(&info.name));
@@ -125,6 +140,10 @@ struct Adding<'a> {
     taps: &'a mut Taps,
     /// The types of what taps hand on, by its name, which the model has to declare.
     declared: HashMap<String, TensorTypeProto>,
+    /// How many operators take each value. The caller of a run takes the outputs.
+    takers: HashMap<ValueId, usize>,
+    /// The taps behind operators that compute a single value, by these values.
+    alone: HashMap<ValueId, usize>,
 }
 
 impl Adding<'_> {
@@ -179,6 +198,10 @@ impl Adding<'_> {
         if through.is_empty() {
             return Vec::new();
         }
+        if let Some(tap) = self.joined(operator, &taken) {
+            self.taps.taps[tap].next = Some(operator.id);
+            return Vec::new();
+        }
         let mut renamed: HashMap<String, String> = HashMap::new();
         for (name, id) in node.input.iter().zip(&operator.inputs) {
             if let Some(slot) = id.and_then(|id| through.iter().position(|other| *other == id)) {
@@ -200,6 +223,21 @@ impl Adding<'_> {
         self.taps(operator.id, true, &through, inputs, outputs)
     }
 
+    /// Returns the tap behind another operator that can be in front of this one, too.
+    fn joined(&self, operator: &Operator, taken: &[ValueId]) -> Option<usize> {
+        let graph = self.graph;
+        let mut computed = taken.iter().filter(|&&value| !is_constant(graph, value));
+        let (Some(value), None) = (computed.next(), computed.next()) else { return None };
+        let in_main_graph = operator.id.index() < graph.operators.len();
+        // A node between two that it executes in single precision, the library converts, too, if it stands alone.
+        let dtype = (self.type_of)(*value).and_then(|declared| DType::from_onnx(declared.elem_type));
+        let is_joined = in_main_graph
+            && graph.bodies_of(operator.id).is_empty()
+            && self.takers.get(value) == Some(&1)
+            && dtype.is_some_and(|dtype| !matches!(dtype, DType::F16 | DType::Bf16));
+        self.alone.get(value).copied().filter(|_| is_joined)
+    }
+
     /// Returns the tap behind an operator, if it computes any tensor.
     fn behind(&mut self, operator: &Operator, node: &mut NodeProto) -> Vec<NodeProto> {
         let computed: Vec<ValueId> = operator.outputs.iter().flatten().copied().collect();
@@ -216,6 +254,12 @@ impl Adding<'_> {
         }
         let inputs = through.iter().map(|&value| names::of_raw_value(value)).collect();
         let outputs = through.iter().map(|&value| names::of_value(value)).collect();
+        if let [value] = computed[..]
+            && through.len() == 1
+            && operator.id.index() < self.graph.operators.len()
+        {
+            self.alone.insert(value, self.taps.taps.len());
+        }
         self.taps(operator.id, false, &through, inputs, outputs)
     }
 
@@ -246,15 +290,15 @@ impl Adding<'_> {
             Vec::new()
         } else if let Some(types) = types {
             self.declared.extend(outputs.iter().cloned().zip(types));
-            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of };
+            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of, next: None };
             vec![self.tap(TAP_OF_DECLARED, tap, inputs, outputs)]
         } else if !apart {
-            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of };
+            let tap = Tap { operator, in_front, values: values.to_vec(), first: 0, of, next: None };
             vec![self.tap(TAP, tap, inputs, outputs)]
         } else {
             let each = values.iter().zip(inputs).zip(outputs).enumerate();
             let tap = |(first, ((&value, input), output))| {
-                let tap = Tap { operator, in_front, values: vec![value], first, of };
+                let tap = Tap { operator, in_front, values: vec![value], first, of, next: None };
                 self.tap(TAP_OF_ONE, tap, vec![input], vec![output])
             };
             each.map(tap).collect()
@@ -262,20 +306,37 @@ impl Adding<'_> {
     }
 
     fn tap(&mut self, op_type: &str, tap: Tap, input: Vec<String>, output: Vec<String>) -> NodeProto {
-        let number = self.taps.taps.len() as i64;
+        let number = self.taps.taps.len();
         self.taps.taps.push(tap);
-        let attribute =
-            AttributeProto { name: NUMBER.to_owned(), i: Some(number), r#type: Some(INT), ..AttributeProto::default() };
+        let attribute = AttributeProto {
+            name: NUMBER.to_owned(),
+            i: Some(number as i64),
+            r#type: Some(INT),
+            ..AttributeProto::default()
+        };
         NodeProto {
             input,
             output,
-            name: format!("{DOMAIN}.tap:{number}"),
+            name: names::of_tap(number),
             op_type: op_type.to_owned(),
             domain: DOMAIN.to_owned(),
             attribute: vec![attribute],
             overload: None,
         }
     }
+}
+
+/// Returns how many operators take each value; the caller of a run takes the outputs.
+fn takers(graph: &Graph) -> HashMap<ValueId, usize> {
+    let mut takers = HashMap::new();
+    for operator in graph.all_operators() {
+        let taken: BTreeSet<ValueId> = operator.inputs.iter().flatten().chain(&operator.captures).copied().collect();
+        taken.into_iter().for_each(|value| *takers.entry(value).or_default() += 1);
+    }
+    for &value in graph.outputs.iter().chain(graph.bodies.iter().flat_map(|body| &body.outputs)) {
+        *takers.entry(value).or_default() += 1;
+    }
+    takers
 }
 
 /// Renames what a node takes, also inside of its bodies. A name of ours means the same in all of them, and a constant's name

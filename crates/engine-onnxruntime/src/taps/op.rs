@@ -14,7 +14,7 @@ use ort_sys::{
 };
 
 use super::run::{at_tap, is_watched};
-use super::values::{Passed, hand_on};
+use super::values::TapCall;
 use crate::api::{Api, Known, call, text};
 use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
 
@@ -23,6 +23,9 @@ use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};
 pub(crate) enum Memory {
     /// What passes through a tap stays where it is.
     Shared,
+    /// As [`Shared`](Self::Shared), and the library holds what operators compute for some operators longer than it needs it. Then
+    /// an observer may keep it.
+    Held,
     /// What passes through a tap stays where it is if nothing else takes it, and is copied otherwise. Then an observer may replace
     /// what an operator takes.
     Own,
@@ -114,7 +117,7 @@ fn of_one(api: Api, memory: Memory, element: i32) -> TapOp {
 }
 
 fn operator(api: Api, memory: Memory) -> TapOp {
-    let shared = memory == Memory::Shared;
+    let shared = memory != Memory::Own;
     let op = OrtCustomOp {
         version: api.number(),
         CreateKernel: None,
@@ -232,7 +235,7 @@ unsafe extern "system" fn create(
     // SAFETY: the name and the results are valid, and so is what the library passes.
     let read = unsafe {
         call!(api, KernelInfoGetAttribute_int64(info, attribute.as_ptr(), &mut number))
-            .and_then(|()| call!(api, KernelInfo_GetInputCount(info, &mut count)))
+            .and_then(|()| call!(api, KernelInfo_GetOutputCount(info, &mut count)))
     };
     if let Err(message) = read {
         return api.error(&message);
@@ -252,18 +255,16 @@ unsafe extern "system" fn compute(kernel: *mut c_void, context: *mut OrtKernelCo
     // SAFETY: the library passes a kernel that `create` has made and that is not destroyed.
     let kernel = unsafe { &*kernel.cast::<TapKernel>() };
     let api = kernel.api;
+    // SAFETY: the library passes the context of this call of the kernel, which has so many outputs and no fewer inputs.
+    let call = unsafe { TapCall::new(api, context, kernel.count) };
     if !is_watched() {
-        // SAFETY: as below.
-        return match unsafe { hand_on(api, context, kernel.count) } {
+        return match call.hand_on() {
             Ok(()) => OrtStatusPtr::default(),
             Err(message) => api.error(&message),
         };
     }
     // A panic must not pass through the library.
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: the library passes the context of this call of the kernel.
-        at_tap(kernel.number, || unsafe { Passed::through(api, context, kernel.count) })
-    }));
+    let outcome = catch_unwind(AssertUnwindSafe(|| at_tap(kernel.number, &call)));
     match outcome {
         Ok(Ok(())) => OrtStatusPtr::default(),
         Ok(Err(message)) => api.error(&message),
@@ -292,15 +293,11 @@ pub(crate) fn with_known<T>(known: KnownAtTaps, load: impl FnOnce() -> T) -> T {
 unsafe extern "system" fn infer(op: *const OrtCustomOp, context: *mut OrtShapeInferContext) -> OrtStatusPtr {
     // SAFETY: as in `create`.
     let api = unsafe { (*op.cast::<TapOp>()).api };
-    let mut count = 0;
     // SAFETY: the context is that of this call.
-    let outcome = unsafe { call!(api, ShapeInferContext_GetInputCount(context, &mut count)) }.and_then(|()| {
-        // SAFETY: as above.
-        let number = unsafe { number(api, context) }?;
+    let outcome = unsafe { number(api, context) }.and_then(|number| {
         let known = KNOWN.with_borrow(|known| known.get(&number).cloned().unwrap_or_default());
-        // SAFETY: as above, and there are so many inputs.
-        (0..count)
-            .try_for_each(|slot| unsafe { infer_one(api, context, slot, known.get(slot).and_then(Option::as_ref)) })
+        // SAFETY: as above, and there are at least so many inputs.
+        known.iter().enumerate().try_for_each(|(slot, known)| unsafe { infer_one(api, context, slot, known.as_ref()) })
     });
     outcome.map_or_else(|message| api.error(&message), |()| OrtStatusPtr::default())
 }

@@ -3,18 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::Arc;
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, DeviceTensors, Dispatch, Interest, Iteration, Kernel, KernelId, LiveValues, RunId, RunObserver,
+    Action, DeviceTensors, Dispatch, Interest, Iteration, KeptTensor, Kernel, KernelId, LiveValues, RunId, RunObserver,
 };
 use opscope_onnx::{OperatorId, Producer, ValueId};
 use opscope_tensor::{DType, Tensor, TensorView};
 
+use super::kept::{Keeping, Spare};
 use super::layout::Layout;
 use super::state::State;
-use super::values::Passed;
-use crate::rewrite::{Slot, Source, Tap};
+use super::values::{Passed, TapCall};
+use crate::rewrite::{Holds, Slot, Source, Tap};
 
 /// A run that an observer watches.
 pub(crate) struct Watched<'a> {
@@ -26,6 +28,9 @@ pub(crate) struct Watched<'a> {
     inputs: &'a dyn DeviceTensors,
     /// Whether what an operator takes may be replaced.
     writable: bool,
+    /// What the library holds for readers on other threads.
+    holds: Option<&'a Holds>,
+    keeping: RefCell<Keeping>,
     state: RefCell<State>,
     current: RefCell<Current>,
     /// The kernel that the run is at, for messages.
@@ -38,7 +43,7 @@ pub(crate) struct Watched<'a> {
 struct Current {
     /// What came through the first of several taps on one side of an operator.
     arriving: HashMap<(OperatorId, bool), Vec<(usize, Passed)>>,
-    begun: HashMap<OperatorId, Begun>,
+    begun: Vec<(OperatorId, Begun)>,
     /// When the last tap was left.
     left: Option<Ticks>,
 }
@@ -61,14 +66,14 @@ pub(super) fn is_watched() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// Called by the library when it executes a tap. `pass` hands the values on.
-pub(super) fn at_tap(number: usize, pass: impl FnOnce() -> Result<Passed, String>) -> Result<(), String> {
+/// Called by the library when it executes a tap in a run that is watched.
+pub(super) fn at_tap(number: usize, call: &TapCall) -> Result<(), String> {
     let watched = CURRENT.get();
     if watched.is_null() {
-        return pass().map(drop);
+        return call.hand_on();
     }
     // SAFETY: `Watched::during` sets the pointer to itself and takes it back before it returns.
-    unsafe { &*watched }.at(number, pass)
+    unsafe { &*watched }.at(number, call)
 }
 
 /// Takes back what was set when a run ends, also by a panic.
@@ -95,6 +100,7 @@ impl<'a> Watched<'a> {
         interest: &'a Interest,
         inputs: &'a dyn DeviceTensors,
         writable: bool,
+        holds: Option<(&'a Holds, &Arc<Spare>)>,
     ) -> Self {
         Self {
             layout,
@@ -104,6 +110,8 @@ impl<'a> Watched<'a> {
             interest,
             inputs,
             writable,
+            holds: holds.map(|(holds, _)| holds),
+            keeping: RefCell::new(holds.map(|(_, spare)| Keeping::new(Arc::clone(spare))).unwrap_or_default()),
             state: RefCell::new(State::new(layout)),
             current: RefCell::default(),
             place: Cell::new(None),
@@ -141,35 +149,71 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    fn at(&self, number: usize, pass: impl FnOnce() -> Result<Passed, String>) -> Result<(), String> {
+    fn at(&self, number: usize, call: &TapCall) -> Result<(), String> {
+        let outcome = self.passed(number, call);
+        if let Some(values) = self.holds.and_then(|holds| holds.until.get(number)).filter(|values| !values.is_empty()) {
+            self.keeping.borrow_mut().give_up(values);
+        }
+        outcome
+    }
+
+    fn passed(&self, number: usize, call: &TapCall) -> Result<(), String> {
         let arrived = Ticks::now();
         let layout = self.layout;
         let tap = layout.taps.taps.get(number).ok_or("it has an unknown number")?;
-        let Some(passed) = self.arrived(tap, pass()?) else { return Ok(()) };
         let Some(kernel) = layout.kernel_of[tap.operator.index()].and_then(|id| self.kernels.get(id.index())) else {
-            return Ok(());
+            return call.hand_on();
         };
-        self.place.set(Some(kernel.id));
-        if tap.in_front {
-            self.begin(tap.operator, kernel, Some(&passed))?;
-            if !layout.tapped[tap.operator.index()].1 {
-                // What it computes cannot be seen, so nothing is lost if `after` comes now.
-                self.end(tap.operator, kernel, None, None)?;
-            }
+        let passed = if tap.in_front && tap.values.len() == tap.of && !self.shows_inputs(kernel) {
+            call.hand_on()?;
+            None
         } else {
-            if !layout.tapped[tap.operator.index()].0 {
-                self.begin(tap.operator, kernel, None)?;
-                let start = self.current.borrow().left.unwrap_or(arrived);
-                if let Some(begun) = self.current.borrow_mut().begun.get_mut(&tap.operator) {
-                    begun.start = Some(start);
-                }
+            let passed = self.arrived(tap, call.values()?);
+            if passed.is_none() {
+                return Ok(());
             }
-            self.end(tap.operator, kernel, Some(&passed), Some(arrived))?;
+            passed
+        };
+        if tap.in_front {
+            self.arrive(tap.operator, kernel, passed.as_ref())?;
+        } else {
+            self.leave(tap.operator, kernel, passed.as_ref(), arrived)?;
+        }
+        if let Some(next) = tap.next
+            && let Some(kernel) = layout.kernel_of[next.index()].and_then(|id| self.kernels.get(id.index()))
+        {
+            self.arrive(next, kernel, passed.as_ref())?;
         }
         if self.interest.times {
             self.current.borrow_mut().left = Some(Ticks::now());
         }
         Ok(())
+    }
+
+    /// Is called at the tap in front of an operator.
+    fn arrive(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>) -> Result<(), String> {
+        self.place.set(Some(kernel.id));
+        self.begin(id, kernel, passed)?;
+        // Where what it computes cannot be seen, nothing is lost if `after` comes now.
+        if self.layout.tapped[id.index()].1 { Ok(()) } else { self.end(id, kernel, None, None) }
+    }
+
+    /// Is called at the tap behind an operator.
+    fn leave(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Ticks) -> Result<(), String> {
+        self.place.set(Some(kernel.id));
+        if !self.layout.tapped[id.index()].0 {
+            self.begin(id, kernel, None)?;
+            let start = self.current.borrow().left.unwrap_or(at);
+            if let Some((_, begun)) = self.current.borrow_mut().begun.last_mut() {
+                begun.start = Some(start);
+            }
+        }
+        self.end(id, kernel, passed, Some(at))
+    }
+
+    /// Returns whether the observer sees what a kernel takes.
+    fn shows_inputs(&self, kernel: &Kernel) -> bool {
+        self.interest.before.contains(kernel.id) || self.interest.keep_inputs.contains(kernel.id)
     }
 
     /// Returns what came through all taps on one side of an operator, by slots, if this is the last of them.
@@ -205,7 +249,8 @@ impl<'a> Watched<'a> {
         if self.interest.before.contains(kernel.id) {
             let action = {
                 let inputs = self.inputs_of(id, passed);
-                self.observer.before(&self.dispatch(kernel, &path, &[], &Live(self)), &inputs)
+                self.observer
+                    .before(&self.dispatch(kernel, &path, &[], &Live { watched: self, computed: &[] }), &inputs)
             };
             match action {
                 Action::Stop(reason) => return Err(self.stop(reason)),
@@ -223,13 +268,13 @@ impl<'a> Watched<'a> {
             self.observer.started(kernel.id, &path);
         }
         begun.start = self.interest.times.then(Ticks::now);
-        self.current.borrow_mut().begun.insert(id, begun);
+        self.current.borrow_mut().begun.push((id, begun));
         Ok(())
     }
 
     /// Calls `after`, right behind an operator.
     fn end(&self, id: OperatorId, kernel: &Kernel, passed: Option<&Passed>, at: Option<Ticks>) -> Result<(), String> {
-        let begun = self.current.borrow_mut().begun.remove(&id).unwrap_or_default();
+        let begun = self.ended(id);
         let path = self.path(id);
         if let (true, Some(start), Some(end)) = (self.interest.times, begun.start, at) {
             self.observer.timed(kernel.id, &path, start, end);
@@ -257,13 +302,21 @@ impl<'a> Watched<'a> {
             let outputs: Vec<TensorView<'_>> =
                 self.outputs(id).iter().map(|slot| self.seen(slot, passed).unwrap_or_else(hidden)).collect();
             let kept: Vec<TensorView<'_>> = begun.kept.iter().map(Tensor::view).collect();
-            self.observer.after(&self.dispatch(kernel, &path, &kept, &Live(self)), &outputs)
+            let live = Live { watched: self, computed: self.outputs(id) };
+            self.observer.after(&self.dispatch(kernel, &path, &kept, &live), &outputs)
         };
         match action {
             Action::Stop(reason) => Err(self.stop(reason)),
             Action::Replace(tensors) => self.replace_outputs(id, &tensors, passed),
             _ => Ok(()),
         }
+    }
+
+    /// Returns what was noted when a dispatch began that ends now.
+    fn ended(&self, id: OperatorId) -> Begun {
+        let begun = &mut self.current.borrow_mut().begun;
+        let place = begun.iter().rposition(|(operator, _)| *operator == id);
+        place.map(|place| begun.swap_remove(place).1).unwrap_or_default()
     }
 
     fn path(&self, id: OperatorId) -> Vec<Iteration> {
@@ -284,11 +337,11 @@ impl<'a> Watched<'a> {
     }
 
     fn outputs(&self, id: OperatorId) -> &[Slot] {
-        self.layout.taps.outputs.get(&id).map_or(&[], Vec::as_slice)
+        &self.layout.slots[id.index()].outputs
     }
 
     fn inputs(&self, id: OperatorId) -> &[Slot] {
-        self.layout.taps.inputs.get(&id).map_or(&[], Vec::as_slice)
+        &self.layout.slots[id.index()].inputs
     }
 
     fn inputs_of<'p>(&'p self, id: OperatorId, passed: Option<&'p Passed>) -> Vec<TensorView<'p>> {
@@ -347,9 +400,10 @@ impl<'a> Watched<'a> {
             return Err(format!("{} tensors were given for {} outputs", tensors.len(), slots.len()));
         }
         for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
+            self.keeping.borrow_mut().give_up(&[slot.value]);
             match (slot.source, passed) {
                 (Source::Tap(tap), Some(passed)) => {
-                    // SAFETY: the tap's call is going on, and no view of the output lives.
+                    // SAFETY: the tap's call is going on, no view of the output lives, and what was kept of it is given up.
                     unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
                 }
                 _ => return Err(format!("output {index} is no tensor, so it cannot be replaced")),
@@ -360,11 +414,15 @@ impl<'a> Watched<'a> {
 }
 
 /// The values that the library still holds.
-struct Live<'a>(&'a Watched<'a>);
+struct Live<'a> {
+    watched: &'a Watched<'a>,
+    /// What was computed just now.
+    computed: &'a [Slot],
+}
 
 impl LiveValues for Live<'_> {
     fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
-        let Live(watched) = *self;
+        let watched = self.watched;
         let graph = &watched.layout.graph;
         if let Some(slot) = graph.inputs.iter().position(|input| *input == id) {
             return Some(watched.inputs.view(slot));
@@ -376,6 +434,15 @@ impl LiveValues for Live<'_> {
         // SAFETY: the library holds the value until the last operator that takes it was executed, which is when the state
         // forgets it. The view lives during the call of a tap, in which no operator is executed.
         state.held(id).map(|held| unsafe { held.view() }).or_else(|| Some(watched.layout.constants().get(&id)?.view()))
+    }
+
+    fn keep(&self, id: ValueId) -> Option<Box<dyn KeptTensor>> {
+        let watched = self.watched;
+        let is_held = self.computed.iter().any(|slot| slot.value == id) && watched.holds?.values.contains(&id);
+        let (data, length) = if is_held { watched.state.borrow().held(id)?.memory()? } else { return None };
+        // SAFETY: it was computed just now. The library holds it at least until the tap that has it held was executed, which is when
+        // it is given up, or until the run ends, and then keeps the memory for the next run, which waits until all are given up.
+        Some(unsafe { watched.keeping.borrow_mut().keep(id, data, length) })
     }
 }
 

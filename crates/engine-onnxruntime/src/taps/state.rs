@@ -96,12 +96,7 @@ impl State {
     /// Notes that an operator has taken its inputs. What nobody takes any more is forgotten, because the library may use its
     /// memory for something else.
     pub fn took(&mut self, layout: &Layout, operator: OperatorId) {
-        let operator = layout.graph.operator(operator);
-        for (index, &value) in operator.inputs.iter().flatten().chain(&operator.captures).enumerate() {
-            let before = operator.inputs.iter().flatten().chain(&operator.captures).take(index);
-            if before.copied().any(|other| other == value) {
-                continue;
-            }
+        for value in &layout.taken[operator.index()] {
             let takers = &mut self.takers[value.index()];
             *takers = takers.saturating_sub(1);
             if *takers == 0 {

@@ -27,12 +27,39 @@ pub(crate) struct Held {
     pub is_own: bool,
 }
 
+/// A call of a tap that is going on.
+pub(crate) struct TapCall {
+    api: Api,
+    context: *mut OrtKernelContext,
+    count: usize,
+}
+
+impl TapCall {
+    /// # Safety
+    /// The context is that of a call of a tap with at least so many inputs, and so many outputs. It goes on as long as this lives.
+    pub unsafe fn new(api: Api, context: *mut OrtKernelContext, count: usize) -> Self {
+        Self { api, context, count }
+    }
+
+    /// Hands all inputs on, and keeps no note of them.
+    pub fn hand_on(&self) -> Result<(), String> {
+        // SAFETY: by the contract of `new`.
+        unsafe { hand_on(self.api, self.context, self.count) }
+    }
+
+    /// Hands all inputs on, and notes where they are.
+    pub fn values(&self) -> Result<Passed, String> {
+        // SAFETY: by the contract of `new`.
+        unsafe { Passed::through(self.api, self.context, self.count) }
+    }
+}
+
 /// Hands all inputs of a tap on, and keeps no note of them. This is all that a tap does in a run that nobody watches, so nothing is
 /// allocated here.
 ///
 /// # Safety
 /// The context is that of a call of a tap with so many inputs that is going on.
-pub(super) unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), String> {
+unsafe fn hand_on(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<(), String> {
     if api.number() < 24 {
         // SAFETY: by the contract of this function.
         return unsafe { Passed::through(api, context, count) }.map(drop);
@@ -63,7 +90,7 @@ impl Passed {
     ///
     /// # Safety
     /// The context is that of a call of a tap with so many inputs that is going on.
-    pub unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, String> {
+    unsafe fn through(api: Api, context: *mut OrtKernelContext, count: usize) -> Result<Self, String> {
         // SAFETY: by the contract of this function.
         (0..count)
             .map(|index| unsafe { pass(api, context, index) })
@@ -155,6 +182,12 @@ unsafe fn copy_texts(api: Api, from: *const OrtValue, to: *mut OrtValue, count: 
 }
 
 impl Held {
+    /// Returns where the tensor's bytes are and how many; `None` if it has none.
+    pub fn memory(&self) -> Option<(*const u8, usize)> {
+        let length = self.dtype.bytes_of(self.shape.iter().product())?;
+        (!self.data.is_null()).then_some((self.data.cast_const(), length))
+    }
+
     /// Returns a view of the tensor.
     ///
     /// # Safety

@@ -4,6 +4,7 @@ mod attribution;
 mod bodies;
 mod changes;
 mod files;
+mod keeping;
 mod order;
 mod refusals;
 mod support;

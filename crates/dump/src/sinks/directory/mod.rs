@@ -183,8 +183,8 @@ impl DirectorySink {
 }
 
 impl Sink for DirectorySink {
-    /// Files are written beside the run, and statistics computed, which takes longer than the copy for the queue. Without a second
-    /// processor the copy would only be added to it.
+    /// Files are written beside the run, and statistics computed, which takes longer than to hand a tensor over. Without a second
+    /// processor that would only be added to it.
     fn delivery(&self) -> Delivery {
         let is_alone = || thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
         match self.contents {
@@ -192,6 +192,11 @@ impl Sink for DirectorySink {
             Contents::Statistics if is_alone() => Delivery::Direct,
             Contents::Statistics => Delivery::Queued(Flow { cap: STATISTICS_CAP, ..Flow::default() }),
         }
+    }
+
+    /// A line is written with the last piece only.
+    fn reads_in_place(&self) -> bool {
+        self.contents == Contents::Statistics
     }
 
     fn begin(&mut self, stream: &Stream) -> Answer {

@@ -1,0 +1,173 @@
+//! Values that another thread reads while the run goes on.
+
+use std::hint;
+use std::mem;
+use std::slice;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use opscope_model::KeptTensor;
+use opscope_onnx::ValueId;
+
+/// How long the end of a reader is awaited before the thread sleeps: what a megabyte takes, and some.
+const SLEEPLESS: Duration = Duration::from_micros(200);
+
+/// The values of a run that were kept and not yet given up.
+#[derive(Default)]
+pub(crate) struct Keeping {
+    kept: Vec<(ValueId, Arc<Kept>)>,
+    spare: Arc<Spare>,
+}
+
+/// Buffers of copies, to be used again: the system takes longer to give new memory than to copy into it.
+#[derive(Default)]
+pub(crate) struct Spare(Mutex<Vec<Vec<u8>>>);
+
+/// A kept value.
+struct Kept {
+    memory: Mutex<Memory>,
+    spare: Arc<Spare>,
+}
+
+/// Where a kept value is.
+enum Memory {
+    /// In the library's memory, which stays as it is until the value is given up.
+    Library { data: *const u8, length: usize },
+    /// In a copy.
+    Copy(Vec<u8>),
+    /// Nowhere: it was read, or nobody wants to read it any more.
+    Gone,
+}
+
+// SAFETY: the library's memory may be read on any thread.
+unsafe impl Send for Memory {}
+
+/// What another thread gets.
+struct Reader(Arc<Kept>);
+
+/// The most buffers that are spared.
+const MOST_SPARE: usize = 16;
+
+impl Spare {
+    fn take(&self, length: usize) -> Vec<u8> {
+        let mut spare = lock(&self.0);
+        let fits = spare.iter().position(|buffer| buffer.capacity() >= length);
+        fits.map(|place| spare.swap_remove(place)).unwrap_or_else(|| Vec::with_capacity(length))
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut spare = lock(&self.0);
+        if spare.len() < MOST_SPARE {
+            spare.push(buffer);
+        }
+    }
+}
+
+impl Keeping {
+    pub fn new(spare: Arc<Spare>) -> Self {
+        Self { kept: Vec::new(), spare }
+    }
+
+    /// Keeps a value.
+    ///
+    /// # Safety
+    /// The memory has so many bytes, and stays as it is until the value is given up here.
+    pub unsafe fn keep(&mut self, value: ValueId, data: *const u8, length: usize) -> Box<dyn KeptTensor> {
+        let memory = Mutex::new(Memory::Library { data, length });
+        let kept = Arc::new(Kept { memory, spare: Arc::clone(&self.spare) });
+        self.kept.push((value, Arc::clone(&kept)));
+        Box::new(Reader(kept))
+    }
+
+    /// Gives these values up: they are copied if they have yet to be read.
+    pub fn give_up(&mut self, values: &[ValueId]) {
+        self.kept.retain(|(value, kept)| {
+            let is_wanted = !values.contains(value);
+            if !is_wanted {
+                kept.copy();
+            }
+            is_wanted
+        });
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.kept.iter().for_each(|(_, kept)| kept.copy());
+    }
+}
+
+impl Kept {
+    /// Copies the value if it is still in the library's memory. Waits for whoever reads it, which takes less time than to sleep and be
+    /// woken.
+    fn copy(&self) {
+        let start = Instant::now();
+        while let Err(TryLockError::WouldBlock) = self.memory.try_lock()
+            && start.elapsed() < SLEEPLESS
+        {
+            hint::spin_loop();
+        }
+        let mut memory = lock(&self.memory);
+        if let Memory::Library { data, length } = *memory {
+            // SAFETY: by the contract of `Keeping::keep`; the value is not given up yet.
+            let bytes = unsafe { slice::from_raw_parts(data, length) };
+            let mut copy = self.spare.take(length);
+            copy.extend_from_slice(bytes);
+            *memory = Memory::Copy(copy);
+        }
+    }
+}
+
+impl KeptTensor for Reader {
+    fn read(&self, read: &mut dyn FnMut(&[u8])) {
+        let mut memory = lock(&self.0.memory);
+        match mem::replace(&mut *memory, Memory::Gone) {
+            // SAFETY: by the contract of `Keeping::keep`: to be given up, the value must be locked.
+            Memory::Library { data, length } => read(unsafe { slice::from_raw_parts(data, length) }),
+            Memory::Copy(bytes) => {
+                read(&bytes);
+                self.0.spare.put(bytes);
+            }
+            Memory::Gone => {}
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        *lock(&self.0.memory) = Memory::Gone;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kept: &dyn KeptTensor) -> Option<Vec<u8>> {
+        let mut found = None;
+        kept.read(&mut |bytes| found = Some(bytes.to_vec()));
+        found
+    }
+
+    #[test]
+    fn a_value_that_is_given_up_before_it_is_read_is_copied() {
+        let mut memory = vec![1u8, 2, 3];
+        let mut keeping = Keeping::default();
+        // SAFETY: the memory is changed only after the values were given up.
+        let [first, second, third, dropped] =
+            [0, 1, 2, 0].map(|id| unsafe { keeping.keep(ValueId::new(id), memory.as_ptr(), 3) });
+        drop(dropped);
+        assert_eq!(read(&*first), Some(vec![1, 2, 3]));
+        assert_eq!(read(&*first), None, "once");
+        keeping.give_up(&[ValueId::new(0), ValueId::new(1)]);
+        assert_eq!(keeping.kept.len(), 1);
+        drop(keeping);
+        memory.fill(9);
+        assert_eq!((read(&*second), read(&*third)), (Some(vec![1, 2, 3]), Some(vec![1, 2, 3])));
+    }
+}
