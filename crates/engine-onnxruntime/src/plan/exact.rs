@@ -24,7 +24,7 @@ use crate::options::GraphOptimizationLevel;
 use crate::proto::ModelProto;
 use crate::rewrite::{Apart, ExternalFiles, Holds, Taps, hold, named, tapped};
 use crate::setup::Setup;
-use crate::taps::{Layout, Memory, Spare, Watched, unwatched, with_known};
+use crate::taps::{Access, Layout, Memory, Spare, Watched, unwatched, with_known};
 
 /// A model that is executed as the file has it. One session serves all shapes.
 pub(crate) struct ExactModel {
@@ -232,13 +232,12 @@ impl ExactPlan {
             return outcome.map_err(|message| run_error(&message, None, graph));
         }
         let held = if interest.keeps && !interest.replaces_inputs { self.loaded.held() } else { None };
-        let session = match &held {
-            Some((held, _)) => &held.session,
-            None if interest.replaces_inputs => self.loaded.own()?,
-            None => &self.loaded.shared,
+        let (session, access) = match &held {
+            Some((held, _)) => (&held.session, Access::Keep(&held.holds, &held.spare)),
+            None if interest.replaces_inputs => (self.loaded.own()?, Access::Replace),
+            None => (&self.loaded.shared, Access::Look),
         };
-        let (writable, holds) = (interest.replaces_inputs, held.as_ref().map(|(held, _)| (&held.holds, &held.spare)));
-        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, writable, holds);
+        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, access);
         let outcome = watched.during(|| session.run(values, None)).and_then(|outputs| {
             watched.finish()?;
             Ok(outputs)

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_given_up_before_it_is_read_is_copied() {
-        let mut memory = vec![1u8, 2, 3];
+        let mut memory = [1u8, 2, 3];
         let mut keeping = Keeping::default();
         // SAFETY: the memory is changed only after the values were given up.
         let [first, second, third, dropped] =

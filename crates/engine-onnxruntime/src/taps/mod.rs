@@ -10,4 +10,4 @@ mod values;
 pub(crate) use self::kept::Spare;
 pub(crate) use self::layout::Layout;
 pub(crate) use self::op::{Domain, Memory, with_known};
-pub(crate) use self::run::{Watched, unwatched};
+pub(crate) use self::run::{Access, Watched, unwatched};

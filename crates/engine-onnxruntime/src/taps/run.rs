@@ -18,6 +18,16 @@ use super::state::State;
 use super::values::{Passed, TapCall};
 use crate::rewrite::{Holds, Slot, Source, Tap};
 
+/// What an observer may do with the values of a run, besides looking at them.
+pub(crate) enum Access<'a> {
+    /// Replace what is computed.
+    Look,
+    /// Keep what is computed, too: what the library holds, with buffers for what has to be copied.
+    Keep(&'a Holds, &'a Arc<Spare>),
+    /// Replace what operators take, too.
+    Replace,
+}
+
 /// A run that an observer watches.
 pub(crate) struct Watched<'a> {
     layout: &'a Layout,
@@ -99,9 +109,12 @@ impl<'a> Watched<'a> {
         observer: &'a dyn RunObserver,
         interest: &'a Interest,
         inputs: &'a dyn DeviceTensors,
-        writable: bool,
-        holds: Option<(&'a Holds, &Arc<Spare>)>,
+        access: Access<'a>,
     ) -> Self {
+        let (holds, keeping) = match access {
+            Access::Keep(holds, spare) => (Some(holds), Keeping::new(Arc::clone(spare))),
+            Access::Look | Access::Replace => (None, Keeping::default()),
+        };
         Self {
             layout,
             kernels,
@@ -109,9 +122,9 @@ impl<'a> Watched<'a> {
             observer,
             interest,
             inputs,
-            writable,
-            holds: holds.map(|(holds, _)| holds),
-            keeping: RefCell::new(holds.map(|(_, spare)| Keeping::new(Arc::clone(spare))).unwrap_or_default()),
+            writable: matches!(access, Access::Replace),
+            holds,
+            keeping: RefCell::new(keeping),
             state: RefCell::new(State::new(layout)),
             current: RefCell::default(),
             place: Cell::new(None),
