@@ -47,7 +47,8 @@ enum Command {
     /// Write the timelines and tables of a recording that a profiled run left
     #[command(after_help = EXIT_CODES)]
     Export(export::ExportArguments),
-    /// Compare two dumps, a model with a dump, or two ways to run a model, and name the first operator that diverges
+    /// Compare two dumps, a model with a dump, or two ways to run a model, and name the first operator that diverges; or compare the times
+    /// of two recordings or summaries
     #[command(after_help = EXIT_CODES)]
     Compare(Box<compare::CompareArguments>),
     /// Show what a model, a dump or a recording contains

@@ -22,7 +22,7 @@ pub struct CompareArguments {
     /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a recording
     /// or a summary
     tensors: PathBuf,
-    /// What it is compared with, likewise
+    /// What it is compared with, likewise. Of times, the first is A, to which B is compared
     reference: PathBuf,
     /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
     /// what the kernels give is compared

@@ -110,7 +110,7 @@ impl Times {
             run_seconds: series.runs.iter().sum::<f64>() * series.every as f64 / 1e9,
         };
         Ok(Self {
-            surroundings: Surroundings::of_recording(manifest),
+            surroundings: Surroundings::of_recording(recording),
             load: manifest.load,
             problems: recording.problems().to_vec(),
             outside: series.outside,

@@ -1,4 +1,4 @@
-use opscope_profile::{EngineInfo, Load, Manifest};
+use opscope_profile::{EngineInfo, Load, Recording, TensorKind};
 use opscope_text::shown_duration;
 use serde_json::Value;
 
@@ -12,7 +12,8 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    pub fn of_recording(manifest: &Manifest) -> Self {
+    pub fn of_recording(recording: &Recording) -> Self {
+        let manifest = recording.manifest();
         let mut known = Self::default();
         known.add("model file", &manifest.model.xxh3);
         known.engine(&manifest.engine);
@@ -20,6 +21,11 @@ impl Surroundings {
         known.add("processors", manifest.host.processors);
         known.add("system", &manifest.host.system);
         known.add("opscope", &manifest.process.opscope);
+        if let Some(TensorKind { dtype: Some(dtype), shape }) =
+            recording.kernel(0, 0).and_then(|first| first.inputs.first())
+        {
+            known.add("the first operator takes", format!("{dtype} {shape:?}"));
+        }
         for (switch, on) in &manifest.switches {
             known.add(format!("profiler switch {switch}"), if *on { "on" } else { "off" });
         }

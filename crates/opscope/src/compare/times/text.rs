@@ -21,8 +21,7 @@ impl TimesComparison {
             Numbers("A"),
             Numbers("B"),
             Numbers("B - A"),
-            Numbers("95 % interval"),
-            Numbers("change"),
+            Numbers("change (95 %)"),
             Words(""),
         ];
         let mut table = TextTable::new(columns).with_spare(&["type"]);
@@ -103,19 +102,19 @@ impl OperatorChange {
     }
 }
 
-fn cells(name: &str, op_type: &str, change: &Change, label: &str) -> [String; 8] {
+fn cells(name: &str, op_type: &str, change: &Change, label: &str) -> [String; 7] {
     let time = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), shown_duration);
-    let interval = change
-        .difference_interval_ns
-        .map_or_else(|| "-".to_owned(), |(low, high)| format!("{} to {}", signed(low), signed(high)));
-    let percent = change.percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.1} %"));
+    let percent = match (change.percent_interval, change.percent) {
+        (Some((low, high)), _) => format!("{low:+.1} to {high:+.1} %"),
+        (None, Some(percent)) => format!("{percent:+.1} %, unsure"),
+        (None, None) => "-".to_owned(),
+    };
     [
         name.to_owned(),
         op_type.to_owned(),
         time(change.a_ns),
         time(change.b_ns),
         signed(change.difference_ns),
-        interval,
         percent,
         label.to_owned(),
     ]
