@@ -1,7 +1,7 @@
-use plotters::prelude::{ChartBuilder, LineSeries, PathElement, Polygon, Rectangle};
+use plotters::prelude::{LineSeries, PathElement, Polygon, Rectangle};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, GRID, MARKED, Size, chart_error};
+use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, chart_error, plane};
 use crate::ReportError;
 use crate::facts::{Latency, Step};
 use crate::units::{axis_duration, count, duration};
@@ -32,26 +32,8 @@ pub(crate) fn distribution(latency: &Latency) -> Result<Chart, ReportError> {
         duration(latency.p99)
     );
     let draw = |area: &Area<'_>, size: Size| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .x_label_area_size(size.font + 14)
-            .y_label_area_size(size.left)
-            .build_cartesian_2d(from..to, 0.0..most as f64 * 1.05)
-            .map_err(chart_error)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(GRID)
-            .x_labels(size.x_labels)
-            .y_labels(5)
-            .x_label_style(size.text())
-            .y_label_style(size.text())
-            .x_label_formatter(&|nanos| axis_duration(*nanos))
-            .y_label_formatter(&|runs| count(*runs as u64))
-            .draw()
-            .map_err(chart_error)?;
+        let labels = Labels { x: &|nanos: &f64| axis_duration(*nanos), y: &|runs: &f64| count(*runs as u64), count: 5 };
+        let mut chart = plane(area, size, from..to, 0.0..most as f64 * 1.05, &labels)?;
         let bars = latency.bars.iter().filter(|bar| bar.runs > 0);
         let bars = bars.map(|bar| Rectangle::new([(bar.from, 0.0), (bar.to, bar.runs as f64)], DATA.filled()));
         chart.draw_series(bars).map_err(chart_error)?;
@@ -103,26 +85,12 @@ pub(crate) fn over_time(latency: &Latency) -> Result<Chart, ReportError> {
     let top = limit.max(latency.median * 1.1) * 1.03;
     let bottom = latency.min * 0.97;
     let draw = |area: &Area<'_>, size: Size| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .x_label_area_size(size.font + 14)
-            .y_label_area_size(size.left)
-            .build_cartesian_2d(0.0..to, bottom..top)
-            .map_err(chart_error)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(GRID)
-            .x_labels(size.x_labels)
-            .y_labels(5)
-            .x_label_style(size.text())
-            .y_label_style(size.text())
-            .x_label_formatter(&|run| format!("run {}", count(*run as u64 + 1)))
-            .y_label_formatter(&|nanos| axis_duration(*nanos))
-            .draw()
-            .map_err(chart_error)?;
+        let labels = Labels {
+            x: &|run: &f64| format!("run {}", count(*run as u64 + 1)),
+            y: &|nanos: &f64| axis_duration(*nanos),
+            count: 5,
+        };
+        let mut chart = plane(area, size, 0.0..to, bottom..top, &labels)?;
         if several {
             let upper = steps.iter().map(|step| (middle(step), step.max.min(top)));
             let lower = steps.iter().rev().map(|step| (middle(step), step.min));

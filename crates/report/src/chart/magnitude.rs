@@ -1,7 +1,7 @@
-use plotters::prelude::{ChartBuilder, Circle, IntoLogRange, PathElement};
+use plotters::prelude::{Circle, IntoLogRange, PathElement};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, GRID, Size, WRONG, chart_error};
+use super::{AROUND, Area, Chart, DATA, Labels, Size, WRONG, chart_error, plane};
 use crate::ReportError;
 use crate::facts::{DumpFacts, ValueRow};
 use crate::units::value;
@@ -48,26 +48,12 @@ pub(crate) fn magnitude(dump: &DumpFacts) -> Result<Option<Chart>, ReportError> 
         }
     );
     let draw = |area: &Area<'_>, size: Size| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .x_label_area_size(size.font + 14)
-            .y_label_area_size(size.left)
-            .build_cartesian_2d(0.0..to, (bottom..top).log_scale())
-            .map_err(chart_error)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(GRID)
-            .x_labels(size.x_labels)
-            .y_labels(6)
-            .x_label_style(size.text())
-            .y_label_style(size.text())
-            .x_label_formatter(&|place| format!("{}", *place as u64 + 1))
-            .y_label_formatter(&|size| format!("{size:.0e}"))
-            .draw()
-            .map_err(chart_error)?;
+        let labels = Labels {
+            x: &|place: &f64| format!("{}", *place as u64 + 1),
+            y: &|size: &f64| format!("{size:.0e}"),
+            count: 6,
+        };
+        let mut chart = plane(area, size, 0.0..to, (bottom..top).log_scale(), &labels)?;
         let stems = points.iter().filter(|point| point.1 > 0.0).map(|(index, size, bad)| {
             let style = if *bad { WRONG } else { AROUND };
             PathElement::new([(*index as f64, bottom), (*index as f64, size.max(bottom))], style.stroke_width(2))

@@ -1,9 +1,9 @@
 use opscope_profile::{MemoryOverTime, MemoryPoint};
 use opscope_text::shown_size;
-use plotters::prelude::{ChartBuilder, LineSeries, PathElement, Polygon};
+use plotters::prelude::{LineSeries, PathElement, Polygon};
 use plotters::style::Color;
 
-use super::{AROUND, Area, Chart, DATA, GRID, MARKED, Size, chart_error};
+use super::{AROUND, Area, Chart, DATA, Labels, MARKED, Size, chart_error, plane};
 use crate::ReportError;
 use crate::units::{axis_duration, duration};
 
@@ -29,26 +29,9 @@ pub(crate) fn memory(memory: &MemoryOverTime) -> Result<Chart, ReportError> {
     );
     let top = memory.peak_bytes.max(1) as f64 * 1.08;
     let draw = |area: &Area<'_>, size: Size| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(8)
-            .x_label_area_size(size.font + 14)
-            .y_label_area_size(size.left)
-            .build_cartesian_2d(from..to, 0.0..top)
-            .map_err(chart_error)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(GRID)
-            .x_labels(size.x_labels)
-            .y_labels(5)
-            .x_label_style(size.text())
-            .y_label_style(size.text())
-            .x_label_formatter(&|nanos| axis_duration(*nanos))
-            .y_label_formatter(&|bytes| shown_size(*bytes as u64))
-            .draw()
-            .map_err(chart_error)?;
+        let labels =
+            Labels { x: &|nanos: &f64| axis_duration(*nanos), y: &|bytes: &f64| shown_size(*bytes as u64), count: 5 };
+        let mut chart = plane(area, size, from..to, 0.0..top, &labels)?;
         // Memory stays what it is until it changes.
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(points.len() * 2 + 2);
         for point in &points {

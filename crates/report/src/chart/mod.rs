@@ -8,10 +8,14 @@ mod memory;
 mod roofline;
 
 use std::fmt::Display;
+use std::ops::Range;
 
+use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
-use plotters::prelude::{DrawingArea, IntoDrawingArea, RGBColor, SVGBackend};
-use plotters::style::{FontFamily, FontStyle, IntoTextStyle, TextStyle};
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::{Cartesian2d, DrawingArea, IntoDrawingArea, RGBColor, SVGBackend};
+use plotters::style::{Color, FontFamily, FontStyle, IntoTextStyle, TextStyle};
 
 pub(crate) use self::latency::{distribution, over_time};
 pub(crate) use self::magnitude::magnitude;
@@ -97,6 +101,52 @@ impl Chart {
         };
         Ok(Self { title: title.into(), description, hover, wide: drawing(WIDE)?, narrow: drawing(NARROW)? })
     }
+}
+
+/// What is written at the axes.
+struct Labels<'f> {
+    x: &'f dyn Fn(&f64) -> String,
+    y: &'f dyn Fn(&f64) -> String,
+    /// About how many there are from bottom to top.
+    count: usize,
+}
+
+/// A plane of two axes with lines from left to right.
+type Plane<'a, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Y>>;
+
+/// Draws the axes of a chart.
+fn plane<'a, Y>(
+    area: &Area<'a>,
+    size: Size,
+    x: Range<f64>,
+    y: Y,
+    labels: &Labels<'_>,
+) -> Result<Plane<'a, Y::CoordDescType>, String>
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let mut plane = ChartBuilder::on(area)
+        .margin(8)
+        .x_label_area_size(size.font + 14)
+        .y_label_area_size(size.left)
+        .build_cartesian_2d(x, y)
+        .map_err(chart_error)?;
+    plane
+        .configure_mesh()
+        .disable_x_mesh()
+        .light_line_style(GRID.mix(0.0))
+        .bold_line_style(GRID)
+        .axis_style(GRID)
+        .x_labels(size.x_labels)
+        .y_labels(labels.count)
+        .x_label_style(size.text())
+        .y_label_style(size.text())
+        .x_label_formatter(&labels.x)
+        .y_label_formatter(&labels.y)
+        .draw()
+        .map_err(chart_error)?;
+    Ok(plane)
 }
 
 impl Size {
