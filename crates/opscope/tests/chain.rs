@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use opscope::model::{
-    Action, Dispatch, EngineError, Fidelity, Interest, Iteration, KernelId, KernelSet, LiveMask, Plan, RunId,
-    RunObserver,
+    Action, Dispatch, EngineError, Fidelity, Interest, Iteration, KeptTensor, KernelId, KernelSet, LiveMask,
+    LiveValues, Plan, RunId, RunObserver,
 };
+use opscope::onnx::ValueId;
 use opscope::tensor::{Tensor, TensorView};
 use opscope::{Chain, Session};
 use opscope_clock::Ticks;
@@ -210,4 +211,62 @@ fn what_the_first_skips_the_second_sees_only_as_outputs() {
     let of_it: Vec<_> = place.calls("witness").into_iter().filter(|(_, kernel)| *kernel == 2).collect();
     assert_eq!(of_it, [("after", 2)]);
     assert_eq!(place.given("witness", "after", 2), outputs);
+}
+
+/// Says that everything can be kept.
+struct Keeper;
+
+impl LiveValues for Keeper {
+    fn value(&self, _: ValueId) -> Option<TensorView<'_>> {
+        None
+    }
+
+    fn keep(&self, _: ValueId) -> Option<Box<dyn KeptTensor>> {
+        struct Kept;
+
+        impl KeptTensor for Kept {
+            fn read(&self, _: &mut dyn FnMut(&[u8])) {}
+        }
+
+        Some(Box::new(Kept))
+    }
+}
+
+/// Shows a chain values that can be kept.
+struct WithKeeper<'a>(Chain<'a>);
+
+impl RunObserver for WithKeeper<'_> {
+    fn interest(&self) -> Interest {
+        self.0.interest()
+    }
+
+    fn after(&self, dispatch: &Dispatch<'_>, outputs: &[TensorView<'_>]) -> Action {
+        self.0.after(&Dispatch { live: &Keeper, ..*dispatch }, outputs)
+    }
+}
+
+#[test]
+fn what_one_replaces_the_others_cannot_keep_because_the_engine_still_has_the_value_before() {
+    let place = Place::new();
+    let interest = || Interest { after: KernelSet::All, ..Interest::default() };
+    let replaced = place.plan.kernels().iter().position(|kernel| kernel.op.contains("MaxPool")).unwrap();
+    let first = place.scribe("first", interest(), |dispatch, _| match dispatch.kernel.id.index() {
+        index if index == replaced => {
+            let outputs = dispatch.kernel.output_types.iter();
+            let zeros =
+                |shape: &Vec<usize>| Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]).unwrap();
+            Action::Replace(outputs.map(|output| zeros(&output.shape)).collect())
+        }
+        _ => Action::Continue,
+    });
+    let kept = Mutex::new(Vec::new());
+    let second = place.scribe("second", interest(), |dispatch, _| {
+        kept.lock().unwrap().push((dispatch.kernel.id.index(), dispatch.live.keep(ValueId::new(0)).is_some()));
+        Action::Continue
+    });
+    let resident = place.plan.upload(&place.inputs).unwrap();
+    place.plan.run(RunId(0), &*resident, &WithKeeper(Chain::new([first, second]))).unwrap();
+    let kernels = place.plan.kernels().len();
+    let expected: Vec<_> = (0..kernels).map(|index| (index, index != replaced)).collect();
+    assert_eq!(kept.into_inner().unwrap(), expected);
 }

@@ -52,7 +52,7 @@ pub(crate) enum Whole {
     /// A copy of a tensor of one small piece.
     Copied(Vec<u8>),
     /// In the engine's memory.
-    Kept(Box<dyn KeptTensor>),
+    Kept { tensor: Box<dyn KeptTensor>, piece_size: usize },
 }
 
 /// The bytes of a piece.
@@ -144,8 +144,14 @@ impl Queue {
     pub fn whole(&self, stream: Stream, tensor: Whole) -> Option<Stream> {
         let mut state = self.lock();
         let takes = OVERHEAD + Self::length(&stream);
-        if state.gone || state.used + takes > self.cap {
+        if state.gone || takes > self.cap {
             return Some(stream);
+        }
+        while state.used + takes > self.cap {
+            if state.free.pop().is_none() {
+                return Some(stream);
+            }
+            state.used -= self.block;
         }
         state.used += takes;
         self.push(state, Message::Whole { stream, tensor });

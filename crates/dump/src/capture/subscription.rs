@@ -270,7 +270,7 @@ impl Subscription {
         let small = || tensor.bytes().filter(|bytes| bytes.len() <= SMALL.min(piece_size));
         let whole = match small() {
             Some(bytes) => Some(Whole::Copied(bytes.to_vec())),
-            None => keep().map(Whole::Kept),
+            None => keep().map(|tensor| Whole::Kept { tensor, piece_size }),
         };
         let stream = match whole {
             Some(whole) => queue.whole(stream, whole)?,

@@ -100,7 +100,7 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
                 if driver.begin(stream) {
                     match tensor {
                         Whole::Copied(bytes) => drop(driver.piece(stream, Piece { offset: 0, bytes, last: true })),
-                        Whole::Kept(tensor) => deliver_kept(driver, stream, &**tensor, queue.piece_size()),
+                        Whole::Kept { tensor, piece_size } => deliver_kept(driver, stream, &**tensor, *piece_size),
                     }
                 }
                 current = None;
@@ -117,19 +117,27 @@ fn deliver_all(queue: &Queue, driver: &mut Driver, progress: &Progress) {
     }
 }
 
-/// Delivers a tensor that the engine keeps. The engine may wait until it was read, so the last piece, with which a sink ends what it
-/// does, comes from a copy.
+/// Delivers a tensor that the engine keeps. The engine may wait until it was read, so its end, with which a sink does what takes
+/// longer, comes from a copy.
 fn deliver_kept(driver: &mut Driver, stream: &Stream, tensor: &dyn KeptTensor, piece_size: usize) {
-    let (mut start, mut rest) = (0, Vec::new());
+    let length = usize::try_from(stream.bytes).unwrap_or(usize::MAX);
+    let last = length.saturating_sub(1) / LAST * LAST;
+    let mut deliver = |bytes: &[u8], offset: usize| {
+        let mut start = 0;
+        let pieces = bytes.chunks(piece_size).map(|piece| {
+            let begin = offset + start;
+            start += piece.len();
+            Piece { offset: begin as u64, bytes: piece, last: begin + piece.len() == length }
+        });
+        pieces.map(|piece| driver.piece(stream, piece)).take_while(|is_wanted| *is_wanted).count();
+    };
+    let mut rest = None;
     tensor.read(&mut |bytes| {
-        let last = bytes.len().saturating_sub(1) / LAST * LAST;
-        let mut is_wanted = true;
-        while is_wanted && start < last {
-            let end = (start + piece_size).min(last);
-            is_wanted = driver.piece(stream, Piece { offset: start as u64, bytes: &bytes[start..end], last: false });
-            start = end;
-        }
-        rest.extend_from_slice(&bytes[last..]);
+        deliver(&bytes[..last], 0);
+        rest = Some(bytes[last..].to_vec());
     });
-    driver.piece(stream, Piece { offset: start as u64, bytes: &rest, last: true });
+    match rest {
+        Some(rest) => deliver(&rest, last),
+        None => driver.broken(stream, "the engine did not keep it"),
+    }
 }

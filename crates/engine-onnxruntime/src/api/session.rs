@@ -78,7 +78,8 @@ impl Session {
     /// Returns whether the session keeps the memory that a run has used for the next one.
     pub fn has_arena(&self) -> bool {
         let (mut wanted, mut allocator, mut found) = (ptr::null_mut(), ptr::null_mut(), ptr::null());
-        let mut kind = OrtAllocatorType::OrtInvalidAllocator;
+        // Read as a number, because a newer library may have kinds that the binding does not know.
+        let mut kind = OrtAllocatorType::OrtInvalidAllocator as i32;
         let (arena, memory) = (OrtAllocatorType::OrtArenaAllocator, OrtMemType::OrtMemTypeDefault);
         // SAFETY: the session and the results are valid. The description of the allocator belongs to it, and what is created is
         // released once.
@@ -87,13 +88,13 @@ impl Session {
             call!(self.api, CreateCpuMemoryInfo(arena, memory, &mut wanted)).and_then(|()| {
                 let outcome = call!(self.api, CreateAllocator(self.raw.as_ptr(), wanted, &mut allocator))
                     .and_then(|()| call!(self.api, AllocatorGetInfo(allocator, &mut found)))
-                    .and_then(|()| call!(self.api, MemoryInfoGetType(found, &mut kind)));
+                    .and_then(|()| call!(self.api, MemoryInfoGetType(found, ptr::from_mut(&mut kind).cast())));
                 ((*table.as_ptr()).ReleaseAllocator)(allocator);
                 ((*table.as_ptr()).ReleaseMemoryInfo)(wanted);
                 outcome
             })
         };
-        outcome.is_ok() && kind == arena
+        outcome.is_ok() && kind == OrtAllocatorType::OrtArenaAllocator as i32
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    DeviceTensors, EngineError, Fidelity, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver, check_inputs,
+    DeviceTensors, EngineError, Fidelity, Interest, Kernel, LoadOptions, Model, Plan, RunId, RunMemory, RunObserver,
+    check_inputs,
 };
 use opscope_onnx::{Graph, OnnxError, OperatorId, Producer, ValueId};
 use opscope_tensor::{Tensor, TensorView};
@@ -120,7 +121,7 @@ impl Making<'_> {
         let type_of = |value| self.types.declared(self.graph, value);
         let taps = tapped(self.graph, &mut model, &has_rank, &type_of, apart);
         let order = model.graph.as_ref().map(order::of_execution).unwrap_or_default();
-        let holds = if memory == Memory::Held { hold(&mut model, &taps, &order) } else { Holds::default() };
+        let holds = if memory == Memory::Held { hold(self.graph, &mut model, &taps, &order) } else { Holds::default() };
         let known = taps.taps.iter().enumerate().map(|(number, tap)| {
             (number, tap.values.iter().map(|&value| self.types.get(value).cloned()).collect::<Vec<_>>())
         });
@@ -223,21 +224,21 @@ impl ExactPlan {
         run: RunId,
         inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
+        interest: &Interest,
     ) -> Result<Vec<Value>, EngineError> {
         let Values(values) = uploaded(inputs)?;
         let (layout, graph) = (&self.loaded.layout, &self.loaded.layout.graph);
-        let interest = observer.interest();
         if interest.is_nothing() {
             let outcome = unwatched(|| self.loaded.shared.run(values, None));
             return outcome.map_err(|message| run_error(&message, None, graph));
         }
-        let held = if interest.keeps && !interest.replaces_inputs { self.loaded.held() } else { None };
+        let held = if wants_held(interest) { self.loaded.held() } else { None };
         let (session, access) = match &held {
             Some((held, _)) => (&held.session, Access::Keep(&held.holds, &held.spare)),
             None if interest.replaces_inputs => (self.loaded.own()?, Access::Replace),
             None => (&self.loaded.shared, Access::Look),
         };
-        let watched = Watched::new(layout, &self.kernels, run, observer, &interest, inputs, access);
+        let watched = Watched::new(layout, &self.kernels, run, observer, interest, inputs, access);
         let outcome = watched.during(|| session.run(values, None)).and_then(|outputs| {
             watched.finish()?;
             Ok(outputs)
@@ -250,6 +251,11 @@ impl ExactPlan {
             }
         })
     }
+}
+
+/// Returns whether an observer needs the session in which what is computed may be kept.
+fn wants_held(interest: &Interest) -> bool {
+    interest.keeps && !interest.replaces_inputs
 }
 
 impl Plan for ExactPlan {
@@ -292,8 +298,15 @@ impl Plan for ExactPlan {
         inputs: &dyn DeviceTensors,
         observer: &dyn RunObserver,
     ) -> Result<Box<dyn DeviceTensors>, EngineError> {
+        let interest = observer.interest();
+        // To load the model once more is no part of the run.
+        if wants_held(&interest) {
+            drop(self.loaded.held());
+        } else if interest.replaces_inputs {
+            let _ = self.loaded.own();
+        }
         let start = Ticks::now();
-        let outcome = self.execute(run, inputs, observer);
+        let outcome = self.execute(run, inputs, observer, &interest);
         let end = Ticks::now();
         observer.finished(outcome.as_ref().map(|_| (start, end)));
         outcome.map(|outputs| Box::new(Values(outputs)) as Box<dyn DeviceTensors>)

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_onnx::{OperatorId, ValueId};
+use opscope_onnx::{Graph, OperatorId, ValueId};
 
 use super::taps::Taps;
 use crate::names::{self, TAP_OF_ONE};
@@ -28,8 +28,9 @@ pub(crate) struct Holds {
 ///
 /// A value that no node takes is not held: to take it would change the order. The order stays as it is otherwise, because a tap comes
 /// to what it holds after it has come to the operator in front of it.
-pub(crate) fn hold(model: &mut ModelProto, taps: &Taps, order: &[OperatorId]) -> Holds {
+pub(crate) fn hold(graph: &Graph, model: &mut ModelProto, taps: &Taps, order: &[OperatorId]) -> Holds {
     let mut holds = Holds { until: vec![Vec::new(); taps.taps.len()], values: HashSet::new() };
+    let changed = changed_in_place(graph);
     let Some(graph) = &mut model.graph else { return holds };
     let taken: HashSet<String> = graph.node.iter().flat_map(|node| &node.input).cloned().collect();
     let nodes: HashMap<String, usize> =
@@ -52,7 +53,7 @@ pub(crate) fn hold(model: &mut ModelProto, taps: &Taps, order: &[OperatorId]) ->
         for &tap in behind.get(operator).into_iter().flatten() {
             for &value in &taps.taps[tap].values {
                 let name = names::of_value(value);
-                if taken.contains(&name) {
+                if taken.contains(&name) && !changed.contains(&value) {
                     graph.node[node].input.push(name);
                     holds.until[number].push(value);
                     holds.values.insert(value);
@@ -61,4 +62,13 @@ pub(crate) fn hold(model: &mut ModelProto, taps: &Taps, order: &[OperatorId]) ->
         }
     }
     holds
+}
+
+/// Returns the values that the library writes to whoever else takes them: the mean and the variance of a BatchNormalization that trains.
+fn changed_in_place(graph: &Graph) -> HashSet<ValueId> {
+    let trains = graph
+        .operators
+        .iter()
+        .filter(|operator| operator.op_type == "BatchNormalization" && operator.outputs.len() > 1);
+    trains.flat_map(|operator| operator.inputs.iter().skip(3).flatten().copied()).collect()
 }

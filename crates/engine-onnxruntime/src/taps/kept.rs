@@ -45,20 +45,24 @@ unsafe impl Send for Memory {}
 /// What another thread gets.
 struct Reader(Arc<Kept>);
 
-/// The most buffers that are spared.
-const MOST_SPARE: usize = 16;
+/// The most bytes that are spared.
+const MOST_SPARE: usize = 64 << 20;
 
 impl Spare {
     fn take(&self, length: usize) -> Vec<u8> {
         let mut spare = lock(&self.0);
-        let fits = spare.iter().position(|buffer| buffer.capacity() >= length);
-        fits.map(|place| spare.swap_remove(place)).unwrap_or_else(|| Vec::with_capacity(length))
+        let fits = spare.iter().enumerate().filter(|(_, buffer)| (length..=2 * length).contains(&buffer.capacity()));
+        match fits.min_by_key(|(_, buffer)| buffer.capacity()).map(|(place, _)| place) {
+            Some(place) => spare.swap_remove(place),
+            None => Vec::with_capacity(length),
+        }
     }
 
     fn put(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         let mut spare = lock(&self.0);
-        if spare.len() < MOST_SPARE {
+        let spared: usize = spare.iter().map(Vec::capacity).sum();
+        if spared + buffer.capacity() <= MOST_SPARE {
             spare.push(buffer);
         }
     }
@@ -92,9 +96,16 @@ impl Keeping {
     }
 }
 
+impl Keeping {
+    /// Gives up everything.
+    pub fn give_up_all(&mut self) {
+        self.kept.drain(..).for_each(|(_, kept)| kept.copy());
+    }
+}
+
 impl Drop for Keeping {
     fn drop(&mut self) {
-        self.kept.iter().for_each(|(_, kept)| kept.copy());
+        self.give_up_all();
     }
 }
 

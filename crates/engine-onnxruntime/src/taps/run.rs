@@ -259,7 +259,9 @@ impl<'a> Watched<'a> {
         self.state.borrow_mut().enter(self.layout, id);
         let path = self.path(id);
         let mut begun = Begun::default();
-        if self.interest.before.contains(kernel.id) {
+        // Whoever asks for inputs from now on gets those of the next operator.
+        let is_shown = passed.is_some() || !self.layout.tapped[id.index()].0;
+        if is_shown && self.interest.before.contains(kernel.id) {
             let action = {
                 let inputs = self.inputs_of(id, passed);
                 self.observer
@@ -272,7 +274,7 @@ impl<'a> Watched<'a> {
                 _ => {}
             }
         }
-        if self.interest.keep_inputs.contains(kernel.id) {
+        if is_shown && self.interest.keep_inputs.contains(kernel.id) {
             // The library may compute in the memory of an input, so what is kept is a copy.
             let kept = self.inputs_of(id, passed);
             begun.kept = kept.iter().map(|view| view.to_tensor().unwrap_or_else(|_| empty())).collect();
@@ -412,11 +414,12 @@ impl<'a> Watched<'a> {
         if tensors.len() != slots.len() {
             return Err(format!("{} tensors were given for {} outputs", tensors.len(), slots.len()));
         }
+        // Other values may share the memory.
+        self.keeping.borrow_mut().give_up_all();
         for (index, (slot, tensor)) in slots.iter().zip(tensors).enumerate() {
-            self.keeping.borrow_mut().give_up(&[slot.value]);
             match (slot.source, passed) {
                 (Source::Tap(tap), Some(passed)) => {
-                    // SAFETY: the tap's call is going on, no view of the output lives, and what was kept of it is given up.
+                    // SAFETY: the tap's call is going on, no view of the output lives, and nothing is kept.
                     unsafe { passed.held[tap].replace(tensor, &format!("output {index}")) }?;
                 }
                 _ => return Err(format!("output {index} is no tensor, so it cannot be replaced")),

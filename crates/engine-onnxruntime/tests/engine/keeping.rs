@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use opscope_model::{Action, Dispatch, Fidelity, Interest, KeptTensor, KernelSet, NoObserver, Plan, RunId};
-use opscope_tensor::{Tensor, TensorView};
+use opscope_tensor::{DType, Tensor, TensorView};
 
 use crate::support::{Answering, beside, engine, inner, load, models, outputs, tensor};
 
@@ -95,6 +95,34 @@ fn a_value_that_is_kept_and_then_replaced_stays_what_it_was() {
     assert!(kept.len() > 3, "{}", kept.len());
     for (name, computed, kept) in kept {
         assert_eq!(read(&*kept.unwrap()), computed, "{name}");
+    }
+}
+
+/// Reshapes share the memory of what they take.
+#[test]
+fn a_value_whose_memory_another_one_shares_stays_what_it_was_when_that_is_replaced() {
+    let Some((plan, inputs)) = planned("tiny_transformer.onnx") else { return };
+    let (kept, replaced) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+    let observer = keeping(|dispatch, views, seen| {
+        kept.lock().unwrap().push(seen);
+        if !matches!(dispatch.kernel.op.as_str(), "Reshape" | "Unsqueeze" | "Squeeze" | "Identity" | "Flatten") {
+            return Action::Continue;
+        }
+        replaced.fetch_add(1, Ordering::Relaxed);
+        let other = |view: &TensorView<'_>| {
+            let bytes: Vec<u8> = view.bytes().unwrap().iter().map(|byte| byte ^ 1).collect();
+            Tensor::new(view.dtype(), view.shape().to_vec(), bytes).unwrap()
+        };
+        let is_float = views.iter().all(|view| view.dtype() == DType::F32);
+        if is_float { Action::Replace(views.iter().map(other).collect()) } else { Action::Continue }
+    });
+    outputs(&*plan, &inputs, &observer);
+    drop(observer);
+    assert!(replaced.into_inner() > 0);
+    for (name, computed, kept) in kept.into_inner().unwrap() {
+        if let Some(kept) = kept {
+            assert_eq!(read(&*kept), computed, "{name}");
+        }
     }
 }
 

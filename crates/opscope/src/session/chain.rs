@@ -2,8 +2,10 @@
 
 use opscope_clock::Ticks;
 use opscope_model::{
-    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, NoObserver, RunObserver, TensorMemory,
+    Action, DeviceTensors, Dispatch, EngineError, Interest, Iteration, KernelId, LiveValues, NoObserver, RunObserver,
+    TensorMemory,
 };
+use opscope_onnx::ValueId;
 use opscope_tensor::{Tensor, TensorView};
 
 /// Several observers of one run, called in order as if they were one.
@@ -70,7 +72,11 @@ impl RunObserver for Chain<'_> {
             let dispatch = if kept { dispatch } else { &without_inputs };
             let action = match &replaced {
                 None => link.observer.after(dispatch, outputs),
-                Some(tensors) => link.observer.after(dispatch, &views(tensors)),
+                // What the engine could keep is what was replaced.
+                Some(tensors) => {
+                    let live = WithoutKeeping(dispatch.live);
+                    link.observer.after(&Dispatch { live: &live, ..*dispatch }, &views(tensors))
+                }
             };
             match action {
                 Action::Stop(_) => return action,
@@ -117,6 +123,15 @@ impl RunObserver for Chain<'_> {
 
     fn downloaded(&self, outputs: &dyn DeviceTensors, start: Ticks, end: Ticks) {
         self.links.iter().for_each(|link| link.observer.downloaded(outputs, start, end));
+    }
+}
+
+/// The values of a run, of which none can be kept.
+struct WithoutKeeping<'a>(&'a dyn LiveValues);
+
+impl LiveValues for WithoutKeeping<'_> {
+    fn value(&self, id: ValueId) -> Option<TensorView<'_>> {
+        self.0.value(id)
     }
 }
 
