@@ -1,15 +1,16 @@
 //! Where the library writes the profiles of single runs.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
 
-/// A directory that only this user can read, in the system's directory for temporary files. It is removed when this is dropped. A
-/// process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way.
+/// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed when this is
+/// dropped. A process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way.
 pub(crate) struct ProfileDirectory {
     path: PathBuf,
     profiles: AtomicU64,
@@ -20,16 +21,33 @@ pub(crate) struct ProfileDirectory {
 pub(crate) struct ProfilePath<'a> {
     directory: &'a ProfileDirectory,
     name: String,
+    /// Whether it was removed already.
+    is_removed: Cell<bool>,
 }
+
+/// The room that must be left in memory. A profile has some 500 bytes for each kernel, and is removed before the next run.
+const ROOM: u64 = 1 << 30;
 
 impl ProfileDirectory {
     pub fn create() -> io::Result<Self> {
+        let in_memory = Path::new("/dev/shm");
+        // Whoever chooses a directory for temporary files means it.
+        if std::env::var_os("TMPDIR").is_none()
+            && rustix::fs::statvfs(in_memory).is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) >= ROOM)
+            && let Ok(created) = Self::create_in(in_memory)
+        {
+            return Ok(created);
+        }
+        Self::create_in(&std::env::temp_dir())
+    }
+
+    fn create_in(place: &Path) -> io::Result<Self> {
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
         loop {
             // A name that is not known in advance, and never one that exists.
             let name = format!("opscope-times-{}-{:x}", std::process::id(), Ticks::now().as_raw());
-            let path = std::env::temp_dir().join(name);
+            let path = place.join(name);
             match builder.create(&path) {
                 Ok(()) => return Ok(Self { path, profiles: AtomicU64::new(0) }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -41,7 +59,7 @@ impl ProfileDirectory {
     /// Returns the path of the next profile.
     pub fn next(&self) -> ProfilePath<'_> {
         let number = self.profiles.fetch_add(1, Ordering::Relaxed);
-        ProfilePath { directory: self, name: format!("run{number}") }
+        ProfilePath { directory: self, name: format!("run{number}"), is_removed: Cell::new(false) }
     }
 }
 
@@ -56,6 +74,7 @@ impl ProfilePath<'_> {
         let path = self.written()?.ok_or(io::ErrorKind::NotFound)?;
         let file = File::open(&path)?;
         fs::remove_file(&path)?;
+        self.is_removed.set(true);
         Ok(file)
     }
 
@@ -73,7 +92,9 @@ impl ProfilePath<'_> {
 
 impl Drop for ProfilePath<'_> {
     fn drop(&mut self) {
-        if let Ok(Some(path)) = self.written() {
+        if !self.is_removed.get()
+            && let Ok(Some(path)) = self.written()
+        {
             // Nothing depends on it.
             let _ = fs::remove_file(path);
         }

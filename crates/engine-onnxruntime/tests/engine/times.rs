@@ -1,6 +1,6 @@
 //! The times of kernels of optimised runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -54,10 +54,11 @@ fn inputs(path: &Path, graph: &opscope_onnx::Graph) -> Vec<Tensor> {
     beside(path, "input", graph).into_iter().flatten().collect()
 }
 
-/// Returns how many profiles this process has left in the directory for temporary files.
+/// Returns how many profiles this process has left where it may write them.
 fn left_files() -> usize {
     let own = format!("opscope-times-{}-", std::process::id());
-    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let places = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+    let entries = places.into_iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
     let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
     own.filter_map(|directory| std::fs::read_dir(directory.path()).ok()).map(Iterator::count).sum()
 }
