@@ -25,7 +25,7 @@ use crate::options::GraphOptimizationLevel;
 use crate::proto::ModelProto;
 use crate::rewrite::{Apart, ExternalFiles, Holds, Taps, hold, named, tapped};
 use crate::setup::Setup;
-use crate::taps::{Access, Layout, Memory, Spare, Watched, unwatched, with_known};
+use crate::taps::{Access, Layout, Memory, Spare, Watched, unwatched, watching, with_known};
 
 /// A model that is executed as the file has it. One session serves all shapes.
 pub(crate) struct ExactModel {
@@ -239,7 +239,7 @@ impl ExactPlan {
             None => (&self.loaded.shared, Access::Look),
         };
         let watched = Watched::new(layout, &self.kernels, run, observer, interest, inputs, access);
-        let outcome = watched.during(|| session.run(values, None)).and_then(|outputs| {
+        let outcome = watching(&watched, || session.run(values, None)).and_then(|outputs| {
             watched.finish()?;
             Ok(outputs)
         });

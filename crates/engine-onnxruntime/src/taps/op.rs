@@ -13,7 +13,7 @@ use ort_sys::{
     OrtKernelContext, OrtKernelInfo, OrtShapeInferContext, OrtStatusPtr,
 };
 
-use super::run::{at_tap, is_watched};
+use super::current::{at_tap, is_watched};
 use super::values::TapCall;
 use crate::api::{Api, Known, call, text};
 use crate::names::{DOMAIN, NUMBER, TAP, TAP_OF_DECLARED, TAP_OF_ONE};

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ptr;
 use std::sync::Arc;
 
 use opscope_clock::Ticks;
@@ -65,42 +64,6 @@ struct Begun {
     skipped: Option<Vec<Tensor>>,
 }
 
-thread_local! {
-    /// The run that is going on on this thread, if it is watched.
-    static CURRENT: Cell<*const Watched<'static>> = const { Cell::new(ptr::null()) };
-}
-
-/// Returns whether the run that is going on on this thread is watched.
-#[inline]
-pub(super) fn is_watched() -> bool {
-    !CURRENT.get().is_null()
-}
-
-/// Called by the library when it executes a tap in a run that is watched.
-pub(super) fn at_tap(number: usize, call: &TapCall) -> Result<(), String> {
-    let watched = CURRENT.get();
-    if watched.is_null() {
-        return call.hand_on();
-    }
-    // SAFETY: `Watched::during` sets the pointer to itself and takes it back before it returns.
-    unsafe { &*watched }.at(number, call)
-}
-
-/// Takes back what was set when a run ends, also by a panic.
-struct Restore(*const Watched<'static>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
-}
-
-/// Does `work`, in which the taps of this thread are not watched.
-pub(crate) fn unwatched<T>(work: impl FnOnce() -> T) -> T {
-    let _restore = Restore(CURRENT.replace(ptr::null()));
-    work()
-}
-
 impl<'a> Watched<'a> {
     pub fn new(
         layout: &'a Layout,
@@ -132,13 +95,6 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Does `work`, in which the taps of this thread call the observer.
-    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        let this: *const Watched<'_> = self;
-        let _restore = Restore(CURRENT.replace(this.cast()));
-        work()
-    }
-
     /// Returns the observer's reason if it stopped the run.
     pub fn stopped(&self) -> Option<String> {
         self.stopped.borrow().clone()
@@ -162,7 +118,8 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    fn at(&self, number: usize, call: &TapCall) -> Result<(), String> {
+    /// Is called when a tap is executed.
+    pub(super) fn at(&self, number: usize, call: &TapCall) -> Result<(), String> {
         let outcome = self.passed(number, call);
         if let Some(values) = self.holds.and_then(|holds| holds.until.get(number)).filter(|values| !values.is_empty()) {
             self.keeping.borrow_mut().give_up(values);
