@@ -17,6 +17,9 @@ const OF_ALL: [usize; 3] = [16 << 20, 64 << 20, 256 << 20];
 /// A repetition reads at least so many bytes.
 const OF_REPETITION: usize = 256 << 10;
 
+/// The bytes of a line of a cache, and of the largest vector.
+const LINE: usize = 64;
+
 /// Independent sums of vectors, so that no addition waits for another.
 const SUMS: usize = 8;
 
@@ -30,15 +33,9 @@ fn bandwidth(threads: NonZeroUsize, time: Duration, size: usize) -> Result<Bandw
     let arch = Arch::new();
     let part = size.min(OF_REPETITION);
     let times = OF_REPETITION.div_ceil(size);
-    // Data that was never written shares one page of zeros.
-    let prepare = || Reader { numbers: vec![1.0; size / size_of::<f32>()], next: 0 };
+    let prepare = || Reader::new(size / size_of::<f32>());
     let rate = best_rate(threads, time, prepare, |reader| {
-        let numbers = &reader.numbers[reader.next..][..part / size_of::<f32>()];
-        black_box(arch.dispatch(Read { numbers, times }));
-        reader.next += numbers.len();
-        if reader.next + part / size_of::<f32>() > reader.numbers.len() {
-            reader.next = 0;
-        }
+        black_box(arch.dispatch(Read { numbers: reader.next(part / size_of::<f32>()), times }));
     })?;
     let bytes = (size * threads.get()) as u64;
     Ok(Bandwidth { bytes, gbytes_per_s: rate * (part * times) as f64 / 1e9 })
@@ -47,7 +44,29 @@ fn bandwidth(threads: NonZeroUsize, time: Duration, size: usize) -> Result<Bandw
 /// A thread's data, and where the next repetition begins to read.
 struct Reader {
     numbers: Vec<f32>,
+    /// Where a line of the cache begins. A vector that lies in two lines would be read half as fast.
+    begin: usize,
     next: usize,
+}
+
+impl Reader {
+    fn new(count: usize) -> Self {
+        let line = LINE / size_of::<f32>();
+        // Data that was never written shares one page of zeros.
+        let mut numbers = vec![1.0; count + line];
+        let begin = numbers.as_ptr().align_offset(LINE).min(line);
+        numbers.truncate(begin + count);
+        Self { numbers, begin, next: begin }
+    }
+
+    /// Returns so many further numbers; those at the beginning again where no more are left.
+    fn next(&mut self, count: usize) -> &[f32] {
+        if self.next + count > self.numbers.len() {
+            self.next = self.begin;
+        }
+        self.next += count;
+        &self.numbers[self.next - count..self.next]
+    }
 }
 
 /// Reads numbers by adding them up, several times.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::compute::dtypes;
 use crate::limits::Roofline;
 use crate::processor::processor_identity;
 use crate::{RooflineError, measure};
@@ -69,7 +70,8 @@ pub fn kept_or_measured(directory: Option<&Path>, threads: NonZeroUsize) -> Resu
 /// What a measurement depends on.
 fn key(threads: NonZeroUsize) -> String {
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
-    format!("{}; opscope {} {build}; {threads} threads", processor_identity(), env!("CARGO_PKG_VERSION"))
+    let dtypes = dtypes().join(", ");
+    format!("{}; opscope {} {build}; {dtypes}; {threads} threads", processor_identity(), env!("CARGO_PKG_VERSION"))
 }
 
 fn path(directory: &Path, key: &str) -> PathBuf {

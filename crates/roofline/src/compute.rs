@@ -4,34 +4,41 @@ use std::time::Duration;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::RooflineError;
 use crate::limits::ComputePeak;
+use crate::repetition::{CHAINS, Repetition, STEPS};
 use crate::together::best_rate;
+use crate::{RooflineError, narrow};
 
-/// Independent sums of vectors. A multiply-add takes four cycles and two of them begin in a cycle, so eight are needed; more
-/// than fourteen do not fit the registers of AVX2.
-const CHAINS: usize = 12;
-
-/// Multiply-adds of each sum in a repetition: some microseconds.
-const STEPS: usize = 4_000;
-
-/// Measures the multiply-add peaks of the types that processors compute natively.
+/// Measures the multiply-add peaks of the types that this processor computes.
 pub(crate) fn peaks(threads: NonZeroUsize, time: Duration) -> Result<Vec<ComputePeak>, RooflineError> {
-    let arch = Arch::new();
-    let peak = |dtype: &str, lanes: usize, work: &(dyn Fn() + Sync)| {
-        let rate = best_rate(threads, time, || (), |()| work())?;
-        let flops = 2.0 * (STEPS * CHAINS * lanes) as f64;
-        Ok(ComputePeak { dtype: dtype.to_owned(), gflops_per_s: rate * flops / 1e9 })
+    let measured = |repetition: Repetition| {
+        let work = |(): &mut ()| {
+            black_box((repetition.run)());
+        };
+        let rate = best_rate(threads, time, || (), work)?;
+        Ok(ComputePeak { dtype: repetition.dtype.to_owned(), gflops_per_s: rate * repetition.flops() / 1e9 })
     };
-    let (lanes32, lanes64) = arch.dispatch(Lanes);
-    Ok(vec![
-        peak("float32", lanes32, &|| {
-            black_box(arch.dispatch(MultiplyAdd32));
-        })?,
-        peak("float64", lanes64, &|| {
-            black_box(arch.dispatch(MultiplyAdd64));
-        })?,
-    ])
+    let mut peaks = repetitions().into_iter().map(measured).collect::<Result<Vec<_>, _>>()?;
+    let float32 = peaks[0].gflops_per_s;
+    let widened = narrow::widened().map(|dtype| ComputePeak { dtype: dtype.to_owned(), gflops_per_s: float32 });
+    peaks.extend(widened);
+    Ok(peaks)
+}
+
+/// Returns the types of the peaks.
+pub(crate) fn dtypes() -> Vec<&'static str> {
+    repetitions().iter().map(|repetition| repetition.dtype).chain(narrow::widened()).collect()
+}
+
+/// What is measured: `float32` first.
+fn repetitions() -> Vec<Repetition> {
+    let (lanes32, lanes64) = Arch::new().dispatch(Lanes);
+    let mut repetitions = vec![
+        Repetition { dtype: "float32", lanes: lanes32, run: || Arch::new().dispatch(MultiplyAdd32).into() },
+        Repetition { dtype: "float64", lanes: lanes64, run: || Arch::new().dispatch(MultiplyAdd64) },
+    ];
+    repetitions.extend(narrow::repetitions());
+    repetitions
 }
 
 /// How many numbers of 32 and 64 bits a vector has.

@@ -18,13 +18,15 @@
 //! | `cache` | the file of what was measured |
 //! | `measure` | the measurement of a whole machine |
 //! | `compute` | multiply-add peaks |
+//! | `narrow` | multiply-adds of 8-bit integers and `bfloat16` |
+//! | `repetition` | what a peak is measured with |
 //! | `bandwidth` | how fast data is read |
 //! | `together` | the same work on several threads at the same time |
 //! | `processor` | which processor this is |
 //! | `limits` | what a machine reaches, and what that means for some work |
 //! | `error` | what can be wrong |
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod bandwidth;
 mod cache;
@@ -32,7 +34,9 @@ mod compute;
 mod error;
 mod limits;
 mod measure;
+mod narrow;
 mod processor;
+mod repetition;
 mod together;
 
 pub use cache::{keep, kept, kept_or_measured};

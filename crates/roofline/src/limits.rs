@@ -24,6 +24,12 @@ pub struct ComputePeak {
     pub gflops_per_s: f64,
 }
 
+impl ComputePeak {
+    fn is_of(&self, dtype: &str) -> bool {
+        self.dtype == if dtype == "uint8" { "int8" } else { dtype }
+    }
+}
+
 /// How fast data of one size is read, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
@@ -66,9 +72,15 @@ impl Limit {
 }
 
 impl Roofline {
-    /// Returns the peak for an element type, in 10^9 operations in a second; `None` if it was not measured.
+    /// Returns the peak for an element type, in 10^9 operations in a second; `None` if it was not measured. That of `int8` is
+    /// also the one of `uint8`: the products are of one of each.
     pub fn peak(&self, dtype: &str) -> Option<f64> {
-        self.peaks.iter().find(|peak| peak.dtype == dtype).map(|peak| peak.gflops_per_s)
+        self.peaks.iter().find(|peak| peak.is_of(dtype)).map(|peak| peak.gflops_per_s)
+    }
+
+    /// Returns the peaks for these element types, each once.
+    pub fn peaks_of<'d>(&self, dtypes: impl Iterator<Item = &'d str> + Clone) -> impl Iterator<Item = &ComputePeak> {
+        self.peaks.iter().filter(move |peak| dtypes.clone().any(|dtype| peak.is_of(dtype)))
     }
 
     /// Returns the bandwidth for data of this size, in 10^9 bytes in a second: that of the largest size that was measured and is
@@ -133,6 +145,16 @@ mod tests {
         // As a thousand executions, each fits.
         let often = machine().bound(Some("float32"), 1e6, 2e6, 1_000.0, 400_000.0).unwrap();
         assert_eq!((often.limited_by, often.least_ns), (Limit::Memory, 40_000.0));
+    }
+
+    #[test]
+    fn bytes_have_one_peak_whatever_their_sign() {
+        let peaks = vec![ComputePeak { dtype: "int8".to_owned(), gflops_per_s: 400.0 }];
+        let machine = Roofline { peaks, ..machine() };
+        assert_eq!(
+            [machine.peak("int8"), machine.peak("uint8"), machine.peak("float32")],
+            [Some(400.0), Some(400.0), None]
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::limits::Roofline;
 use crate::processor::processor_name;
 use crate::{RooflineError, bandwidth, compute};
 
-/// How long each peak and each bandwidth is measured: nine of them take about a second.
-const TIME: Duration = Duration::from_millis(96);
+/// How long each peak and each bandwidth is measured: eleven of them take about a second.
+const TIME: Duration = Duration::from_millis(80);
 
 /// Measures what this machine reaches with so many threads at the same time. It takes about a second, and memory for 256 MiB of
 /// data.

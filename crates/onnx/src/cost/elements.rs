@@ -39,6 +39,7 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
         "LpPool" => product(&[2, typed.given()?, window(typed)?]),
         "GlobalMaxPool" | "GlobalAveragePool" => typed.taken(0),
         "GlobalLpPool" => product(&[2, typed.taken(0)?]),
+        "Resize" | "Upsample" => interpolation(typed),
         "ArgMax" | "ArgMin" => Some(typed.taken(0)?.saturating_sub(typed.given()?)),
         reduce if reduce.starts_with("Reduce") => reduction(typed, reduce),
         _ => None,
@@ -86,6 +87,22 @@ fn normalised(typed: &Typed<'_>, bias: bool) -> Option<u64> {
 fn window(typed: &Typed<'_>) -> Option<u64> {
     let sizes = typed.operator.ints("kernel_shape")?.iter().map(|&size| usize::try_from(size).ok());
     elements_of(&sizes.collect::<Option<Vec<_>>>()?)
+}
+
+/// Returns the operations of a resize: every element of the output is a weighted sum of its neighbours along the dimensions that
+/// change, two of each for `linear`, four for `cubic`. With `antialias` there are more, and their number depends on the scale.
+fn interpolation(typed: &Typed<'_>) -> Option<u64> {
+    let of_each = match typed.operator.text("mode").unwrap_or("nearest") {
+        "nearest" => return Some(0),
+        _ if typed.operator.int("antialias").unwrap_or(0) != 0 => return None,
+        "linear" => 2u64,
+        "cubic" => 4,
+        _ => return None,
+    };
+    let (taken, given) = (&typed.input(0)?.shape, &typed.output()?.shape);
+    let resized = taken.iter().zip(given).filter(|(taken, given)| taken != given).count();
+    let neighbours = of_each.checked_pow(u32::try_from(resized).ok()?)?;
+    product(&[typed.given()?, neighbours.checked_mul(2)? - 1])
 }
 
 fn reduction(typed: &Typed<'_>, op_type: &str) -> Option<u64> {

@@ -15,10 +15,12 @@ struct Case {
     inputs: &'static [&'static [usize]],
     attributes: Vec<Message>,
     dtype: DType,
+    /// What it gives, where that does not follow from the shapes of the inputs.
+    output: Option<&'static [usize]>,
 }
 
 fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case {
-    Case { op_type, inputs, attributes: Vec::new(), dtype: DType::F32 }
+    Case { op_type, inputs, attributes: Vec::new(), dtype: DType::F32, output: None }
 }
 
 impl Case {
@@ -55,7 +57,9 @@ impl Case {
             let shape = shapes[graph.value(*id).name.as_str()].to_vec();
             (*id, TensorInfo { dtype: Some(self.dtype), shape })
         });
-        let types = ValueTypes::infer(&graph, known);
+        let given =
+            self.output.map(|shape| (graph.outputs[0], TensorInfo { dtype: Some(self.dtype), shape: shape.to_vec() }));
+        let types = ValueTypes::infer(&graph, known.chain(given));
         CostGraph::new(&graph, &types).cost(&[graph.operators[0].id])
     }
 
@@ -121,6 +125,16 @@ fn element_wise_operators_reductions_and_normalisations_cost_by_element() {
     assert_eq!(case("ReduceSum", &[&[2, 8]]).flops(), Some(15));
     let pooled = case("MaxPool", &[&[1, 2, 4, 4]]).ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]);
     assert_eq!(pooled.flops(), Some(2 * 4 * 4));
+}
+
+#[test]
+fn a_resize_costs_a_weighted_sum_of_the_neighbours_along_the_dimensions_that_change() {
+    let resized = |mode| Case { output: Some(&[1, 3, 8, 8]), ..case("Resize", &[&[1, 3, 4, 4]]) }.text("mode", mode);
+    assert_eq!(resized("nearest").flops(), Some(0));
+    // Four neighbours: four products and three additions.
+    assert_eq!(resized("linear").flops(), Some(3 * 64 * 7));
+    assert_eq!(resized("cubic").flops(), Some(3 * 64 * 31));
+    assert_eq!(resized("linear").int("antialias", 1).flops(), None);
 }
 
 #[test]

@@ -31,7 +31,8 @@ impl Account {
         let _ = write!(text, "\nWork of operators by time{}\n{}", first_of(top, rows.len()), table.text());
         self.write_total(text);
         if let Some(machine) = &self.roofline {
-            let _ = writeln!(text, "{}", machine_sentence(machine));
+            let dtypes = rows.iter().filter_map(|(_, work)| work.dtype.as_deref());
+            let _ = writeln!(text, "{}", machine_sentence(machine, dtypes));
         }
     }
 
@@ -56,10 +57,10 @@ impl Account {
     }
 }
 
-/// Returns what the machine reaches, in a sentence.
-fn machine_sentence(machine: &Roofline) -> String {
+/// Returns what the machine reaches with numbers of these types, in a sentence.
+fn machine_sentence<'d>(machine: &Roofline, dtypes: impl Iterator<Item = &'d str> + Clone) -> String {
     let threads = if machine.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", machine.threads) };
-    let peaks = machine.peaks.iter().map(|peak| format!("{} GFLOP/s of {}", number(peak.gflops_per_s), peak.dtype));
+    let peaks = machine.peaks_of(dtypes).map(|peak| format!("{} GFLOP/s of {}", number(peak.gflops_per_s), peak.dtype));
     let ends = [machine.bandwidths.first(), machine.bandwidths.last()];
     let bandwidth = |bandwidth: &Bandwidth| {
         format!("{} GB/s for data of {}", number(bandwidth.gbytes_per_s), shown_size(bandwidth.bytes))

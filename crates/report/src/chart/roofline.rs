@@ -21,7 +21,10 @@ struct Point<'a> {
 /// Draws how far operators are from what the machine reaches; `None` if of no operator both operations and bytes are known.
 pub(crate) fn roofline(machine: &Roofline, operators: &[OperatorTimes]) -> Result<Option<Chart>, ReportError> {
     let points: Vec<Point<'_>> = operators.iter().filter_map(point).take(MOST_OPERATORS).collect();
-    let Some(peak) = machine.peaks.iter().map(|peak| peak.gflops_per_s).reduce(f64::max) else { return Ok(None) };
+    // The roof is that of the types in which operators compute; of `float32` if none of them has a peak.
+    let dtypes = points.iter().filter_map(|point| point.operator.work.as_ref()?.dtype.as_deref());
+    let highest = machine.peaks_of(dtypes).map(|peak| peak.gflops_per_s).reduce(f64::max);
+    let Some(peak) = highest.or_else(|| machine.peak("float32")) else { return Ok(None) };
     let (Some(slow), Some(fast)) = (machine.bandwidths.last(), machine.bandwidths.first()) else { return Ok(None) };
     if points.is_empty() {
         return Ok(None);

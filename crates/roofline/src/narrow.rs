@@ -1,0 +1,169 @@
+//! Loops of multiply-adds of types for which processors have instructions of their own, beside those for `float32`.
+//!
+//! `pulp` offers none of these instructions. Their functions are unsafe to call only where the processor may lack them, so
+//! each call stands behind the test for its instructions.
+#![allow(unsafe_code)]
+
+use crate::repetition::Repetition;
+
+/// Returns the repetitions that this processor has instructions for.
+pub(crate) fn repetitions() -> Vec<Repetition> {
+    #[cfg(target_arch = "x86_64")]
+    return [x86_64::int8(), x86_64::bfloat16()].into_iter().flatten().collect();
+    #[cfg(not(target_arch = "x86_64"))]
+    return Vec::new();
+}
+
+/// Returns the types that this processor can compute as `float32` only, after a conversion.
+pub(crate) fn widened() -> impl Iterator<Item = &'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let widened = [
+        (!is_x86_feature_detected!("avx512fp16")).then_some("float16"),
+        x86_64::bfloat16().is_none().then_some("bfloat16"),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let widened = [];
+    widened.into_iter().flatten()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::*;
+    use std::hint::black_box;
+
+    use crate::repetition::{CHAINS, Repetition, STEPS};
+
+    /// Products of unsigned and signed bytes, added up in 32 bits.
+    pub(super) fn int8() -> Option<Repetition> {
+        let of = |lanes, run| Some(Repetition { dtype: "int8", lanes, run });
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
+            // SAFETY: the processor has these instructions.
+            return of(64, || unsafe { dot_avx512_vnni() });
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni") {
+            // SAFETY: the processor has these instructions.
+            return of(32, || unsafe { dot_avx_vnni() });
+        }
+        if is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the processor has these instructions.
+            return of(64, || unsafe { pairs_avx512() });
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return of(32, || unsafe { pairs_avx2() });
+        }
+        None
+    }
+
+    /// Products of pairs, added up in `float32`.
+    pub(super) fn bfloat16() -> Option<Repetition> {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16") {
+            // SAFETY: the processor has these instructions.
+            return Some(Repetition { dtype: "bfloat16", lanes: 32, run: || unsafe { pairs_avx512_bf16() } });
+        }
+        None
+    }
+
+    /// A function that repeats a step of all sums. The compiler does not know what the sums begin with, so it cannot merge them.
+    macro_rules! repeat {
+        ($name:ident, $features:literal, $operands:expr, $begin:expr, $step:expr, $element:expr) => {
+            #[target_feature(enable = $features)]
+            pub(super) fn $name() -> f64 {
+                let operands = $operands;
+                let mut sums = black_box([$begin; CHAINS]);
+                for _ in 0..STEPS {
+                    for sum in &mut sums {
+                        *sum = $step(*sum, operands);
+                    }
+                }
+                $element(black_box(sums)[0])
+            }
+        };
+    }
+
+    repeat!(
+        dot_avx512_vnni,
+        "avx512f,avx512vnni",
+        (_mm512_set1_epi8(black_box(3)), _mm512_set1_epi8(black_box(-2))),
+        _mm512_setzero_si512(),
+        |sum, (a, b)| _mm512_dpbusd_epi32(sum, a, b),
+        |sum| f64::from(_mm512_cvtsi512_si32(sum))
+    );
+
+    repeat!(
+        dot_avx_vnni,
+        "avx2,avxvnni",
+        (_mm256_set1_epi8(black_box(3)), _mm256_set1_epi8(black_box(-2))),
+        _mm256_setzero_si256(),
+        |sum, (a, b)| _mm256_dpbusd_avx_epi32(sum, a, b),
+        |sum| f64::from(_mm256_cvtsi256_si32(sum))
+    );
+
+    // Without an instruction for it: products of bytes, added in pairs, added in pairs, added. The bytes are those of the sum,
+    // or else the compiler would multiply only once.
+    repeat!(
+        pairs_avx512,
+        "avx512bw",
+        (_mm512_set1_epi8(black_box(2)), _mm512_set1_epi16(black_box(1)), _mm512_set1_epi32(black_box(1))),
+        _mm512_setzero_si512(),
+        |sum, (b, ones, c)| _mm512_add_epi32(_mm512_madd_epi16(_mm512_maddubs_epi16(sum, b), ones), c),
+        |sum| f64::from(_mm512_cvtsi512_si32(sum))
+    );
+
+    repeat!(
+        pairs_avx2,
+        "avx2",
+        (_mm256_set1_epi8(black_box(2)), _mm256_set1_epi16(black_box(1)), _mm256_set1_epi32(black_box(1))),
+        _mm256_setzero_si256(),
+        |sum, (b, ones, c)| _mm256_add_epi32(_mm256_madd_epi16(_mm256_maddubs_epi16(sum, b), ones), c),
+        |sum| f64::from(_mm256_cvtsi256_si32(sum))
+    );
+
+    repeat!(
+        pairs_avx512_bf16,
+        "avx512f,avx512bf16",
+        (
+            _mm512_cvtne2ps_pbh(_mm512_set1_ps(black_box(0.5)), _mm512_set1_ps(black_box(0.5))),
+            _mm512_cvtne2ps_pbh(_mm512_set1_ps(black_box(0.25)), _mm512_set1_ps(black_box(0.25)))
+        ),
+        _mm512_setzero_ps(),
+        |sum, (a, b)| _mm512_dpbf16_ps(sum, a, b),
+        |sum| f64::from(_mm512_cvtss_f32(sum))
+    );
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// What the steps without an instruction of their own make of a sum.
+        fn pairs() -> f64 {
+            let step = |sum: u32| 1 + sum.to_le_bytes().map(|byte| 2 * u32::from(byte)).iter().sum::<u32>();
+            f64::from((0..STEPS).fold(0, |sum, _| step(sum)))
+        }
+
+        #[test]
+        fn every_loop_does_its_multiply_adds() {
+            let each = STEPS as f64;
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
+                // SAFETY: the processor has these instructions.
+                assert_eq!(unsafe { dot_avx512_vnni() }, each * 4.0 * -6.0);
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni") {
+                // SAFETY: the processor has these instructions.
+                assert_eq!(unsafe { dot_avx_vnni() }, each * 4.0 * -6.0);
+            }
+            if is_x86_feature_detected!("avx512bw") {
+                // SAFETY: the processor has these instructions.
+                assert_eq!(unsafe { pairs_avx512() }, pairs());
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has these instructions.
+                assert_eq!(unsafe { pairs_avx2() }, pairs());
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16") {
+                // SAFETY: the processor has these instructions.
+                assert_eq!(unsafe { pairs_avx512_bf16() }, each * 2.0 * 0.125);
+            }
+        }
+    }
+}
