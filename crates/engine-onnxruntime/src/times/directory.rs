@@ -3,17 +3,20 @@
 use std::cell::Cell;
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
 
 /// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed when this is
-/// dropped. A process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way.
+/// dropped. A process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way;
+/// the next one that needs a directory removes it.
 pub(crate) struct ProfileDirectory {
     path: PathBuf,
     profiles: AtomicU64,
+    /// The directory itself, locked: the lock ends with the process, however it ends.
+    _lock: File,
 }
 
 /// The path of a profile that a run will write. The library adds the date and a number. What it wrote is removed when this is
@@ -24,6 +27,9 @@ pub(crate) struct ProfilePath<'a> {
     /// Whether it was removed already.
     is_removed: Cell<bool>,
 }
+
+/// What the names of directories begin with.
+const PREFIX: &str = "opscope-times-";
 
 /// The room that must be left in memory. A profile has some 500 bytes for each kernel, and is removed before the next run.
 const ROOM: u64 = 1 << 30;
@@ -42,17 +48,33 @@ impl ProfileDirectory {
     }
 
     fn create_in(place: &Path) -> io::Result<Self> {
+        remove_abandoned(place);
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
         loop {
             // A name that is not known in advance, and never one that exists.
-            let name = format!("opscope-times-{}-{:x}", std::process::id(), Ticks::now().as_raw());
-            let path = place.join(name);
-            match builder.create(&path) {
-                Ok(()) => return Ok(Self { path, profiles: AtomicU64::new(0) }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            let name = format!("{PREFIX}{}-{:x}", std::process::id(), Ticks::now().as_raw());
+            // It gets this name once it is locked, so that nobody takes it for abandoned.
+            let unlocked = place.join(format!(".{name}"));
+            match builder.create(&unlocked) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
+            let path = place.join(name);
+            let named = File::open(&unlocked).and_then(|directory| {
+                directory.lock()?;
+                fs::rename(&unlocked, &path)?;
+                Ok(directory)
+            });
+            return match named {
+                Ok(lock) => Ok(Self { path, profiles: AtomicU64::new(0), _lock: lock }),
+                Err(error) => {
+                    // Nothing depends on it.
+                    let _ = fs::remove_dir(&unlocked);
+                    Err(error)
+                }
+            };
         }
     }
 
@@ -60,6 +82,21 @@ impl ProfileDirectory {
     pub fn next(&self) -> ProfilePath<'_> {
         let number = self.profiles.fetch_add(1, Ordering::Relaxed);
         ProfilePath { directory: self, name: format!("run{number}"), is_removed: Cell::new(false) }
+    }
+}
+
+/// Removes what killed processes of this user left. What cannot be removed stays.
+fn remove_abandoned(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let path = entry.path();
+        let is_own =
+            entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == rustix::process::getuid().as_raw());
+        if is_own && File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(&path);
+        }
     }
 }
 
@@ -135,5 +172,19 @@ mod tests {
         assert!(directory.next().open().is_err(), "nothing was written");
         drop(directory);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_a_living_one_uses_is_not() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let abandoned = place.path().join(format!("{PREFIX}1-1"));
+        fs::create_dir(&abandoned).expect("a new directory");
+        fs::write(abandoned.join("run0_2026-11-22_1.json"), "[").expect("room");
+        let another = place.path().join("another");
+        fs::create_dir(&another).expect("a new directory");
+        let used = ProfileDirectory::create_in(place.path()).expect("a directory");
+        assert_eq!((abandoned.exists(), another.exists()), (false, true));
+        let other = ProfileDirectory::create_in(place.path()).expect("a directory");
+        assert!(used.path.exists() && other.path.exists());
     }
 }
