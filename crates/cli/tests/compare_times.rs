@@ -2,7 +2,7 @@
 
 mod process;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use process::{Ended, Workplace, csv, end, model};
 use serde_json::Value;
@@ -92,11 +92,21 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
     compare(&place, &[&one, &many, "--fail-above", "5%:Konv"]).refused(2, &["'Konv'", "did you mean 'Conv'?"]);
     compare(&place, &[&one, &many, "--fail-above", "5"]).refused(2, &["'5' is not a threshold", "5%"]);
 
-    let summaries = ["out_one/one_summary.json", "out_many/many_summary.json"];
-    let ended = compare(&place, &[summaries[0], summaries[1], "--fail-above", "5%", "--json"]);
-    assert_eq!(ended.code, Some(4), "{ended:?}");
-    let rows = ended.json()["operators"].as_array().unwrap().len();
-    assert!(rows > 0, "the accounts of both summaries have operators");
+    // Summaries say the same, of the run and of each operator.
+    let summary = |name: &str| format!("out_{name}/{name}_summary.json");
+    for threshold in ["5%", "5%:Conv", "5%:/conv2/Conv"] {
+        let ended = compare(&place, &[&summary("one"), &summary("many"), "--fail-above", threshold]);
+        let is_unknown = ended.stdout.contains("there is no confidence interval");
+        assert_eq!(ended.code, Some(if is_unknown { 3 } else { 4 }), "{threshold}: {ended:?}");
+    }
+    let operators = |measurement: &str| {
+        let compared = compare(&place, &[measurement, measurement, "--json"]).json();
+        let rows = compared["operators"].as_array().unwrap().clone();
+        rows.into_iter().map(|row| (row["operators"][0].to_string(), row["change"].clone())).collect::<BTreeMap<_, _>>()
+    };
+    let of_recording = operators(&one);
+    assert!(!of_recording.is_empty());
+    assert_eq!(operators(&summary("one")), of_recording);
 }
 
 #[test]
@@ -124,6 +134,10 @@ fn what_has_no_times_or_no_operator_in_common_is_refused_with_what_would_be_righ
     let negative = place.text(summary).replacen("\"npu_compute_time_list\": [", "\"npu_compute_time_list\": [ -1,", 1);
     place.write("negative_summary.json", negative);
     compare(&place, &[summary, "negative_summary.json"]).refused(2, &["-1 ms"]);
+    let mut outside = place.json(summary);
+    outside["profile"]["account"]["operators"][0]["median_interval_95_ns"] = serde_json::json!([0.0, 0.5]);
+    place.write("outside_summary.json", outside.to_string());
+    compare(&place, &[summary, "outside_summary.json"]).refused(2, &["lies outside of its interval"]);
 }
 
 #[test]

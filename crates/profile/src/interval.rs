@@ -26,6 +26,8 @@ const DEVIATIONS: f64 = 1.959_964;
 const LEAST_SAMPLES: f64 = 6.0;
 /// The least number of blocks whose sums have a variance.
 const LEAST_BLOCKS: usize = 8;
+/// For how long other programs and the machine slow down runs at least, if they do.
+const CORRELATED_NS: f64 = 100e6;
 
 /// A median and its 95 % confidence interval, in the unit of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -60,6 +62,30 @@ impl MedianEstimate {
         Some(Self { median, interval, samples: count, independent })
     }
 
+    /// Estimates the median of what several operators took together, in the runs that executed any of them: each has a time
+    /// for every run, 0 where it was not executed. `correlated` as in [`of`](Self::of).
+    pub fn of_sums<'t>(operators: impl IntoIterator<Item = &'t [f32]>, correlated: f64) -> Option<Self> {
+        let mut sums: Vec<f64> = Vec::new();
+        for times in operators {
+            sums.resize(sums.len().max(times.len()), 0.0);
+            sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += f64::from(*time));
+        }
+        sums.retain(|time| *time > 0.0);
+        Self::of(&sums, correlated)
+    }
+
+    /// Returns the sum of two medians, with the sums of the ends of their intervals: times of the same runs go up and down
+    /// together. The interval is too wide rather than too narrow. `samples` and `independent` are those of the lesser one.
+    pub fn plus(&self, other: &Self) -> Self {
+        let ends = self.interval.zip(other.interval);
+        Self {
+            median: self.median + other.median,
+            interval: ends.map(|((low, high), (other_low, other_high))| (low + other_low, high + other_high)),
+            samples: self.samples.min(other.samples),
+            independent: self.independent.min(other.independent),
+        }
+    }
+
     /// Returns the 95 % confidence interval of the difference of another median and this one: `other - self`. `None` if one of
     /// them has no interval.
     pub fn difference_to(&self, other: &Self) -> Option<(f64, f64)> {
@@ -88,6 +114,12 @@ impl MedianEstimate {
         let median = self.median.ln();
         (low > 0.0 && high.is_finite()).then(|| Self { median, interval: Some((low.ln(), high.ln())), ..*self })
     }
+}
+
+/// Returns how many successive runs count as one at least: those within 100 ms, also if the runs do not show that they depend on
+/// one another. `runs` took `total_ns` nanoseconds together.
+pub fn correlated_runs(runs: usize, total_ns: f64) -> f64 {
+    runs as f64 * CORRELATED_NS / total_ns
 }
 
 /// Returns the 95 % confidence interval of the median of samples in the order in which they were taken. `None` if they

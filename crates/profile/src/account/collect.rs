@@ -7,14 +7,16 @@ use super::memory::TensorMemorySums;
 use super::parts::{Divider, RunParts};
 use super::ranges::Ranges;
 use super::rows::{Rows, Tables, percent};
+use super::series::{MOST_TIMES, SeriesBuilder};
 use super::spread::Spread;
 use super::{Account, CopyTimes, ProfileTimes, RunCounts, RunTimes, SCHEMA, Share, Shares, UntimedRuns};
 use crate::interval::median;
-use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup, RunKind};
+use crate::recording::{Call, CallFact, CopyFact, Direction, Fact, Item, RunGroup, RunKind, own_times};
 use crate::{ProfileError, Recording};
 
 impl Recording {
-    /// Returns the account of the measured runs. Memory for a few numbers per run is needed.
+    /// Returns the account of the measured runs. Memory for a few numbers per run is needed, and for the times of
+    /// [`series`](Self::series).
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -60,6 +62,7 @@ struct Collector<'a> {
     runs: Vec<RunParts>,
     dispatches: u64,
     rows: Rows,
+    series: SeriesBuilder<'a>,
     ranges: Ranges,
     /// Whether a run counts, for every run that ended.
     ended: HashMap<u64, bool>,
@@ -90,6 +93,7 @@ impl<'a> Collector<'a> {
             runs: Vec::new(),
             dispatches: 0,
             rows: Rows::default(),
+            series: SeriesBuilder::new(recording, MOST_TIMES),
             ranges: Ranges::default(),
             ended: HashMap::new(),
             copies: HashMap::new(),
@@ -133,7 +137,9 @@ impl<'a> Collector<'a> {
             self.counts.measured += 1;
             self.runs.push(parts);
             self.dispatches += parts.dispatches;
-            self.rows.add(self.recording, &group.dispatches);
+            let times = own_times(&group.dispatches, |span| self.nanos(span.start, span.end));
+            self.rows.add(self.recording, &group.dispatches, &times);
+            self.series.add(&parts, &group.dispatches, &times);
             copies.iter().for_each(|copy| self.add_copy(copy));
             profiled.into_iter().for_each(|nanos| self.profiled.add(nanos));
         }
@@ -174,7 +180,7 @@ impl Collector<'_> {
         let run = self.run_times();
         self.split_off_profile();
         let Tables { operators, op_types, histograms } =
-            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns);
+            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns, &self.series.finish());
         let account = Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),

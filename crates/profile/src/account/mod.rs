@@ -195,11 +195,14 @@ pub struct OperatorTimes {
     pub total_ns: f64,
     /// Of a run, the mean.
     pub mean_ns: f64,
-    /// Of a run in which it was executed, the median, to within 1 %.
+    /// Of a run in which it was executed, the median.
     pub median_ns: f64,
-    /// The 90th percentile, likewise.
+    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms count as
+    /// one. `None` for fewer than 6 independent runs.
+    pub median_interval_95_ns: Option<(f64, f64)>,
+    /// The 90th percentile, to within 1 %.
     pub p90_ns: f64,
-    /// The 99th percentile, likewise.
+    /// The 99th percentile, to within 1 %.
     pub p99_ns: f64,
     /// Of all runs' time.
     pub percent: f64,
@@ -224,8 +227,11 @@ pub struct TypeTimes {
     pub total_ns: f64,
     /// Of a run, the mean.
     pub mean_ns: f64,
-    /// Of a run in which it was executed, the median, to within 1 %.
+    /// Of a run in which it was executed, the median.
     pub median_ns: f64,
+    /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms count as
+    /// one. `None` for fewer than 6 independent runs.
+    pub median_interval_95_ns: Option<(f64, f64)>,
     /// Of all runs' time.
     pub percent: f64,
     /// What they compute and move, with what is fused into them. `None` for what the engine added, and in older recordings.

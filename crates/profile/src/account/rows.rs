@@ -1,10 +1,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::histogram::{Histogram, TimeHistogram};
+use super::series::Series;
 use super::work::{Work, WorkSums};
 use super::{OperatorTimes, TypeTimes};
-use crate::Recording;
-use crate::recording::{DispatchFact, KernelCost, KernelNames, own_times};
+use crate::recording::{DispatchFact, KernelCost, KernelNames};
+use crate::{MedianEstimate, Recording};
 
 /// The tables of operators and of types while they are added up.
 #[derive(Default)]
@@ -47,10 +48,9 @@ struct Row<T> {
 }
 
 impl Rows {
-    /// Adds the dispatches of a run that counts.
-    pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact]) {
-        let times = own_times(dispatches, |span| recording.calibration().nanos(span.start, span.end));
-        for (dispatch, nanos) in dispatches.iter().zip(times) {
+    /// Adds the dispatches of a run that counts, with the times of each, in nanoseconds.
+    pub(super) fn add(&mut self, recording: &Recording, dispatches: &[DispatchFact], times: &[f64]) {
+        for (dispatch, &nanos) in dispatches.iter().zip(times) {
             let key = (dispatch.plan, dispatch.kernel);
             if !self.kernels.contains_key(&key) {
                 let rows = self.rows_of(recording, key);
@@ -84,6 +84,7 @@ impl Rows {
             total_ns: 0.0,
             mean_ns: 0.0,
             median_ns: 0.0,
+            median_interval_95_ns: None,
             p90_ns: 0.0,
             p99_ns: 0.0,
             percent: 0.0,
@@ -102,6 +103,7 @@ impl Rows {
             total_ns: 0.0,
             mean_ns: 0.0,
             median_ns: 0.0,
+            median_interval_95_ns: None,
             percent: 0.0,
             work: None,
         });
@@ -112,33 +114,46 @@ impl Rows {
         KernelRows { operator, op_type, cost: names.cost.clone() }
     }
 
-    /// Returns the tables, by time. `runs` is how many were added, `total_ns` their time.
-    pub(super) fn finish(self, runs: usize, total_ns: f64) -> Tables {
+    /// Returns the tables, by time. `runs` is how many were added, `total_ns` their time, and `series` has them one by one.
+    pub(super) fn finish(self, runs: usize, total_ns: f64, series: &Series) -> Tables {
         let names_of_type = self.names_of_type;
+        let mut of_operators: HashMap<(bool, &str), Vec<_>> = HashMap::new();
+        let mut of_types: HashMap<(bool, &str), Vec<_>> = HashMap::new();
+        for one in &series.operators {
+            of_operators.entry((one.added, &one.operator)).or_default().push(one);
+            of_types.entry((one.added, &one.op_type)).or_default().push(one);
+        }
+        let estimate = |of: &HashMap<_, Vec<_>>, key: (bool, &str)| series.estimate(of.get(&key)?.iter().copied());
         let operators = self.operators.finish(|_, row| {
+            let median = estimate(&of_operators, (row.shown.added, &row.shown.operator));
             let times = OperatorTimes {
                 dispatches: row.dispatches,
                 total_ns: row.total,
                 mean_ns: row.total / runs as f64,
-                median_ns: row.of_runs.median(),
+                median_ns: row.median(median),
+                median_interval_95_ns: median.and_then(|median| median.interval),
                 p90_ns: row.of_runs.quantile(0.9),
                 p99_ns: row.of_runs.quantile(0.99),
                 percent: percent(row.total, total_ns),
-                work: row.work(runs),
+                work: row.work(runs, median),
                 ..row.shown
             };
             (times, row.of_runs.bins())
         });
         let (operators, histograms) = operators.into_iter().unzip();
-        let op_types = self.types.finish(|index, row| TypeTimes {
-            operators: names_of_type.get(&index).map_or(0, |names| names.len() as u64),
-            dispatches: row.dispatches,
-            total_ns: row.total,
-            mean_ns: row.total / runs as f64,
-            median_ns: row.of_runs.median(),
-            percent: percent(row.total, total_ns),
-            work: row.work(runs),
-            ..row.shown
+        let op_types = self.types.finish(|index, row| {
+            let median = estimate(&of_types, (row.shown.added, &row.shown.op_type));
+            TypeTimes {
+                operators: names_of_type.get(&index).map_or(0, |names| names.len() as u64),
+                dispatches: row.dispatches,
+                total_ns: row.total,
+                mean_ns: row.total / runs as f64,
+                median_ns: row.median(median),
+                median_interval_95_ns: median.and_then(|median| median.interval),
+                percent: percent(row.total, total_ns),
+                work: row.work(runs, median),
+                ..row.shown
+            }
         });
         Tables { operators, op_types, histograms }
     }
@@ -193,10 +208,15 @@ impl<T> Row<T> {
         }
     }
 
+    /// Returns the median over the runs; to within 1 % if none of those that executed it was kept.
+    fn median(&self, estimate: Option<MedianEstimate>) -> f64 {
+        estimate.map_or_else(|| self.of_runs.median(), |estimate| estimate.median)
+    }
+
     /// Returns what was computed and moved: at the median time, if every run computed the same.
-    fn work(&self, runs: usize) -> Option<Work> {
+    fn work(&self, runs: usize, estimate: Option<MedianEstimate>) -> Option<Work> {
         let nanos = match self.work.is_same_in_all_runs() && self.of_runs.count() == runs as u64 {
-            true => self.of_runs.median(),
+            true => self.median(estimate),
             false => self.total / runs as f64,
         };
         self.work.is_known().then(|| Work::new(&self.work, runs, nanos))

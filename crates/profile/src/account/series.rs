@@ -1,7 +1,8 @@
 use std::collections::{BTreeSet, HashMap};
 
-use super::parts::Divider;
-use crate::recording::{DispatchFact, Item, KernelNames, RunKind};
+use super::parts::{Divider, RunParts};
+use crate::interval::{MedianEstimate, correlated_runs};
+use crate::recording::{DispatchFact, Item, KernelNames, RunKind, own_times};
 use crate::{ProfileError, Recording};
 
 /// The times of measured runs, one after the other in the order of their end. Runs that warmed up, failed, or of which
@@ -36,12 +37,27 @@ pub struct OperatorSeries {
     /// For each of its kernels, the names of all operators that it executes. Equal ones are there once; empty for an added
     /// kernel.
     pub kernels: BTreeSet<BTreeSet<String>>,
-    /// Its time in each run, 0 in a run that did not execute it.
+    /// Its time in each run, without that of operators in its bodies; 0 in a run that did not execute it.
     pub times: Vec<f32>,
 }
 
+impl Series {
+    /// Returns how many successive runs count as one at least, for [`MedianEstimate::of`].
+    pub fn correlated(&self) -> f64 {
+        correlated_runs(self.runs.len(), self.runs.iter().sum::<f64>() * self.every as f64)
+    }
+
+    /// Estimates the median of what some operators took together, in the runs that executed any of them.
+    pub(super) fn estimate<'s>(
+        &'s self,
+        operators: impl Iterator<Item = &'s OperatorSeries>,
+    ) -> Option<MedianEstimate> {
+        MedianEstimate::of_sums(operators.map(|operator| &operator.times[..]), self.correlated())
+    }
+}
+
 /// The most times that are kept: 64 MiB of them.
-const MOST_TIMES: usize = 16 << 20;
+pub(super) const MOST_TIMES: usize = 16 << 20;
 
 impl Recording {
     /// Returns the times of the measured runs and of their operators, run by run. If they are too many to be kept (16 million),
@@ -55,59 +71,65 @@ impl Recording {
 
     fn series_of(&self, most_times: usize) -> Result<Series, ProfileError> {
         let divider = Divider::new(self);
-        let mut collected = Collected::new(self);
+        let mut series = SeriesBuilder::new(self, most_times);
         for item in self.groups()? {
             let Item::Run(group) = item? else { continue };
             let Some(run) = group.record.filter(|run| run.kind == RunKind::Measured && !run.failed) else { continue };
             let Some(parts) = divider.parts(&run, &group) else { continue };
-            let outside = (parts.dispatches > 0).then_some(parts.run - parts.operators - parts.added);
-            collected.add(parts.run, outside, &group.dispatches, most_times);
+            let times = own_times(&group.dispatches, |span| self.calibration().nanos(span.start, span.end));
+            series.add(&parts, &group.dispatches, &times);
         }
-        Ok(collected.finish())
+        Ok(series.finish())
     }
 }
 
-struct Collected<'a> {
+/// A series that is being made, run by run.
+pub(super) struct SeriesBuilder<'a> {
     recording: &'a Recording,
     series: Series,
+    most_times: usize,
     /// The operator that a kernel's time counts for.
     kernels: HashMap<(u64, u32), usize>,
     by_name: HashMap<(bool, String), usize>,
 }
 
-impl<'a> Collected<'a> {
-    fn new(recording: &'a Recording) -> Self {
+impl<'a> SeriesBuilder<'a> {
+    /// Begins a series with at most about so many times.
+    pub(super) fn new(recording: &'a Recording, most_times: usize) -> Self {
         let series = Series { every: 1, ..Series::default() };
-        Self { recording, series, kernels: HashMap::new(), by_name: HashMap::new() }
+        Self { recording, series, most_times, kernels: HashMap::new(), by_name: HashMap::new() }
     }
 
-    fn add(&mut self, run: f64, outside: Option<f64>, dispatches: &[DispatchFact], most_times: usize) {
+    /// Adds a run and the times of its dispatches, in nanoseconds.
+    pub(super) fn add(&mut self, parts: &RunParts, dispatches: &[DispatchFact], nanos: &[f64]) {
         let counted = self.series.counted;
         self.series.counted += 1;
         if !counted.is_multiple_of(self.series.every) {
             return;
         }
         let at = self.series.runs.len();
-        self.series.runs.push(run);
-        self.series.outside.extend(outside);
-        for dispatch in dispatches {
+        self.series.runs.push(parts.run);
+        self.series.outside.extend((parts.dispatches > 0).then_some(parts.run - parts.operators - parts.added));
+        for (dispatch, nanos) in dispatches.iter().zip(nanos) {
             let operator = self.operator(dispatch);
             let times = &mut self.series.operators[operator].times;
             // Runs since the last one that executed it did not.
             times.resize(at + 1, 0.0);
-            times[at] += self.recording.calibration().nanos(dispatch.span.start, dispatch.span.end) as f32;
+            times[at] += *nanos as f32;
         }
         if self.series.runs.len() > 1
-            && self.series.runs.len().saturating_mul(self.series.operators.len() + 2) > most_times
+            && self.series.runs.len().saturating_mul(self.series.operators.len() + 2) > self.most_times
         {
             self.halve();
         }
     }
 
-    fn finish(mut self) -> Series {
-        let runs = self.series.runs.len();
-        self.series.operators.iter_mut().for_each(|operator| operator.times.resize(runs, 0.0));
-        self.series
+    /// Returns the series, once.
+    pub(super) fn finish(&mut self) -> Series {
+        let mut series = std::mem::take(&mut self.series);
+        let runs = series.runs.len();
+        series.operators.iter_mut().for_each(|operator| operator.times.resize(runs, 0.0));
+        series
     }
 
     /// Keeps every second run.

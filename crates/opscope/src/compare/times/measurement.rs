@@ -3,7 +3,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opscope_profile::{Load, MedianEstimate, Recording};
+use opscope_profile::{Load, MedianEstimate, Recording, correlated_runs};
 use opscope_tensor::open_regular;
 use serde_json::Value;
 
@@ -11,10 +11,6 @@ use super::comparison::{MeasurementKind, Side};
 use super::error::TimesError;
 use super::summary_file::SummaryFile;
 use super::surroundings::Surroundings;
-
-/// For how long other programs and the machine slow down runs at least, if they do: that long counts as one sample, also if the
-/// runs do not show it.
-pub(super) const CORRELATED_NS: f64 = 100e6;
 
 /// The times of a measurement.
 #[derive(Debug, Clone)]
@@ -49,8 +45,8 @@ pub(super) struct Executed {
 pub(super) enum ExecutedTimes {
     /// In each run, 0 where it was not executed.
     Runs(Vec<f32>),
-    /// The median of the runs.
-    Median(f64),
+    /// The median of the runs, and its 95 % confidence interval if there is one.
+    Median(f64, Option<(f64, f64)>),
 }
 
 /// The largest summary that is read.
@@ -92,6 +88,7 @@ impl Times {
     /// Returns an error if its records cannot be read.
     pub fn of_recording(recording: &Recording) -> Result<Self, TimesError> {
         let (manifest, series) = (recording.manifest(), recording.series()?);
+        let correlated = series.correlated();
         let operators = series.operators.into_iter().map(|operator| Executed {
             operator: operator.operator,
             op_type: operator.op_type,
@@ -115,7 +112,7 @@ impl Times {
             problems: recording.problems().to_vec(),
             outside: series.outside,
             operators: operators.collect(),
-            correlated: correlated(&side, series.runs.len()),
+            correlated,
             runs: series.runs,
             side,
         })
@@ -150,7 +147,7 @@ impl Times {
                 op_type: operator.op_type.clone(),
                 added: operator.added,
                 kernels: if operator.added { BTreeSet::new() } else { [fused].into() },
-                times: ExecutedTimes::Median(operator.median_ns),
+                times: ExecutedTimes::Median(operator.median_ns, operator.median_interval_95_ns),
             }
         });
         Ok(Self {
@@ -159,7 +156,7 @@ impl Times {
             load: summary.load,
             problems: summary.incomplete_because.clone(),
             outside: Vec::new(),
-            correlated: correlated(&side, runs.len()),
+            correlated: correlated_runs(runs.len(), runs.iter().sum()),
             runs,
             side,
         })
@@ -184,24 +181,22 @@ impl Times {
         MedianEstimate::of(times, self.correlated)
     }
 
-    /// Estimates the median of what some operators took together, in the runs that executed any of them.
+    /// Estimates the median of what some operators took together, in the runs that executed any of them. Where only their medians
+    /// are known, it is their sum, and its interval has the sums of the ends: wider than it need be, if their times do not go
+    /// up and down together.
     pub(super) fn estimate_of(&self, operators: &[&Executed]) -> Option<MedianEstimate> {
-        let mut sums = Vec::new();
-        let mut medians = 0.0;
+        let mut runs = Vec::new();
+        let mut medians: Option<MedianEstimate> = None;
         for operator in operators {
             match &operator.times {
-                ExecutedTimes::Runs(times) => {
-                    sums.resize(sums.len().max(times.len()), 0.0);
-                    sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += f64::from(*time));
+                ExecutedTimes::Runs(times) => runs.push(&times[..]),
+                ExecutedTimes::Median(median, interval) => {
+                    let one = MedianEstimate { median: *median, interval: *interval, samples: 0, independent: 0.0 };
+                    medians = Some(medians.map_or(one, |sum| sum.plus(&one)));
                 }
-                ExecutedTimes::Median(median) => medians += median,
             }
         }
-        if medians > 0.0 {
-            return Some(MedianEstimate { median: medians, interval: None, samples: 0, independent: 0.0 });
-        }
-        sums.retain(|time| *time > 0.0);
-        self.estimate(&sums)
+        medians.filter(|sum| sum.median > 0.0).or_else(|| MedianEstimate::of_sums(runs, self.correlated))
     }
 }
 
@@ -211,14 +206,10 @@ impl Executed {
         self.kernels.iter().flatten().map(String::as_str)
     }
 
-    pub(super) fn is_median_only(&self) -> bool {
-        matches!(self.times, ExecutedTimes::Median(_))
+    /// Returns whether only its median is known: in summaries of earlier versions, and where an operator was executed seldom.
+    pub(super) fn lacks_interval(&self) -> bool {
+        matches!(self.times, ExecutedTimes::Median(_, None))
     }
-}
-
-/// Returns how many successive runs count as one.
-fn correlated(side: &Side, kept: usize) -> f64 {
-    kept as f64 * CORRELATED_NS / (side.run_seconds * 1e9)
 }
 
 /// Returns whether this is the directory of a recording.

@@ -110,9 +110,11 @@ fn notes(a: &Times, b: &Times) -> Vec<String> {
         let without = if a.operators.is_empty() { "A" } else { "B" };
         notes.push(format!("{without} has no times of operators, so only the runs are compared"));
     }
-    let has_median_only = |times: &Times| times.operators.iter().any(Executed::is_median_only);
-    if has_median_only(a) || has_median_only(b) {
-        notes.push("a summary has one median per operator and no interval; recordings have both".to_owned());
+    for (name, times) in [("A", a), ("B", b)] {
+        let of_run = times.estimate(&times.runs).and_then(|estimate| estimate.interval);
+        if of_run.is_some() && times.operators.iter().any(Executed::lacks_interval) {
+            notes.push(format!("{name} has medians of operators without confidence intervals; recordings have both"));
+        }
     }
     notes
 }

@@ -26,7 +26,7 @@ fn executed(kernels: &[&[&str]], op_type: &str, nanos: f32, runs: usize) -> Exec
 fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -> Times {
     let of = |operator: &Executed, run: usize| match &operator.times {
         ExecutedTimes::Runs(times) => f64::from(times[run]),
-        ExecutedTimes::Median(median) => *median,
+        ExecutedTimes::Median(median, _) => *median,
     };
     let runs: Vec<f64> =
         (0..1_000).map(|run| 500.0 + operators.iter().map(|operator| of(operator, run)).sum::<f64>()).collect();

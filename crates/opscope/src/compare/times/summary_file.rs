@@ -60,6 +60,15 @@ pub(super) struct SummaryOperator {
     pub added: bool,
     pub fused: Vec<String>,
     pub median_ns: f64,
+    /// Summaries of earlier versions do not say.
+    #[serde(default)]
+    pub median_interval_95_ns: Option<(f64, f64)>,
+}
+
+impl SummaryOperator {
+    fn is_inside_of_its_interval(&self) -> bool {
+        self.median_interval_95_ns.is_none_or(|(low, high)| low <= self.median_ns && self.median_ns <= high)
+    }
 }
 
 /// The schema that this version reads.
@@ -75,10 +84,14 @@ impl SummaryFile {
             None => return Err(format!("it has no schema; a summary has {SCHEMA:?}")),
         }
         let summary: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
-        match summary.times_ms.iter().find(|time| !time.is_finite() || **time < 0.0) {
-            Some(time) => Err(format!("one of its times is {time} ms")),
-            None => Ok(summary),
+        if let Some(time) = summary.times_ms.iter().find(|time| !time.is_finite() || **time < 0.0) {
+            return Err(format!("one of its times is {time} ms"));
         }
+        let outside = summary.operators().find(|operator| !operator.is_inside_of_its_interval());
+        if let Some(operator) = outside.map(|operator| operator.operator.clone()) {
+            return Err(format!("the median time of {operator:?} lies outside of its interval"));
+        }
+        Ok(summary)
     }
 
     /// Returns whether a profiler took part.
