@@ -105,6 +105,16 @@ impl Roofline {
         (least_ns > 0.0 && nanos > 0.0).then(|| Bound { limited_by, least_ns, percent: 100.0 * least_ns / nanos })
     }
 
+    /// Raises every rate to that of another measurement of the same, where it is higher.
+    pub(crate) fn raise_to(&mut self, other: &Self) {
+        for (peak, other) in self.peaks.iter_mut().zip(&other.peaks) {
+            peak.gflops_per_s = peak.gflops_per_s.max(other.gflops_per_s);
+        }
+        for (bandwidth, other) in self.bandwidths.iter_mut().zip(&other.bandwidths) {
+            bandwidth.gbytes_per_s = bandwidth.gbytes_per_s.max(other.gbytes_per_s);
+        }
+    }
+
     /// Returns whether the numbers can be those of a machine with so many threads.
     pub(crate) fn is_plausible(&self, threads: NonZeroUsize) -> bool {
         let peaks = self.peaks.iter().map(|peak| peak.gflops_per_s);
@@ -155,6 +165,17 @@ mod tests {
             [machine.peak("int8"), machine.peak("uint8"), machine.peak("float32")],
             [Some(400.0), Some(400.0), None]
         );
+    }
+
+    #[test]
+    fn of_two_measurements_each_higher_rate_counts() {
+        let mut machine = machine();
+        let mut other = machine.clone();
+        (machine.peaks[0].gflops_per_s, other.bandwidths[1].gbytes_per_s) = (90.0, 12.0);
+        machine.raise_to(&other);
+        let rates =
+            [machine.peaks[0].gflops_per_s, machine.bandwidths[0].gbytes_per_s, machine.bandwidths[1].gbytes_per_s];
+        assert_eq!(rates, [100.0, 50.0, 12.0]);
     }
 
     #[test]
