@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::Ticks;
+use rustix::process::getuid;
 
 /// A directory that only this user can read, in memory or in the system's directory for temporary files. It is removed when this is
 /// dropped. A process that is killed leaves it, called `opscope-times-PID-NUMBER`, with the profiles of the runs that were under way;
@@ -31,12 +32,16 @@ pub(crate) struct ProfilePath<'a> {
 /// What the names of directories begin with.
 const PREFIX: &str = "opscope-times-";
 
+/// What the names of profiles begin with.
+const PROFILE: &str = "run";
+
 /// The room that must be left in memory. A profile has some 500 bytes for each kernel, and is removed before the next run.
 const ROOM: u64 = 1 << 30;
 
 impl ProfileDirectory {
     pub fn create() -> io::Result<Self> {
-        let in_memory = Path::new("/dev/shm");
+        let (in_memory, temporary) = (Path::new("/dev/shm"), std::env::temp_dir());
+        [in_memory, &temporary].into_iter().for_each(remove_abandoned);
         // Whoever chooses a directory for temporary files means it.
         if std::env::var_os("TMPDIR").is_none()
             && rustix::fs::statvfs(in_memory).is_ok_and(|room| room.f_bavail.saturating_mul(room.f_frsize) >= ROOM)
@@ -44,11 +49,10 @@ impl ProfileDirectory {
         {
             return Ok(created);
         }
-        Self::create_in(&std::env::temp_dir())
+        Self::create_in(&temporary)
     }
 
     fn create_in(place: &Path) -> io::Result<Self> {
-        remove_abandoned(place);
         let mut builder = DirBuilder::new();
         builder.mode(0o700);
         loop {
@@ -63,7 +67,8 @@ impl ProfileDirectory {
             }
             let path = place.join(name);
             let named = File::open(&unlocked).and_then(|directory| {
-                directory.lock()?;
+                // On file systems without locks nobody can find out that it is abandoned.
+                let _ = directory.lock();
                 fs::rename(&unlocked, &path)?;
                 Ok(directory)
             });
@@ -81,23 +86,37 @@ impl ProfileDirectory {
     /// Returns the path of the next profile.
     pub fn next(&self) -> ProfilePath<'_> {
         let number = self.profiles.fetch_add(1, Ordering::Relaxed);
-        ProfilePath { directory: self, name: format!("run{number}"), is_removed: Cell::new(false) }
+        ProfilePath { directory: self, name: format!("{PROFILE}{number}"), is_removed: Cell::new(false) }
     }
 }
 
 /// Removes what killed processes of this user left. What cannot be removed stays.
 fn remove_abandoned(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let is_own = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw());
+        if !is_named(&entry.file_name().to_string_lossy()) || !is_own() {
             continue;
         }
         let path = entry.path();
-        let is_own =
-            entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == rustix::process::getuid().as_raw());
-        if is_own && File::open(&path).is_ok_and(|directory| directory.try_lock().is_ok()) {
-            let _ = fs::remove_dir_all(&path);
+        // Locked until it is gone.
+        let Ok(directory) = File::open(&path) else { continue };
+        if directory.try_lock().is_err() {
+            continue;
         }
+        for profile in fs::read_dir(&path).into_iter().flatten().flatten() {
+            if profile.file_name().to_string_lossy().starts_with(PROFILE) {
+                let _ = fs::remove_file(profile.path());
+            }
+        }
+        let _ = fs::remove_dir(&path);
     }
+}
+
+/// Returns whether a directory has the name of one that `create_in` makes.
+fn is_named(name: &str) -> bool {
+    let Some((pid, number)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { return false };
+    let is_digits = |text: &str, radix| !text.is_empty() && text.chars().all(|digit| digit.is_digit(radix));
+    is_digits(pid, 10) && is_digits(number, 16)
 }
 
 impl ProfilePath<'_> {
@@ -175,16 +194,26 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_what_a_living_one_uses_is_not() {
+    fn what_a_killed_process_left_is_removed_and_nothing_else_is() {
         let place = tempfile::tempdir().expect("a temporary directory");
-        let abandoned = place.path().join(format!("{PREFIX}1-1"));
-        fs::create_dir(&abandoned).expect("a new directory");
-        fs::write(abandoned.join("run0_2026-11-22_1.json"), "[").expect("room");
-        let another = place.path().join("another");
-        fs::create_dir(&another).expect("a new directory");
+        let directory = |name: String, file: &str| {
+            let path = place.path().join(name);
+            fs::create_dir(&path).expect("a new directory");
+            fs::write(path.join(file), "[").expect("room");
+            path
+        };
+        let abandoned = directory(format!("{PREFIX}12-3fa"), "run0_2026-11-22_1.json");
+        let others = [
+            directory(format!("{PREFIX}baseline"), "run0.json"),
+            directory(format!("{PREFIX}12-results"), "run0.json"),
+            directory(format!("{PREFIX}12-3fb"), "notes.txt"),
+        ];
         let used = ProfileDirectory::create_in(place.path()).expect("a directory");
-        assert_eq!((abandoned.exists(), another.exists()), (false, true));
-        let other = ProfileDirectory::create_in(place.path()).expect("a directory");
-        assert!(used.path.exists() && other.path.exists());
+        remove_abandoned(place.path());
+        assert!(!abandoned.exists());
+        assert!(used.path.exists());
+        for other in others {
+            assert_eq!(fs::read_dir(&other).expect("it exists").count(), 1, "{}", other.display());
+        }
     }
 }
