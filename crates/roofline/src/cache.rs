@@ -14,6 +14,9 @@ use crate::{RooflineError, measure};
 /// What this version writes and reads.
 const SCHEMA: &str = "opscope.machine/1";
 
+/// How a machine is measured. What was measured otherwise is not comparable.
+const METHOD: u32 = 2;
+
 /// A longer file is none of ours.
 const LONGEST: u64 = 64 << 10;
 
@@ -71,7 +74,8 @@ pub fn kept_or_measured(directory: Option<&Path>, threads: NonZeroUsize) -> Resu
 fn key(threads: NonZeroUsize) -> String {
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     let dtypes = dtypes().join(", ");
-    format!("{}; opscope {} {build}; {dtypes}; {threads} threads", processor_identity(), env!("CARGO_PKG_VERSION"))
+    let version = env!("CARGO_PKG_VERSION");
+    format!("{}; opscope {version} {build}; method {METHOD}; {dtypes}; {threads} threads", processor_identity())
 }
 
 fn path(directory: &Path, key: &str) -> PathBuf {

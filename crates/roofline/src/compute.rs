@@ -34,8 +34,13 @@ pub(crate) fn dtypes() -> Vec<&'static str> {
 fn repetitions() -> Vec<Repetition> {
     let (lanes32, lanes64) = Arch::new().dispatch(Lanes);
     let mut repetitions = vec![
-        Repetition { dtype: "float32", lanes: lanes32, run: || Arch::new().dispatch(MultiplyAdd32).into() },
-        Repetition { dtype: "float64", lanes: lanes64, run: || Arch::new().dispatch(MultiplyAdd64) },
+        Repetition {
+            dtype: "float32",
+            chains: CHAINS,
+            lanes: lanes32,
+            run: || Arch::new().dispatch(MultiplyAdd32).into(),
+        },
+        Repetition { dtype: "float64", chains: CHAINS, lanes: lanes64, run: || Arch::new().dispatch(MultiplyAdd64) },
     ];
     repetitions.extend(narrow::repetitions());
     repetitions

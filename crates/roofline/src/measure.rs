@@ -5,7 +5,7 @@ use crate::limits::Roofline;
 use crate::processor::processor_name;
 use crate::{RooflineError, bandwidth, compute};
 
-/// How long each peak and each bandwidth is measured in a round: twelve of them take about half a second.
+/// How long each peak and each bandwidth is measured in a round: eleven of them take less than half a second.
 const TIME: Duration = Duration::from_millis(36);
 
 /// How often everything is measured, one after the other. Another program may have a processor for longer than one measurement

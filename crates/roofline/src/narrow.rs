@@ -19,7 +19,7 @@ pub(crate) fn widened() -> impl Iterator<Item = &'static str> {
     #[cfg(target_arch = "x86_64")]
     let widened = [
         (!is_x86_feature_detected!("avx512fp16")).then_some("float16"),
-        x86_64::bfloat16().is_none().then_some("bfloat16"),
+        x86_64::widens_bfloat16().then_some("bfloat16"),
     ];
     #[cfg(not(target_arch = "x86_64"))]
     let widened = [];
@@ -31,46 +31,63 @@ mod x86_64 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
+    use crate::processor::has_flag;
     use crate::repetition::{CHAINS, Repetition, STEPS};
 
-    /// Products of unsigned and signed bytes, added up in 32 bits.
+    /// Independent sums in the 32 registers of AVX-512.
+    const WIDE: usize = 24;
+
+    /// Products of unsigned and signed bytes, added up in 32 bits. None for a processor that multiplies tiles of them (AMX), which
+    /// is several times faster.
     pub(super) fn int8() -> Option<Repetition> {
-        let of = |lanes, run| Some(Repetition { dtype: "int8", lanes, run });
+        if has_flag("amx_int8") {
+            return None;
+        }
+        let of = |chains, lanes, run| Some(Repetition { dtype: "int8", chains, lanes, run });
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
             // SAFETY: the processor has these instructions.
-            return of(64, || unsafe { dot_avx512_vnni() });
+            return of(WIDE, 64, || unsafe { dot_avx512_vnni() });
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni") {
             // SAFETY: the processor has these instructions.
-            return of(32, || unsafe { dot_avx_vnni() });
+            return of(CHAINS, 32, || unsafe { dot_avx_vnni() });
         }
-        if is_x86_feature_detected!("avx512bw") {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
             // SAFETY: the processor has these instructions.
-            return of(64, || unsafe { pairs_avx512() });
+            return of(WIDE, 64, || unsafe { pairs_avx512() });
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has these instructions.
-            return of(32, || unsafe { pairs_avx2() });
+            return of(CHAINS, 32, || unsafe { pairs_avx2() });
         }
         None
     }
 
-    /// Products of pairs, added up in `float32`.
+    /// Products of pairs, added up in `float32`. None with AMX, as above.
     pub(super) fn bfloat16() -> Option<Repetition> {
+        if has_flag("amx_bf16") {
+            return None;
+        }
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16") {
             // SAFETY: the processor has these instructions.
-            return Some(Repetition { dtype: "bfloat16", lanes: 32, run: || unsafe { pairs_avx512_bf16() } });
+            let run = || unsafe { pairs_avx512_bf16() };
+            return Some(Repetition { dtype: "bfloat16", chains: WIDE, lanes: 32, run });
         }
         None
+    }
+
+    /// Returns whether the processor has no instructions for products of `bfloat16`.
+    pub(super) fn widens_bfloat16() -> bool {
+        !has_flag("amx_bf16") && !is_x86_feature_detected!("avx512bf16")
     }
 
     /// A function that repeats a step of all sums. The compiler does not know what the sums begin with, so it cannot merge them.
     macro_rules! repeat {
-        ($name:ident, $features:literal, $operands:expr, $begin:expr, $step:expr, $element:expr) => {
+        ($name:ident, $features:literal, $chains:ident, $operands:expr, $begin:expr, $step:expr, $element:expr) => {
             #[target_feature(enable = $features)]
             pub(super) fn $name() -> f64 {
                 let operands = $operands;
-                let mut sums = black_box([$begin; CHAINS]);
+                let mut sums = black_box([$begin; $chains]);
                 for _ in 0..STEPS {
                     for sum in &mut sums {
                         *sum = $step(*sum, operands);
@@ -84,6 +101,7 @@ mod x86_64 {
     repeat!(
         dot_avx512_vnni,
         "avx512f,avx512vnni",
+        WIDE,
         (_mm512_set1_epi8(black_box(3)), _mm512_set1_epi8(black_box(-2))),
         _mm512_setzero_si512(),
         |sum, (a, b)| _mm512_dpbusd_epi32(sum, a, b),
@@ -93,6 +111,7 @@ mod x86_64 {
     repeat!(
         dot_avx_vnni,
         "avx2,avxvnni",
+        CHAINS,
         (_mm256_set1_epi8(black_box(3)), _mm256_set1_epi8(black_box(-2))),
         _mm256_setzero_si256(),
         |sum, (a, b)| _mm256_dpbusd_avx_epi32(sum, a, b),
@@ -103,7 +122,8 @@ mod x86_64 {
     // or else the compiler would multiply only once.
     repeat!(
         pairs_avx512,
-        "avx512bw",
+        "avx512f,avx512bw",
+        WIDE,
         (_mm512_set1_epi8(black_box(2)), _mm512_set1_epi16(black_box(1)), _mm512_set1_epi32(black_box(1))),
         _mm512_setzero_si512(),
         |sum, (b, ones, c)| _mm512_add_epi32(_mm512_madd_epi16(_mm512_maddubs_epi16(sum, b), ones), c),
@@ -113,6 +133,7 @@ mod x86_64 {
     repeat!(
         pairs_avx2,
         "avx2",
+        CHAINS,
         (_mm256_set1_epi8(black_box(2)), _mm256_set1_epi16(black_box(1)), _mm256_set1_epi32(black_box(1))),
         _mm256_setzero_si256(),
         |sum, (b, ones, c)| _mm256_add_epi32(_mm256_madd_epi16(_mm256_maddubs_epi16(sum, b), ones), c),
@@ -122,6 +143,7 @@ mod x86_64 {
     repeat!(
         pairs_avx512_bf16,
         "avx512f,avx512bf16",
+        WIDE,
         (
             _mm512_cvtne2ps_pbh(_mm512_set1_ps(black_box(0.5)), _mm512_set1_ps(black_box(0.5))),
             _mm512_cvtne2ps_pbh(_mm512_set1_ps(black_box(0.25)), _mm512_set1_ps(black_box(0.25)))
@@ -152,7 +174,7 @@ mod x86_64 {
                 // SAFETY: the processor has these instructions.
                 assert_eq!(unsafe { dot_avx_vnni() }, each * 4.0 * -6.0);
             }
-            if is_x86_feature_detected!("avx512bw") {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
                 // SAFETY: the processor has these instructions.
                 assert_eq!(unsafe { pairs_avx512() }, pairs());
             }

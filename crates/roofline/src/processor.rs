@@ -15,6 +15,13 @@ pub(crate) fn processor_identity() -> String {
     format!("{}; {processors} processors", found.join("; "))
 }
 
+/// Returns whether the system lists a feature of the processor under this name.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_flag(name: &str) -> bool {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    field(&text, "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == name))
+}
+
 /// Returns a field of the first processor.
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let value =

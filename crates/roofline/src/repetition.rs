@@ -1,14 +1,16 @@
-/// Independent sums of vectors: more than a multiply-add takes cycles for each that the processor begins in a cycle. More than
-/// fourteen do not fit the registers of AVX2.
+/// Independent sums of vectors: at least as many as the processor begins multiply-adds while one of them takes place, so that none
+/// waits for another. More than fourteen do not fit the 16 registers of AVX2.
 pub(crate) const CHAINS: usize = 12;
 
 /// Multiply-adds of each sum in a repetition: some microseconds.
 pub(crate) const STEPS: usize = 4_000;
 
-/// Multiply-adds of vectors of one type: `STEPS` for each of `CHAINS` sums.
+/// Multiply-adds of vectors of one type: `STEPS` for each of some sums.
 pub(crate) struct Repetition {
     /// The element type.
     pub(crate) dtype: &'static str,
+    /// How many sums.
+    pub(crate) chains: usize,
     /// How many numbers are multiplied and added in one of them.
     pub(crate) lanes: usize,
     /// Does them, and returns something of the sums.
@@ -18,6 +20,6 @@ pub(crate) struct Repetition {
 impl Repetition {
     /// Returns its operations: a multiplication and an addition are two.
     pub(crate) fn flops(&self) -> f64 {
-        2.0 * (STEPS * CHAINS * self.lanes) as f64
+        2.0 * (STEPS * self.chains * self.lanes) as f64
     }
 }
