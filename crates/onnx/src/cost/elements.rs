@@ -92,17 +92,28 @@ fn window(typed: &Typed<'_>) -> Option<u64> {
 /// Returns the operations of a resize: every element of the output is a weighted sum of its neighbours along the dimensions that
 /// change, two of each for `linear`, four for `cubic`. With `antialias` there are more, and their number depends on the scale.
 fn interpolation(typed: &Typed<'_>) -> Option<u64> {
+    match neighbours(typed)? {
+        1 => Some(0),
+        neighbours => product(&[typed.given()?, neighbours.checked_mul(2)? - 1]),
+    }
+}
+
+/// Returns how many elements of its input an element of a resize's output is made of.
+pub(super) fn neighbours(typed: &Typed<'_>) -> Option<u64> {
+    let is_of_a_region = typed.operator.text("coordinate_transformation_mode") == Some("tf_crop_and_resize");
     let of_each = match typed.operator.text("mode").unwrap_or("nearest") {
-        "nearest" => return Some(0),
-        _ if typed.operator.int("antialias").unwrap_or(0) != 0 => return None,
+        "nearest" => return Some(1),
+        _ if is_of_a_region || typed.operator.int("antialias").unwrap_or(0) != 0 => return None,
         "linear" => 2u64,
         "cubic" => 4,
         _ => return None,
     };
     let (taken, given) = (&typed.input(0)?.shape, &typed.output()?.shape);
+    if taken.len() != given.len() {
+        return None;
+    }
     let resized = taken.iter().zip(given).filter(|(taken, given)| taken != given).count();
-    let neighbours = of_each.checked_pow(u32::try_from(resized).ok()?)?;
-    product(&[typed.given()?, neighbours.checked_mul(2)? - 1])
+    of_each.checked_pow(u32::try_from(resized).ok()?)
 }
 
 fn reduction(typed: &Typed<'_>, op_type: &str) -> Option<u64> {

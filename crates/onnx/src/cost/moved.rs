@@ -1,6 +1,6 @@
 //! Operators that move, select, convert or compare elements without arithmetic.
 
-use super::{Typed, bytes_of};
+use super::{Typed, bytes_of, elements};
 
 /// Operators that give the elements of their input under another shape. Nothing has to be read or written.
 const VIEWS: &[&str] = &["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
@@ -77,8 +77,13 @@ pub(super) fn bytes_read(typed: &Typed<'_>, slot: usize) -> Option<u64> {
         _ => {}
     }
     let whole = bytes_of(typed.input(slot)?)?;
-    if slot == 0 && SELECTIONS.contains(&op_type) {
-        return Some(whole.min(bytes_of(typed.output()?)?));
+    match op_type {
+        _ if slot > 0 => Some(whole),
+        "Resize" | "Upsample" => {
+            let of_each = elements::neighbours(typed).unwrap_or(u64::MAX);
+            Some(whole.min(bytes_of(typed.output()?)?.saturating_mul(of_each)))
+        }
+        selection if SELECTIONS.contains(&selection) => Some(whole.min(bytes_of(typed.output()?)?)),
+        _ => Some(whole),
     }
-    Some(whole)
 }

@@ -135,6 +135,13 @@ fn a_resize_costs_a_weighted_sum_of_the_neighbours_along_the_dimensions_that_cha
     assert_eq!(resized("linear").flops(), Some(3 * 64 * 7));
     assert_eq!(resized("cubic").flops(), Some(3 * 64 * 31));
     assert_eq!(resized("linear").int("antialias", 1).flops(), None);
+    assert_eq!(resized("linear").text("coordinate_transformation_mode", "tf_crop_and_resize").flops(), None);
+    // One of 64 elements is read.
+    let smaller =
+        Case { output: Some(&[1, 3, 8, 8]), ..case("Resize", &[&[1, 3, 64, 64]]) }.text("mode", "nearest").cost();
+    assert_eq!((smaller.flops, smaller.bytes_read, smaller.bytes_written), (Some(0), Some(768), Some(768)));
+    let same = Case { output: Some(&[1, 3, 4, 4]), ..case("Resize", &[&[1, 3, 4, 4]]) }.text("mode", "linear");
+    assert_eq!(same.flops(), Some(0));
 }
 
 #[test]
