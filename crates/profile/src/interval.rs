@@ -62,28 +62,36 @@ impl MedianEstimate {
         Some(Self { median, interval, samples: count, independent })
     }
 
-    /// Estimates the median of what several operators took together, in the runs that executed any of them: each has a time
-    /// for every run, 0 where it was not executed. `correlated` as in [`of`](Self::of).
-    pub fn of_sums<'t>(operators: impl IntoIterator<Item = &'t [f32]>, correlated: f64) -> Option<Self> {
-        let mut sums: Vec<f64> = Vec::new();
-        for times in operators {
-            sums.resize(sums.len().max(times.len()), 0.0);
-            sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += f64::from(*time));
-        }
-        sums.retain(|time| *time > 0.0);
-        Self::of(&sums, correlated)
+    /// Returns a median of which only the number is known.
+    pub fn without_interval(median: f64) -> Self {
+        Self { median, interval: None, samples: 0, independent: 0.0 }
     }
 
-    /// Returns the sum of two medians, with the sums of the ends of their intervals: times of the same runs go up and down
-    /// together. The interval is too wide rather than too narrow. `samples` and `independent` are those of the lesser one.
-    pub fn plus(&self, other: &Self) -> Self {
-        let ends = self.interval.zip(other.interval);
-        Self {
-            median: self.median + other.median,
-            interval: ends.map(|((low, high), (other_low, other_high))| (low + other_low, high + other_high)),
-            samples: self.samples.min(other.samples),
-            independent: self.independent.min(other.independent),
+    /// Estimates the median of what something took in the runs that executed it. `times` has a number for each run, 0 where it was
+    /// not executed. `runs` are the times of the runs, in nanoseconds, one after the other; each stands for `every` runs. Those within
+    /// 100 ms count as one, also if the times do not show that they depend on one another.
+    pub fn of_runs(times: &[f64], runs: &[f64], every: u64) -> Option<Self> {
+        let (mut now, mut last, mut independent) = (0.0, 0.0, 0.0);
+        let mut samples = Vec::with_capacity(times.len());
+        for (time, run) in times.iter().zip(runs) {
+            now += run * every as f64;
+            if *time > 0.0 {
+                independent += ((now - last) / CORRELATED_NS).min(1.0);
+                last = now;
+                samples.push(*time);
+            }
         }
+        Self::of(&samples, samples.len() as f64 / independent)
+    }
+
+    /// Estimates the median of what several operators took together, in the runs that executed any of them. As
+    /// [`of_runs`](Self::of_runs), with the times of each operator.
+    pub fn of_sums<'t>(operators: impl IntoIterator<Item = &'t [f32]>, runs: &[f64], every: u64) -> Option<Self> {
+        let mut sums = vec![0.0; runs.len()];
+        for times in operators {
+            sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += f64::from(*time));
+        }
+        Self::of_runs(&sums, runs, every)
     }
 
     /// Returns the 95 % confidence interval of the difference of another median and this one: `other - self`. `None` if one of
@@ -114,12 +122,6 @@ impl MedianEstimate {
         let median = self.median.ln();
         (low > 0.0 && high.is_finite()).then(|| Self { median, interval: Some((low.ln(), high.ln())), ..*self })
     }
-}
-
-/// Returns how many successive runs count as one at least: those within 100 ms, also if the runs do not show that they depend on
-/// one another. `runs` took `total_ns` nanoseconds together.
-pub fn correlated_runs(runs: usize, total_ns: f64) -> f64 {
-    runs as f64 * CORRELATED_NS / total_ns
 }
 
 /// Returns the 95 % confidence interval of the median of samples in the order in which they were taken. `None` if they
@@ -270,6 +272,25 @@ mod tests {
         assert_eq!(median_interval(&[1.0; 5]), None);
         let correlated = MedianEstimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 2.0).unwrap();
         assert_eq!((correlated.median, correlated.interval, correlated.independent), (4.0, None, 3.5));
+    }
+
+    #[test]
+    fn runs_within_a_tenth_of_a_second_count_as_one() {
+        let mut numbers = Numbers(3);
+        let mut independent = |count: usize, nanos: f64, is_executed: fn(usize) -> bool| {
+            let runs = vec![nanos; count];
+            let times: Vec<f64> =
+                (0..count).map(|run| if is_executed(run) { numbers.uniform() + 1.0 } else { 0.0 }).collect();
+            MedianEstimate::of_runs(&times, &runs, 1).map_or(0.0, |estimate| estimate.independent.round())
+        };
+        assert_eq!(independent(2_000, 1e6, |_| true), 20.0);
+        // Thousands: how much they depend on one another is estimated.
+        assert!((1_000.0..=5_000.0).contains(&independent(5_000, 200e6, |_| true)));
+        // Every 300th run executes it: those are 300 ms apart, and 5,000 again.
+        assert!((1_000.0..=5_000.0).contains(&independent(1_500_000, 1e6, |run| run % 300 == 299)));
+        // Only the last second executes it.
+        assert_eq!(independent(6_000, 1e6, |run| run >= 5_000), 11.0);
+        assert_eq!(independent(100, 1e6, |_| false), 0.0);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub use account::{
 };
 pub use error::ProfileError;
 pub use export::{Exported, Format, KernelLabels, LabelTable};
-pub use interval::{MedianEstimate, correlated_runs, median_interval};
+pub use interval::{MedianEstimate, median_interval};
 pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use profiler::{Profiler, RecordingInfo};

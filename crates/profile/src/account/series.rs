@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::parts::{Divider, RunParts};
-use crate::interval::{MedianEstimate, correlated_runs};
+use crate::interval::MedianEstimate;
 use crate::recording::{DispatchFact, Item, KernelNames, RunKind, own_times};
 use crate::{ProfileError, Recording};
 
@@ -9,8 +9,8 @@ use crate::{ProfileError, Recording};
 /// dispatches are missing are left out. All times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
-    /// How many runs of the recording stand for one here: 1, unless it has so many times that only every second, fourth, ... run
-    /// is kept.
+    /// How many runs of the recording stand for one here: 1, unless it has so many times that only one of two, of four, ... runs is
+    /// kept.
     pub every: u64,
     /// How many runs counted, those that are not kept among them.
     pub counted: u64,
@@ -42,17 +42,12 @@ pub struct OperatorSeries {
 }
 
 impl Series {
-    /// Returns how many successive runs count as one at least, for [`MedianEstimate::of`].
-    pub fn correlated(&self) -> f64 {
-        correlated_runs(self.runs.len(), self.runs.iter().sum::<f64>() * self.every as f64)
-    }
-
     /// Estimates the median of what some operators took together, in the runs that executed any of them.
     pub(super) fn estimate<'s>(
         &'s self,
         operators: impl Iterator<Item = &'s OperatorSeries>,
     ) -> Option<MedianEstimate> {
-        MedianEstimate::of_sums(operators.map(|operator| &operator.times[..]), self.correlated())
+        MedianEstimate::of_sums(operators.map(|operator| &operator.times[..]), &self.runs, self.every)
     }
 }
 
@@ -61,7 +56,7 @@ pub(super) const MOST_TIMES: usize = 16 << 20;
 
 impl Recording {
     /// Returns the times of the measured runs and of their operators, run by run. If they are too many to be kept (16 million),
-    /// every second run is left out, as often as necessary.
+    /// one of two successive runs is left out, as often as necessary.
     ///
     /// # Errors
     /// Returns an error if the file of records cannot be read.
@@ -104,7 +99,8 @@ impl<'a> SeriesBuilder<'a> {
     pub(super) fn add(&mut self, parts: &RunParts, dispatches: &[DispatchFact], nanos: &[f64]) {
         let counted = self.series.counted;
         self.series.counted += 1;
-        if !counted.is_multiple_of(self.series.every) {
+        let every = self.series.every;
+        if counted % every != chosen(counted / every, every) {
             return;
         }
         let at = self.series.runs.len();
@@ -132,10 +128,11 @@ impl<'a> SeriesBuilder<'a> {
         series
     }
 
-    /// Keeps every second run.
+    /// Keeps one of two successive runs.
     fn halve(&mut self) {
         fn halved<T: Copy>(times: &mut Vec<T>) {
-            *times = times.iter().copied().step_by(2).collect();
+            let one_of = |(pair, two): (usize, &[T])| two.get(chosen(pair as u64, 2) as usize).copied();
+            *times = times.chunks(2).enumerate().filter_map(one_of).collect();
         }
         self.series.every *= 2;
         halved(&mut self.series.runs);
@@ -180,6 +177,13 @@ impl<'a> SeriesBuilder<'a> {
     }
 }
 
+/// Returns which one of so many successive runs is kept: another one of each group, as if by chance. Runs may take turns, and always
+/// the same one would stand for one kind of them.
+fn chosen(group: u64, of: u64) -> u64 {
+    // The upper bits of a product by the golden ratio (D. E. Knuth, "The Art of Computer Programming", volume 3, 6.4).
+    (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % of
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,10 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_runs_every_second_one_is_kept() {
+    fn of_too_many_runs_one_of_two_is_kept() {
         let (_directory, recording) = recording();
         let series = recording.series_of(4).unwrap();
         assert_eq!((series.every, series.counted, series.runs.len()), (2, 2, 1));
         assert!(series.operators.iter().all(|operator| operator.times.len() == 1));
+    }
+
+    #[test]
+    fn runs_that_take_turns_are_kept_alike() {
+        for of in [2, 4, 8] {
+            let odd = (0..10_000).filter(|group| chosen(*group, of) % 2 == 1).count();
+            assert!((4_500..5_500).contains(&odd), "{odd} of 10000 among {of}");
+        }
     }
 }

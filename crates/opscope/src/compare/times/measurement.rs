@@ -3,7 +3,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use opscope_profile::{Load, MedianEstimate, Recording, correlated_runs};
+use opscope_profile::{Load, MedianEstimate, Recording};
 use opscope_tensor::open_regular;
 use serde_json::Value;
 
@@ -25,8 +25,18 @@ pub struct Times {
     /// Nanoseconds of each run in which no operator was executed.
     pub(super) outside: Vec<f64>,
     pub(super) operators: Vec<Executed>,
-    /// How many successive runs count as one.
-    pub(super) correlated: f64,
+    /// All operators of each type together, where that is not the sum of their times: in a summary.
+    pub(super) op_types: Vec<TypeMedian>,
+    /// How many runs stand for one in the times of runs.
+    pub(super) every: u64,
+}
+
+/// What a summary knows of all operators of a type.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TypeMedian {
+    pub op_type: String,
+    pub added: bool,
+    pub median: MedianEstimate,
 }
 
 /// What a measurement knows of an operator that it executed, or of a kernel that the engine added.
@@ -45,8 +55,8 @@ pub(super) struct Executed {
 pub(super) enum ExecutedTimes {
     /// In each run, 0 where it was not executed.
     Runs(Vec<f32>),
-    /// The median of the runs, and its 95 % confidence interval if there is one.
-    Median(f64, Option<(f64, f64)>),
+    /// The median of the runs.
+    Median(MedianEstimate),
 }
 
 /// The largest summary that is read.
@@ -88,7 +98,6 @@ impl Times {
     /// Returns an error if its records cannot be read.
     pub fn of_recording(recording: &Recording) -> Result<Self, TimesError> {
         let (manifest, series) = (recording.manifest(), recording.series()?);
-        let correlated = series.correlated();
         let operators = series.operators.into_iter().map(|operator| Executed {
             operator: operator.operator,
             op_type: operator.op_type,
@@ -112,7 +121,8 @@ impl Times {
             problems: recording.problems().to_vec(),
             outside: series.outside,
             operators: operators.collect(),
-            correlated,
+            every: series.every,
+            op_types: Vec::new(),
             runs: series.runs,
             side,
         })
@@ -147,16 +157,22 @@ impl Times {
                 op_type: operator.op_type.clone(),
                 added: operator.added,
                 kernels: if operator.added { BTreeSet::new() } else { [fused].into() },
-                times: ExecutedTimes::Median(operator.median_ns, operator.median_interval_95_ns),
+                times: ExecutedTimes::Median(operator.median.estimate()),
             }
+        });
+        let op_types = summary.op_types().map(|one| TypeMedian {
+            op_type: one.op_type.clone(),
+            added: one.added,
+            median: one.median.estimate(),
         });
         Ok(Self {
             operators: operators.collect(),
+            op_types: op_types.collect(),
             surroundings: Surroundings::of_summary(&summary),
             load: summary.load,
             problems: summary.incomplete_because.clone(),
             outside: Vec::new(),
-            correlated: correlated_runs(runs.len(), runs.iter().sum()),
+            every: 1,
             runs,
             side,
         })
@@ -178,25 +194,36 @@ impl Times {
 
     /// Estimates the median of what each run took. Runs of 0 ns did not execute it.
     pub(super) fn estimate(&self, times: &[f64]) -> Option<MedianEstimate> {
-        MedianEstimate::of(times, self.correlated)
+        MedianEstimate::of_runs(times, &self.runs, self.every)
     }
 
     /// Estimates the median of what some operators took together, in the runs that executed any of them. Where only their medians
-    /// are known, it is their sum, and its interval has the sums of the ends: wider than it need be, if their times do not go
-    /// up and down together.
+    /// are known, it is their sum. That is another number where they are executed in different runs, so it has no interval.
     pub(super) fn estimate_of(&self, operators: &[&Executed]) -> Option<MedianEstimate> {
         let mut runs = Vec::new();
-        let mut medians: Option<MedianEstimate> = None;
+        let mut medians = Vec::new();
         for operator in operators {
             match &operator.times {
                 ExecutedTimes::Runs(times) => runs.push(&times[..]),
-                ExecutedTimes::Median(median, interval) => {
-                    let one = MedianEstimate { median: *median, interval: *interval, samples: 0, independent: 0.0 };
-                    medians = Some(medians.map_or(one, |sum| sum.plus(&one)));
-                }
+                ExecutedTimes::Median(median) => medians.push(*median),
             }
         }
-        medians.filter(|sum| sum.median > 0.0).or_else(|| MedianEstimate::of_sums(runs, self.correlated))
+        let estimate = match medians[..] {
+            [] => MedianEstimate::of_sums(runs, &self.runs, self.every),
+            [one] => Some(one),
+            _ => Some(MedianEstimate::without_interval(medians.iter().map(|one| one.median).sum())),
+        };
+        estimate.filter(|estimate| estimate.median > 0.0)
+    }
+
+    /// Estimates the median of what all operators of a type took together.
+    pub(super) fn estimate_of_type(&self, op_type: &str, added: bool) -> Option<MedianEstimate> {
+        let is_it = |other: &str, other_added: bool| other == op_type && other_added == added;
+        if let Some(known) = self.op_types.iter().find(|one| is_it(&one.op_type, one.added)) {
+            return Some(known.median);
+        }
+        let operators = self.operators.iter().filter(|one| is_it(&one.op_type, one.added));
+        self.estimate_of(&operators.collect::<Vec<_>>())
     }
 }
 
@@ -208,7 +235,7 @@ impl Executed {
 
     /// Returns whether only its median is known: in summaries of earlier versions, and where an operator was executed seldom.
     pub(super) fn lacks_interval(&self) -> bool {
-        matches!(self.times, ExecutedTimes::Median(_, None))
+        matches!(self.times, ExecutedTimes::Median(MedianEstimate { interval: None, .. }))
     }
 }
 

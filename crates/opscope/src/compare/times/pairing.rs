@@ -39,13 +39,13 @@ pub(super) fn operators(a: &Times, b: &Times, slowdown: Slowdown) -> Vec<Operato
 
 /// Returns the changes of types.
 pub(super) fn types(a: &Times, b: &Times, slowdown: Slowdown) -> Vec<TypeChange> {
-    let mut pairs: BTreeMap<(bool, &str), Pair<'_>> = BTreeMap::new();
-    a.operators.iter().for_each(|one| pairs.entry((one.added, &one.op_type)).or_default().a.push(one));
-    b.operators.iter().for_each(|one| pairs.entry((one.added, &one.op_type)).or_default().b.push(one));
-    let change = |((added, op_type), pair): ((bool, &str), Pair<'_>)| {
-        Some(TypeChange { op_type: op_type.to_owned(), added, change: pair.change(a, b, slowdown)? })
+    let types: BTreeSet<(bool, &str)> =
+        a.operators.iter().chain(&b.operators).map(|one| (one.added, one.op_type.as_str())).collect();
+    let change = |(added, op_type): (bool, &str)| {
+        let [a, b] = [a, b].map(|side| side.estimate_of_type(op_type, added));
+        Some(TypeChange { op_type: op_type.to_owned(), added, change: Change::between(a, b, slowdown)? })
     };
-    pairs.into_iter().filter_map(change).collect()
+    types.into_iter().filter_map(change).collect()
 }
 
 impl Pair<'_> {

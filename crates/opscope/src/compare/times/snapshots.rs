@@ -26,7 +26,7 @@ fn executed(kernels: &[&[&str]], op_type: &str, nanos: f32, runs: usize) -> Exec
 fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -> Times {
     let of = |operator: &Executed, run: usize| match &operator.times {
         ExecutedTimes::Runs(times) => f64::from(times[run]),
-        ExecutedTimes::Median(median, _) => *median,
+        ExecutedTimes::Median(median) => median.median,
     };
     let runs: Vec<f64> =
         (0..1_000).map(|run| 500.0 + operators.iter().map(|operator| of(operator, run)).sum::<f64>()).collect();
@@ -53,7 +53,8 @@ fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -
         outside: vec![500.0; 1_000],
         operators,
         runs,
-        correlated: 10.0,
+        op_types: Vec::new(),
+        every: 100,
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use opscope_profile::{EngineInfo, Load};
+use opscope_profile::{EngineInfo, Load, MedianEstimate};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -51,6 +51,8 @@ struct SummaryProfile {
 #[derive(Debug, Clone, Deserialize)]
 struct SummaryAccount {
     operators: Vec<SummaryOperator>,
+    #[serde(default)]
+    op_types: Vec<SummaryType>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -59,13 +61,32 @@ pub(super) struct SummaryOperator {
     pub op_type: String,
     pub added: bool,
     pub fused: Vec<String>,
-    pub median_ns: f64,
-    /// Summaries of earlier versions do not say.
-    #[serde(default)]
-    pub median_interval_95_ns: Option<(f64, f64)>,
+    #[serde(flatten)]
+    pub median: SummaryMedian,
 }
 
-impl SummaryOperator {
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SummaryType {
+    pub op_type: String,
+    pub added: bool,
+    #[serde(flatten)]
+    pub median: SummaryMedian,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct SummaryMedian {
+    median_ns: f64,
+    /// Summaries of earlier versions do not say.
+    #[serde(default)]
+    median_interval_95_ns: Option<(f64, f64)>,
+}
+
+impl SummaryMedian {
+    /// Returns the median with its interval.
+    pub fn estimate(self) -> MedianEstimate {
+        MedianEstimate { interval: self.median_interval_95_ns, ..MedianEstimate::without_interval(self.median_ns) }
+    }
+
     fn is_inside_of_its_interval(&self) -> bool {
         self.median_interval_95_ns.is_none_or(|(low, high)| low <= self.median_ns && self.median_ns <= high)
     }
@@ -87,11 +108,14 @@ impl SummaryFile {
         if let Some(time) = summary.times_ms.iter().find(|time| !time.is_finite() || **time < 0.0) {
             return Err(format!("one of its times is {time} ms"));
         }
-        let outside = summary.operators().find(|operator| !operator.is_inside_of_its_interval());
-        if let Some(operator) = outside.map(|operator| operator.operator.clone()) {
-            return Err(format!("the median time of {operator:?} lies outside of its interval"));
+        let operators = summary.operators().map(|one| (&one.operator, one.median));
+        let medians = operators.chain(summary.op_types().map(|one| (&one.op_type, one.median)));
+        let outside =
+            medians.filter(|(_, median)| !median.is_inside_of_its_interval()).map(|(name, _)| name.clone()).next();
+        match outside {
+            Some(name) => Err(format!("the median time of {name:?} lies outside of its interval")),
+            None => Ok(summary),
         }
-        Ok(summary)
     }
 
     /// Returns whether a profiler took part.
@@ -103,5 +127,11 @@ impl SummaryFile {
     pub fn operators(&self) -> impl Iterator<Item = &SummaryOperator> {
         let account = self.profile.iter().filter_map(|profile| profile.account.as_ref());
         account.flat_map(|account| &account.operators)
+    }
+
+    /// Returns the types of its account; none without a profile.
+    pub fn op_types(&self) -> impl Iterator<Item = &SummaryType> {
+        let account = self.profile.iter().filter_map(|profile| profile.account.as_ref());
+        account.flat_map(|account| &account.op_types)
     }
 }
