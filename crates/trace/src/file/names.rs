@@ -34,7 +34,7 @@ pub(super) fn unfollow(buffer: BufferId) {
     lock_followers().retain(|follower| follower.buffer != buffer);
 }
 
-/// Writes new names to all files. It is called before a name's number is returned, so a name is in the file before any
+/// Writes new names to all files. It is called before a name's number is returned to anyone, so a name is in the file before any
 /// record that refers to it.
 fn write_new_names() {
     for follower in lock_followers().iter_mut() {
@@ -67,4 +67,47 @@ pub(crate) type FollowersLock = MutexGuard<'static, Vec<Follower>>;
 pub(crate) fn lock_followers() -> FollowersLock {
     // No code panics in the middle of a change.
     FOLLOWERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::{fs, thread};
+
+    use super::*;
+    use crate::record::name::intern;
+
+    #[test]
+    fn a_name_is_in_the_file_before_any_thread_has_its_number() {
+        const TEXT: &str = "a name that two threads intern";
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = Arc::new(directory.path().join("names"));
+        let buffer = BufferId(u64::MAX);
+        follow(buffer, File::create_new(&*path).expect("a new file"), 0).expect("room");
+        let interned = |path: &Arc<std::path::PathBuf>| {
+            let path = Arc::clone(path);
+            thread::spawn(move || {
+                intern(TEXT);
+                let bytes = fs::read(&*path).expect("it is there");
+                bytes.windows(TEXT.len()).any(|window| window == TEXT.as_bytes())
+            })
+        };
+        // Nobody can write for now.
+        let followers = lock_followers();
+        let first = interned(&path);
+        while !names_after(NameId(0)).iter().any(|(_, text)| &**text == TEXT) {
+            thread::yield_now();
+        }
+        let second = interned(&path);
+        // Time for the second thread to do what it should not: return.
+        for _ in 0..10_000 {
+            if second.is_finished() {
+                break;
+            }
+            thread::yield_now();
+        }
+        drop(followers);
+        assert!(first.join().expect("no panic") && second.join().expect("no panic"));
+        unfollow(buffer);
+    }
 }

@@ -1,6 +1,7 @@
 //! Texts that records refer to by number.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -21,15 +22,22 @@ pub(crate) struct Names {
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
-/// Called after each new name, before [`intern`] returns it.
+/// Called after each new name, before [`intern`] returns it to anyone.
 static ON_NEW_NAME: OnceLock<fn()> = OnceLock::new();
+
+/// The last name for which that was done.
+static TOLD: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the number of a text: a new one at the first call, the same one at every later call. It takes a lock, so keep
 /// the number where it is needed often. Texts are kept until the process ends: intern names, not data.
 pub fn intern(text: &str) -> NameId {
-    let (id, is_new) = lock().get_or_insert_default().intern(text);
-    if is_new && let Some(on_new_name) = ON_NEW_NAME.get() {
+    let id = lock().get_or_insert_default().intern(text);
+    // Also if another thread made it and has not come so far yet.
+    if id.0 > TOLD.load(Ordering::Acquire)
+        && let Some(on_new_name) = ON_NEW_NAME.get()
+    {
         on_new_name();
+        TOLD.fetch_max(id.0, Ordering::Release);
     }
     id
 }
@@ -53,16 +61,16 @@ pub(crate) fn set_on_new_name(function: fn()) {
 }
 
 impl Names {
-    /// Returns the number of a text, and whether it is new.
-    fn intern(&mut self, text: &str) -> (NameId, bool) {
+    /// Returns the number of a text.
+    fn intern(&mut self, text: &str) -> NameId {
         if let Some(&id) = self.ids.get(text) {
-            return (id, false);
+            return id;
         }
         let text: Arc<str> = text.into();
         self.texts.push(Arc::clone(&text));
         let id = NameId(u32::try_from(self.texts.len()).expect("fewer than 2^32 names fit into memory"));
         self.ids.insert(text, id);
-        (id, true)
+        id
     }
 }
 
