@@ -143,10 +143,13 @@ fn a_directory_that_cannot_be_made_is_said_and_the_run_goes_on() {
 
 #[test]
 fn a_disk_that_is_full_is_said_and_the_run_goes_on() {
-    let steps = ["init", "initdump", "setdump=acl.json", "piece=256", LOAD, "limit=2000", RUN, "limit=none", RUN];
-    scene(&[&steps[..], &["finalizedump", "finalize"]].concat()).play(|played| {
+    let before = ["init", "initdump", "setdump=acl.json", "piece=256", LOAD];
+    // The report waits until everything of the first run went to the disk.
+    let runs = ["limit=2000", RUN, "report", "limit=none", RUN, "finalizedump", "finalize"];
+    scene(&[&before[..], &runs].concat()).play(|played| {
         assert_eq!(played.stderr.lines().count(), 1, "{}", played.stderr);
-        let said = played.stdout.strip_prefix("finalizedump: 0 EE1001: the dump is not complete: dump/");
+        let (_, said) = played.stdout.split_once('\n').expect("a line of the report");
+        let said = said.strip_prefix("finalizedump: 0 EE1001: the dump is not complete: dump/");
         assert!(said.is_some_and(|said| said.contains("File too large")), "{}", played.stdout);
         // What has its name is whole. The second run had room.
         let (parts, whole): (Vec<Stream>, Vec<Stream>) =
