@@ -43,6 +43,11 @@ pub trait Engine: Send + Sync {
     /// form leaves out more of the rewrites, and the last leaves out all of them.
     fn forms(&self) -> Vec<PlanForm>;
 
+    /// Makes what the engine makes once and keeps for all models, such as the table of its operators. The first load does so
+    /// by itself. A process that forks while other threads load models calls this where a fork waits for it: the child
+    /// would wait for ever for a thread of the parent's to finish it.
+    fn prepare(&self) {}
+
     /// Loads a graph.
     ///
     /// # Errors

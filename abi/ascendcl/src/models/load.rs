@@ -8,6 +8,7 @@ use opscope::onnx::Graph;
 
 use super::consumers::attach_once;
 use super::model::{Model, ModelId};
+use super::prepared::prepare_once;
 use super::sizes::Sizes;
 use super::source::{read_file, read_memory};
 use super::table::{add, next_id};
@@ -79,6 +80,7 @@ pub(super) unsafe fn load(id: *mut ModelId, read: impl FnOnce() -> Result<Arc<Gr
     let graph = read()?;
     contexts::check_current()?;
     attach_once();
+    prepare_once();
     let fidelity = if dump::wants_exact() { Fidelity::Exact } else { Fidelity::Optimised };
     let options = LoadOptions::new(fidelity, NonZeroUsize::MIN);
     let session = Session::with_graph(graph, &options).map_err(|error| {

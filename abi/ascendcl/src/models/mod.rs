@@ -5,6 +5,7 @@ mod consumers;
 mod load;
 mod model;
 mod port;
+mod prepared;
 mod shapes;
 mod sizes;
 mod source;

@@ -7,6 +7,7 @@ use std::sync::Once;
 
 use opscope_model::EngineError;
 use opscope_onnx::Graph;
+use tract_linalg::multithread::{Executor, multithread_tract_scope};
 use tract_onnx::tract_core::internal::{TractError, TractResult};
 
 use crate::{budget, names};
@@ -37,7 +38,8 @@ impl std::error::Error for Refused {}
 
 /// Runs something of the engine's that belongs to loading.
 pub(crate) fn load<T>(graph: &Graph, work: impl FnOnce() -> TractResult<T>) -> Result<T, EngineError> {
-    match catch(work) {
+    // Where tract is not told how many threads it has, it asks under a lock that the child of a fork could find locked.
+    match catch(|| multithread_tract_scope(Executor::SingleThread, work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
             if let Some(Refused { node, reason }) = error.downcast_ref() {

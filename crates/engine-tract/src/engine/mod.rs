@@ -1,4 +1,5 @@
 pub(crate) mod model;
+mod prepared;
 
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ impl Engine for TractEngine {
 
     fn forms(&self) -> Vec<PlanForm> {
         Form::ALL.iter().map(|form| form.name()).collect()
+    }
+
+    fn prepare(&self) {
+        prepared::prepare();
     }
 
     fn load(&self, graph: Arc<Graph>, options: &LoadOptions) -> Result<Arc<dyn Model>, EngineError> {

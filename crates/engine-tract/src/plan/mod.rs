@@ -36,8 +36,8 @@ use prepare::{Baked, Prepared};
 pub(crate) struct TractPlan {
     graph: Arc<Graph>,
     plan: Arc<TypedSimplePlan>,
-    /// Runs the work of operators on the plan's threads. `None` for one thread.
-    executor: Option<Executor>,
+    /// Runs the work of operators on the plan's threads.
+    executor: Executor,
     flushed: Vec<TVec<usize>>,
     memory: RunMemory,
     shapes_are_known: bool,
@@ -73,9 +73,12 @@ impl TractPlan {
         start: Ticks,
     ) -> Result<Self, EngineError> {
         let Prepared { model, values, carried, constants, weights, outputs, notes } = prepared;
-        let executor = (threads.get() > 1).then(|| Executor::multithread(threads.get()));
+        let executor = match threads.get() {
+            1 => Executor::SingleThread,
+            threads => Executor::multithread(threads),
+        };
         let (plan, state) = guard::load(&graph, || {
-            let options = RunOptions { executor: executor.clone(), ..RunOptions::default() };
+            let options = RunOptions { executor: Some(executor.clone()), ..RunOptions::default() };
             let plan = TypedSimplePlan::new_with_options(model, &options)?;
             let state = plan.spawn()?;
             Ok((plan, state))
@@ -171,12 +174,10 @@ impl TractPlan {
         self.shapes_are_known
     }
 
-    /// Does the work of a run with the plan's threads.
+    /// Does the work of a run with the plan's threads. Where tract is not told, even that it is one, each product asks for it under a
+    /// lock that all threads share, and that the child of a fork could find locked.
     pub(crate) fn with_threads<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.executor {
-            Some(executor) => multithread_tract_scope(executor.clone(), work),
-            None => work(),
-        }
+        multithread_tract_scope(self.executor.clone(), work)
     }
 
     /// Runs again to find the node that panics, because a run without an observer does not keep its node.
