@@ -22,7 +22,7 @@ use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, Softmax, SoftmaxKind};
 use tract_onnx::tract_core::ops::scan::Scan;
 use tract_onnx::tract_core::{as_op, op_as_typed_op};
 
-use super::fp16::{self, rounded};
+use super::fp16;
 
 /// Puts right what comes of NaN and infinities, also in bodies.
 pub(crate) fn with_special_values(model: &mut TypedModel, fidelity: Fidelity) {
@@ -337,10 +337,16 @@ fn softmax_of_halves(input: &Tensor, axes: &[usize]) -> TractResult<TValue> {
     let mut failed = Ok(());
     each_region(input.shape(), axes, |start| {
         let mut places = region_mut(values.view_mut(), axes, start);
-        row.clear();
-        row.extend(places.iter().copied());
-        let outcome = softmax_of_row(&mut row, &*exp);
-        places.iter_mut().zip(&row).for_each(|(place, value)| *place = *value);
+        let outcome = match places.as_slice_mut() {
+            Some(row) => softmax_of_row(row, &*exp),
+            None => {
+                row.clear();
+                row.extend(places.iter().copied());
+                let outcome = softmax_of_row(&mut row, &*exp);
+                places.iter_mut().zip(&row).for_each(|(place, value)| *place = *value);
+                outcome
+            }
+        };
         failed = std::mem::replace(&mut failed, Ok(())).and(outcome);
     });
     failed?;
@@ -358,10 +364,11 @@ fn softmax_of_row(row: &mut [f32], exp: &dyn ElementWise<f32>) -> TractResult<()
         row.fill(f32::NAN);
         return Ok(());
     }
-    row.iter_mut().for_each(|value| *value = rounded(*value - largest));
+    row.iter_mut().for_each(|value| *value -= largest);
+    fp16::round(row);
     exp.run(row)?;
-    row.iter_mut().for_each(|value| *value = rounded(*value));
-    let sum = rounded(row.iter().sum());
+    fp16::round(row);
+    let sum = f16::from_f32(row.iter().sum()).to_f32();
     row.iter_mut().for_each(|value| *value /= sum);
     Ok(())
 }
