@@ -39,30 +39,29 @@ impl Interrupt {
         let failed = |error| Failure::failed(format!("no handler for signals can be installed: {error}"));
         let mut signals = isolation.signals(&CODES.map(|(signal, _)| signal)).map_err(failed)?;
         let (cancelled, stage) = (Arc::clone(&interrupt.cancelled), Arc::clone(&interrupt.stage));
-        // The stage in which the process can be ended: not while the results are being written.
-        let stage_to_end = move || match *stage.lock().unwrap_or_else(PoisonError::into_inner) {
-            Stage::Closing | Stage::Exporting => None,
-            stage => Some(stage),
-        };
         let listen = move || {
             let Some(signal) = signals.next() else { return };
-            let stage = stage_to_end();
-            cancelled.store(true, Ordering::Relaxed);
-            match stage {
-                Some(Stage::Running) => {
+            // The job enters no other stage while the process ends, and does not see that it is cancelled.
+            let current = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            match *current {
+                Stage::Closing | Stage::Exporting => {}
+                Stage::Running => {
                     // On a thread of its own: a second signal does not wait for the patience with the first.
+                    let stage = Arc::clone(&stage);
                     let late = move || {
                         thread::sleep(PATIENCE);
-                        if let Some(stage) = stage_to_end() {
-                            end(signal, stage, exit);
+                        let current = stage.lock().unwrap_or_else(PoisonError::into_inner);
+                        if *current <= Stage::Running {
+                            end(signal, *current, exit);
                         }
                     };
                     // Without that thread, the run ends when it ends.
                     let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(late);
                 }
-                Some(stage) => end(signal, stage, exit),
-                None => {}
+                stage => end(signal, stage, exit),
             }
+            drop(current);
+            cancelled.store(true, Ordering::Relaxed);
             if let Some(signal) = signals.next() {
                 low_level::exit(code(signal));
             }
