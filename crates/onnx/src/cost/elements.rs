@@ -6,6 +6,9 @@ use super::{Typed, attention, elements_of, product};
 /// Operations of a normalisation for each element, without the bias.
 const NORMALISATION: u64 = 6;
 
+/// Those of one that keeps the mean: square, sum, division by the root, product with the scale.
+const RMS_NORMALISATION: u64 = 4;
+
 pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
     let op_type = typed.operator.op_type.as_str();
     if let Some(of_each) = of_each(op_type) {
@@ -18,14 +21,29 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
         "QuantizeLinear" => product(&[typed.given()?, 3 + u64::from(typed.has(2))]),
         "DequantizeLinear" => product(&[typed.given()?, 1 + u64::from(typed.has(2))]),
         "DynamicQuantizeLinear" => product(&[typed.given()?, 2 + 4]),
-        "Softmax" | "LogSoftmax" => attention::softmax(&typed.output()?.shape),
-        "CumSum" => typed.given(),
+        "Softmax" | "LogSoftmax" | "QLinearSoftmax" => attention::softmax(&typed.output()?.shape),
+        "CumSum" | "CumProd" => typed.given(),
+        // A product with the step, and a sum with the start.
+        "Range" => product(&[2, typed.given()?]),
+        "Gelu" => product(&[typed.given()?, gelu(typed.operator.text("approximate") == Some("tanh"))]),
+        "FastGelu" => product(&[typed.given()?, gelu(true) + u64::from(typed.has(1))]),
+        "RotaryEmbedding" => product(&[3, rotated(typed)?]),
+        "ScatterElements" | "ScatterND" | "Scatter" => match typed.operator.text("reduction").unwrap_or("none") {
+            "none" => Some(0),
+            _ => typed.taken(2),
+        },
         // (x - mean) * factor + offset, with a factor for each channel.
         "BatchNormalization" if typed.operator.int("training_mode").unwrap_or(0) == 0 => product(&[2, typed.given()?]),
         "LayerNormalization" => normalised(typed, typed.has(2)),
         "InstanceNormalization" | "GroupNormalization" => normalised(typed, true),
-        // Square, sum, division by the root, product with the scale.
-        "RMSNormalization" | "SimplifiedLayerNormalization" => product(&[4, typed.given()?]),
+        "RMSNormalization" | "SimplifiedLayerNormalization" => product(&[RMS_NORMALISATION, typed.given()?]),
+        "SkipSimplifiedLayerNormalization" => {
+            product(&[typed.given()?, 1 + RMS_NORMALISATION + u64::from(typed.has(3))])
+        }
+        // The sum of two or three rows of tables.
+        "EmbedLayerNormalization" => {
+            normalised(typed, true)?.checked_add(product(&[typed.given()?, 1 + u64::from(typed.has(4))])?)
+        }
         "SkipLayerNormalization" => {
             product(&[typed.given()?, 1 + NORMALISATION + u64::from(typed.has(3)) + u64::from(typed.has(4))])
         }
@@ -35,9 +53,12 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
             let size = u64::try_from(typed.operator.int("size")?).ok()?;
             product(&[typed.given()?, size.checked_mul(2)?.checked_add(3)?])
         }
-        "MaxPool" | "AveragePool" => product(&[typed.given()?, window(typed)?]),
+        "MeanVarianceNormalization" => product(&[NORMALISATION - 1, typed.given()?]),
+        "MaxPool" | "AveragePool" | "QLinearAveragePool" => product(&[typed.given()?, window(typed)?]),
         "LpPool" => product(&[2, typed.given()?, window(typed)?]),
-        "GlobalMaxPool" | "GlobalAveragePool" => typed.taken(0),
+        "GlobalMaxPool" | "GlobalAveragePool" | "QLinearGlobalAveragePool" | "QLinearReduceMean" | "Col2Im" => {
+            typed.taken(0)
+        }
         "GlobalLpPool" => product(&[2, typed.taken(0)?]),
         "Resize" | "Upsample" => interpolation(typed),
         "ArgMax" | "ArgMin" => Some(typed.taken(0)?.saturating_sub(typed.given()?)),
@@ -48,27 +69,44 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
 
 /// Operations for each element of the output. An arithmetic operation is one, and so is an elementary function; an
 /// activation is the sum of those that its definition has.
-fn of_each(op_type: &str) -> Option<u64> {
+pub(super) fn of_each(op_type: &str) -> Option<u64> {
     Some(match op_type {
         "Abs" | "Acos" | "Acosh" | "Add" | "Asin" | "Asinh" | "Atan" | "Atanh" | "BitShift" | "Ceil" | "Cos"
         | "Cosh" | "Div" | "Erf" | "Exp" | "Floor" | "Log" | "Mod" | "Mul" | "Neg" | "Pow" | "Reciprocal" | "Relu"
         | "Round" | "Sin" | "Sinh" | "Sqrt" | "Sub" | "Tan" | "Tanh" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor"
-        | "BitwiseNot" => 1,
+        | "BitwiseNot" | "Shrink" | "QLinearAdd" | "QLinearMul" => 1,
         // A comparison and a product.
-        "LeakyRelu" | "PRelu" | "ThresholdedRelu" => 2,
+        "LeakyRelu" | "PRelu" | "ThresholdedRelu" | "QLinearLeakyRelu" => 2,
         // Exponential and sum, logarithm; x / (1 + |x|); and so on.
         "Softplus" | "Softsign" | "Elu" => 3,
         "Selu" | "Celu" | "HardSigmoid" => 4,
         // 1 / (1 + exp(-x))
-        "Sigmoid" => 4,
+        "Sigmoid" | "QLinearSigmoid" => 4,
         "HardSwish" | "Swish" | "QuickGelu" => 5,
-        // x / 2 * (1 + erf(x / sqrt(2)))
-        "Gelu" => 5,
-        "BiasGelu" => 6,
+        "BiasGelu" => 1 + gelu(false),
         // x * tanh(log(1 + exp(x)))
         "Mish" => 5,
         _ => return None,
     })
+}
+
+/// Returns the operations of a GELU for each element: those of x / 2 * (1 + erf(x / sqrt(2))), or of
+/// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+const fn gelu(is_tanh: bool) -> u64 {
+    if is_tanh { 8 } else { 5 }
+}
+
+/// Returns how many elements a rotary embedding rotates: the first of each head, or all. Each takes two products and a sum.
+fn rotated(typed: &Typed<'_>) -> Option<u64> {
+    let all = typed.taken(0)?;
+    match typed.operator.int("rotary_embedding_dim").unwrap_or(0) {
+        0 => Some(all),
+        rotated => {
+            let head = attention::heads(typed, 0, "num_heads")?.size;
+            let rotated = u64::try_from(rotated).ok().filter(|&rotated| rotated <= head)?;
+            product(&[all / head.max(1), rotated])
+        }
+    }
 }
 
 /// Returns how many bounds a `Clip` has.

@@ -1,6 +1,6 @@
 //! Products of matrices, and convolutions.
 
-use super::{Typed, elements_of, product};
+use super::{Typed, elements, elements_of, product};
 use crate::einsum::Equation;
 
 pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
@@ -8,17 +8,42 @@ pub(super) fn flops(typed: &Typed<'_>) -> Option<u64> {
         "Conv" => convolution(typed, 1, typed.has(2)),
         "ConvInteger" => convolution(typed, 1, false),
         "QLinearConv" => convolution(typed, 3, typed.has(8)),
+        "FusedConv" => with_activation(typed, convolution(typed, 1, typed.has(2))?.checked_add(once(typed, 3)?)?),
         "ConvTranspose" => transposed_convolution(typed),
-        "MatMul" | "MatMulInteger" | "QLinearMatMul" | "FusedMatMul" => product_of(typed),
-        "Gemm" => {
-            let depth = *typed.input(0)?.shape.get(usize::from(typed.operator.int("transA").unwrap_or(0) == 0))?;
-            // C is added once to every element; alpha and beta are folded into the operands by every engine.
-            let given = typed.given()?;
-            product(&[2, given, depth as u64])?.checked_add(if typed.has(2) { given } else { 0 })
+        "MatMul" | "MatMulInteger" | "QLinearMatMul" | "FusedMatMul" | "TransposeMatMul" => product_of(typed),
+        "DynamicQuantizeMatMul" => product_of(typed)?.checked_add(once(typed, 4)?),
+        "MatMulIntegerToFloat" => product_of(typed)?.checked_add(once(typed, 6)?),
+        "MatMulNBits" => {
+            let depth = u64::try_from(typed.operator.int("K")?).ok()?;
+            product(&[2, typed.given()?, depth])?.checked_add(once(typed, 5)?)
         }
+        // C is added once to every element; alpha and beta are folded into the operands by every engine.
+        "Gemm" => gemm(typed)?.checked_add(once(typed, 2)?),
+        "FusedGemm" => with_activation(typed, gemm(typed)?.checked_add(once(typed, 2)?)?),
+        "QGemm" => gemm(typed)?.checked_add(once(typed, 6)?),
         "Einsum" => einsum(typed),
         _ => None,
     }
+}
+
+/// Returns an operation for every element of the output if an optional input, which is added to it, is given.
+fn once(typed: &Typed<'_>, slot: usize) -> Option<u64> {
+    if typed.has(slot) { typed.given() } else { Some(0) }
+}
+
+/// Adds those of the activation that the operator applies to its output.
+fn with_activation(typed: &Typed<'_>, flops: u64) -> Option<u64> {
+    let of_each = match typed.operator.text("activation") {
+        None | Some("") => 0,
+        Some("Clip") => 2,
+        Some(activation) => elements::of_each(activation)?,
+    };
+    flops.checked_add(product(&[of_each, typed.given()?])?)
+}
+
+fn gemm(typed: &Typed<'_>) -> Option<u64> {
+    let depth = *typed.input(0)?.shape.get(usize::from(typed.operator.int("transA").unwrap_or(0) == 0))?;
+    product(&[2, typed.given()?, depth as u64])
 }
 
 /// Every element of the output is a sum over the window and the channels of its group.

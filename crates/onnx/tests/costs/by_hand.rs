@@ -14,13 +14,19 @@ struct Case {
     op_type: &'static str,
     inputs: &'static [&'static [usize]],
     attributes: Vec<Message>,
+    domain: &'static str,
     dtype: DType,
     /// What it gives, where that does not follow from the shapes of the inputs.
     output: Option<&'static [usize]>,
 }
 
 fn case(op_type: &'static str, inputs: &'static [&'static [usize]]) -> Case {
-    Case { op_type, inputs, attributes: Vec::new(), dtype: DType::F32, output: None }
+    Case { op_type, inputs, attributes: Vec::new(), domain: "", dtype: DType::F32, output: None }
+}
+
+/// A node of ONNX Runtime's own operators.
+fn of_runtime(op_type: &'static str, inputs: &'static [&'static [usize]], output: &'static [usize]) -> Case {
+    Case { domain: "com.microsoft", output: Some(output), ..case(op_type, inputs) }
 }
 
 impl Case {
@@ -46,7 +52,7 @@ impl Case {
         let is_given = |slot: &usize| !self.inputs[*slot].is_empty() || self.inputs.len() == 1;
         let slots: Vec<&str> =
             (0..names.len()).map(|slot| if is_given(&slot) { names[slot].as_str() } else { "" }).collect();
-        let node = wire::node("node", self.op_type, &slots, &["y"]);
+        let node = wire::node("node", self.op_type, &slots, &["y"]).text(7, self.domain);
         let node = self.attributes.into_iter().fold(node, |node, attribute| node.message(5, attribute));
         let given: Vec<&str> = slots.iter().copied().filter(|name| !name.is_empty()).collect();
         let bytes = wire::model(wire::graph(&[node], &given, &["y"]));
@@ -125,6 +131,68 @@ fn element_wise_operators_reductions_and_normalisations_cost_by_element() {
     assert_eq!(case("ReduceSum", &[&[2, 8]]).flops(), Some(15));
     let pooled = case("MaxPool", &[&[1, 2, 4, 4]]).ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2]);
     assert_eq!(pooled.flops(), Some(2 * 4 * 4));
+}
+
+#[test]
+fn embeddings_and_updates_cost_what_they_multiply_and_add() {
+    // Of each head of 8, 4 elements are rotated, or all.
+    let rotary = || case("RotaryEmbedding", &[&[1, 5, 16], &[5, 2], &[5, 2]]).int("num_heads", 2);
+    assert_eq!(rotary().flops(), Some(5 * 16 * 3));
+    assert_eq!(rotary().int("rotary_embedding_dim", 4).flops(), Some(5 * 2 * 4 * 3));
+    assert_eq!(rotary().int("rotary_embedding_dim", 9).flops(), None);
+    let update = || Case { output: Some(&[9, 4]), ..case("ScatterND", &[&[9, 4], &[2, 1], &[2, 4]]) };
+    assert_eq!(update().flops(), Some(0));
+    assert_eq!(update().text("reduction", "add").flops(), Some(8));
+    // Two tables of rows, and a normalisation with a bias.
+    let embedded =
+        of_runtime("EmbedLayerNormalization", &[&[2, 3], &[], &[100, 8], &[16, 8], &[], &[8], &[8]], &[2, 3, 8]);
+    assert_eq!(embedded.flops(), Some(48 * (1 + 7)));
+}
+
+#[test]
+fn attention_costs_its_projection_its_scores_and_what_it_weighs() {
+    // 2 sequences of 3 queries and 5 keys, 4 heads of 8.
+    let operands: [&'static [&'static [usize]]; 2] =
+        [&[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32]], &[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32], &[96], &[2, 5]]];
+    let multi_head = |inputs| of_runtime("MultiHeadAttention", inputs, &[2, 3, 32]).int("num_heads", 4);
+    let scores = 2 * 4 * 3 * 5;
+    assert_eq!(multi_head(operands[0]).flops(), Some(scores * (2 * 8 + 2 * 8 + 6)));
+    // A bias for each element of the operands, and a mask.
+    assert_eq!(multi_head(operands[1]).flops(), Some(scores * (2 * 8 + 2 * 8 + 7) + 2 * (3 + 5 + 5) * 32));
+    // Seven keys of earlier runs.
+    let past = multi_head(&[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32], &[], &[], &[], &[2, 4, 7, 8], &[2, 4, 7, 8]]);
+    assert_eq!(past.flops(), Some(2 * 4 * 3 * 12 * (2 * 8 + 2 * 8 + 6)));
+    // How much of a buffer is used is data.
+    let buffer =
+        multi_head(&[&[2, 3, 32], &[2, 5, 32], &[2, 5, 32], &[], &[], &[], &[2, 4, 7, 8], &[2, 4, 7, 8], &[1]]);
+    assert_eq!(buffer.flops(), None);
+    // Three products with the weights first: 3 x 16 columns, a bias.
+    let projected = || of_runtime("Attention", &[&[2, 3, 20], &[20, 48], &[48]], &[2, 3, 16]).int("num_heads", 4);
+    let projection = 2 * 3 * 48 * (2 * 20 + 1);
+    assert_eq!(projected().flops(), Some(projection + 2 * 4 * 3 * 3 * (2 * 4 + 2 * 4 + 6)));
+    let narrow = projected().ints("qkv_hidden_sizes", &[20, 20, 8]);
+    assert_eq!(narrow.flops(), Some(projection + 2 * 4 * 3 * 3 * (2 * 5 + 2 * 2 + 6)));
+    let quantised: &'static [&'static [usize]] = &[&[2, 3, 20], &[20, 48], &[48], &[1], &[1], &[2, 3], &[1], &[1]];
+    let quantised = of_runtime("QAttention", quantised, &[2, 3, 16]).int("num_heads", 4);
+    assert_eq!(quantised.flops(), Some(projection + 2 * 4 * 3 * 3 * (2 * 4 + 2 * 4 + 7)));
+}
+
+#[test]
+fn fused_and_quantised_operators_cost_what_they_stand_for() {
+    let packed = of_runtime("MatMulNBits", &[&[2, 5, 64], &[7, 2, 16], &[14], &[], &[], &[7]], &[2, 5, 7]);
+    assert_eq!(packed.int("K", 64).flops(), Some(2 * 5 * 7 * (2 * 64 + 1)));
+    let dynamic = of_runtime("DynamicQuantizeMatMul", &[&[5, 3], &[3, 4], &[1], &[1], &[4]], &[5, 4]);
+    assert_eq!(dynamic.flops(), Some(5 * 4 * (2 * 3 + 1)));
+    let convolution = |activation| {
+        of_runtime("FusedConv", &[&[1, 4, 8, 8], &[6, 4, 3, 3], &[6], &[1, 6, 6, 6]], &[1, 6, 6, 6])
+            .text("activation", activation)
+    };
+    assert_eq!(convolution("Relu").flops(), Some(6 * 36 * (2 * 36 + 1 + 1 + 1)));
+    assert_eq!(convolution("NoSuchActivation").flops(), None);
+    assert_eq!(of_runtime("QLinearSigmoid", &[&[6], &[1], &[1], &[1], &[1]], &[6]).flops(), Some(24));
+    assert_eq!(of_runtime("FastGelu", &[&[2, 8], &[8]], &[2, 8]).flops(), Some(16 * 9));
+    let normalised = of_runtime("SkipSimplifiedLayerNormalization", &[&[2, 8], &[2, 8], &[8]], &[2, 8]);
+    assert_eq!(normalised.flops(), Some(16 * 5));
 }
 
 #[test]
