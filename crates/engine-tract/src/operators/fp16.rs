@@ -1,6 +1,6 @@
 //! fp16 and fp32, in each other's place.
 //!
-//! tract converts one number at a time, at up to 300 ns each. The crate `half` converts eight with one instruction where
+//! tract converts one number at a time, at up to 300 ns each. The crate `half` converts several with one instruction where
 //! the processor has it.
 
 use half::slice::HalfFloatSliceExt;
@@ -108,4 +108,30 @@ impl TypedOp for Halves {
     }
 
     as_op!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ties, the ends of what fp16 holds, and the numbers around them; more than are rounded at once, and no multiple of a vector.
+    fn numbers() -> Vec<f32> {
+        let edges = [0.0, -0.0, 1.0 + 1.0 / 2048.0, 1.0 + 3.0 / 2048.0, 65504.0, 65519.0, 65520.0, 2e-8, 3e-8, 6.1e-5];
+        let signed = edges.iter().flat_map(|&edge| [edge, -edge, f32::INFINITY, f32::NEG_INFINITY]);
+        let others = (0..2050u32).map(|step| f32::from_bits(0x3000_0000 + step * 100_003));
+        signed.chain(others).collect()
+    }
+
+    #[test]
+    fn every_number_of_a_tensor_is_rounded_to_the_nearest_of_fp16() {
+        let expected: Vec<f32> = numbers().iter().map(|&number| f16::from_f32(number).to_f32()).collect();
+        let mut rounded = numbers();
+        round(&mut rounded);
+        assert_eq!(rounded, expected);
+        assert_eq!(rounded[8..10], [1.0, -1.0], "of two, the even one");
+        assert_eq!(rounded[24..26], [f32::INFINITY, f32::NEG_INFINITY], "65520 is more than fp16 holds");
+        let narrow = narrowed(&Tensor::from_shape(&[numbers().len()], &numbers()).unwrap()).unwrap();
+        let wide = widened(&narrow).unwrap();
+        assert_eq!(wide.try_as_plain_ram().unwrap().as_slice::<f32>().unwrap(), expected);
+    }
 }

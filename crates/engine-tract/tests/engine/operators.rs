@@ -401,6 +401,26 @@ fn a_softmax_of_fp16_rounds_where_onnx_does() {
 }
 
 #[test]
+fn a_softmax_of_fp16_is_the_same_whether_its_rows_lie_together_or_apart() {
+    let graph = |axis, shape: &[usize]| {
+        Builder::default()
+            .input("x", DataType::Float16, &dims(shape))
+            .node_with("softmax", "Softmax", &["x"], &["y"], vec![int("axis", axis)])
+            .output("y")
+            .graph()
+    };
+    let together = halves(&[2, 3], &[0x3c00, 0x4000, 0x4200, 0x4500, 0x3800, 0xc000]);
+    let apart = halves(&[3, 2], &[0x3c00, 0x4500, 0x4000, 0x3800, 0x4200, 0xc000]);
+    for fidelity in FIDELITIES {
+        let of_rows = outputs(&graph(1, &[2, 3]), std::slice::from_ref(&together), fidelity);
+        let of_columns = outputs(&graph(0, &[3, 2]), std::slice::from_ref(&apart), fidelity);
+        let rows: Vec<&[u8]> = of_rows[0].bytes().chunks_exact(2).collect();
+        let columns: Vec<&[u8]> = of_columns[0].bytes().chunks_exact(2).collect();
+        assert_eq!([0, 2, 4, 1, 3, 5].map(|place| columns[place]).as_slice(), rows, "{fidelity}");
+    }
+}
+
+#[test]
 fn a_normalization_in_fp16_takes_its_parameters_at_both_fidelities() {
     let half = |name: &str, value: f32| {
         let bits = half_bits(value);
