@@ -26,6 +26,7 @@
 //! | `run` | the observer of one run, whatever takes its records |
 //! | `recording` | the directory on disk: records, names, manifest; writing and reading them |
 //! | `options` | the switches, and the memory for records |
+//! | `percentile` | the one definition of a percentile |
 //! | `error` | what can be wrong |
 //! | `whole_file` | writing a file in one step |
 
@@ -37,6 +38,7 @@ mod export;
 mod interval;
 mod load;
 mod options;
+mod percentile;
 mod profiler;
 mod recording;
 mod run;
@@ -56,6 +58,7 @@ pub use export::{Exported, Format, KernelLabels, LabelTable};
 pub use interval::{MedianEstimate, median_interval};
 pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
+pub use percentile::{Rank, carries_percentile, percentile};
 pub use profiler::{Profiler, RecordingInfo};
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,

@@ -1,12 +1,18 @@
-//! Text for people: names from elsewhere made safe to show, sizes, cells of tables for spreadsheets, and tables for a
-//! terminal.
+//! Text for people: names from elsewhere made safe to show, sizes and other numbers, cells of tables for spreadsheets, and
+//! tables and bars for a terminal.
 
 #![forbid(unsafe_code)]
 
+mod bar;
 mod cell;
+mod figures;
+mod prefix;
 mod shown;
 mod table;
 
+pub use bar::BarStyle;
 pub use cell::cell_text;
+pub use figures::{TimeScale, grouped, shown_number, shown_time};
+pub use prefix::common_path;
 pub use shown::{shown_duration, shown_size, shown_text};
-pub use table::{Column, TextTable};
+pub use table::{Column, TextTable, display_width, shortened};

@@ -2,7 +2,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::shown_text;
 
-/// The most columns of a terminal that a table takes.
+/// The most columns of a terminal that a table takes, unless it is made for others.
 const WIDTH: usize = 80;
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -42,6 +42,7 @@ pub struct TextTable {
     spare: &'static [&'static str],
     has_titles: bool,
     has_rule: bool,
+    width: usize,
     rows: Vec<Row>,
 }
 
@@ -55,12 +56,17 @@ struct Row {
 impl TextTable {
     /// Creates a table without rows.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), spare: &[], has_titles: true, has_rule: true, rows: Vec::new() }
+        Self { columns: columns.into(), spare: &[], has_titles: true, has_rule: true, width: WIDTH, rows: Vec::new() }
     }
 
     /// Leaves the columns with these titles out where there is not enough room, the first of them first.
     pub fn with_spare(self, spare: &'static [&'static str]) -> Self {
         Self { spare, ..self }
+    }
+
+    /// Takes at most so many columns of the terminal; 80 if this is not called.
+    pub fn within(self, width: usize) -> Self {
+        Self { width, ..self }
     }
 
     /// Draws no rule below the titles.
@@ -86,7 +92,7 @@ impl TextTable {
         let titles =
             Row { cells: self.columns.iter().map(|column| column.title().to_owned()).collect(), sentence: None };
         let mut columns = self.fitted(&titles);
-        narrow(&mut columns);
+        narrow(&mut columns, self.width);
         let mut text = String::new();
         if self.has_titles {
             text += &line(&columns, &titles);
@@ -113,7 +119,7 @@ impl TextTable {
                 true => column.width.min(COMFORTABLE),
                 false => column.width,
             });
-            if total(least) > WIDTH {
+            if total(least) > self.width {
                 columns.retain(|column| column.column.title() != *name);
             }
         }
@@ -130,9 +136,9 @@ struct Fitted {
 }
 
 /// Makes columns of lists, and then those of names, narrower until the table fits.
-fn narrow(columns: &mut [Fitted]) {
+fn narrow(columns: &mut [Fitted], width: usize) {
     for is_cut in [Column::is_list, Column::is_name] {
-        while total(columns.iter().map(|column| column.width)) > WIDTH {
+        while total(columns.iter().map(|column| column.width)) > width {
             let cut = columns.iter_mut().filter(|column| is_cut(column.column) && column.width > LEAST);
             let Some(widest) = cut.max_by_key(|column| column.width) else { break };
             widest.width -= 1;
@@ -183,17 +189,30 @@ impl Column {
 
     /// Returns what is shown of a text that is too long.
     fn cut(self, text: &str, width: usize) -> String {
-        let room = width - 1;
-        let begin = match self {
-            Self::Ends(_) => 0,
-            // The end of a name tells more than its beginning.
-            Self::Middles(_) => room / 3,
-            _ => room,
-        };
-        let first = fitting(text.chars(), begin);
-        let last = fitting(text.chars().rev(), room - begin);
-        first.iter().chain(&['…']).chain(last.iter().rev()).collect()
+        match self {
+            Self::Ends(_) => cut(text, width, 0),
+            Self::Middles(_) => shortened(text, width),
+            _ => cut(text, width, width - 1),
+        }
     }
+}
+
+/// Returns how many columns of a terminal a text takes.
+pub fn display_width(text: &str) -> usize {
+    text.width()
+}
+
+/// Returns a text that takes at most so many columns of a terminal: without its middle, where it is longer.
+pub fn shortened(text: &str, width: usize) -> String {
+    // The end of a name tells more than its beginning.
+    if text.width() <= width { text.to_owned() } else { cut(text, width, width.saturating_sub(1) / 3) }
+}
+
+/// Returns so many columns of the beginning of a text, a mark, and what of its end has room.
+fn cut(text: &str, width: usize, begin: usize) -> String {
+    let first = fitting(text.chars(), begin);
+    let last = fitting(text.chars().rev(), width.saturating_sub(1 + begin));
+    first.iter().chain(&['…']).chain(last.iter().rev()).collect()
 }
 
 /// Returns the first of these characters, as many as there is room for.

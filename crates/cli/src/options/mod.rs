@@ -6,6 +6,7 @@
 mod arguments;
 mod environment;
 mod notes;
+mod other_tools;
 mod refusal;
 mod request;
 mod resolve;
@@ -15,7 +16,7 @@ mod values;
 pub use arguments::{BenchmarkArguments, EngineArguments, FeedArguments, engine_name};
 pub use environment::Environment;
 pub use notes::NoteKind;
-pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting};
+pub use request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, TextForm};
 pub use resolve::resolve;
 pub use spellings::expand;
 pub use values::{one_of, shape_set, threads, truth};

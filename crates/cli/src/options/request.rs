@@ -45,9 +45,22 @@ pub struct DebugServerSpec {
     pub path: Option<PathBuf>,
 }
 
+/// The text that is printed of a benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextForm {
+    /// What matters, on one screen.
+    Screen,
+    /// All numbers.
+    Details,
+    /// All numbers, in the words of the tool whose command line it is.
+    OtherTools,
+}
+
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reporting {
+    /// The text.
+    pub text: TextForm,
     /// Rows of the tables of a profile.
     pub rows: usize,
     /// One JSON document on stdout instead of text.

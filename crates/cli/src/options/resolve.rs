@@ -1,5 +1,6 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use opscope::benchmark::{CaptureSpec, Job, OutputSpec, Repetition};
 use opscope::profile::Format;
@@ -9,7 +10,7 @@ use super::arguments::BenchmarkArguments;
 use super::environment::Environment;
 use super::notes::Notes;
 use super::refusal::Refusal;
-use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved};
+use super::request::{Action, BenchmarkRequest, DebugServerSpec, Reporting, Resolved, TextForm};
 use super::values::threads;
 
 /// Checks the rules between the options, and returns what they mean together.
@@ -22,13 +23,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     note_what_has_no_effect(&arguments, &mut notes)?;
     let model = model(&arguments)?;
     let mut job = Job {
-        repetition: Repetition {
-            loops: arguments.loops.map_or(1, NonZeroU64::get),
-            warmups: arguments.warmup_count.unwrap_or(1),
-            until_stable: arguments.until_stable,
-            duration: arguments.duration,
-            concurrent: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
-        },
+        repetition: repetition(&arguments)?,
         engine: arguments.engine.spec(environment)?,
         engine_threads: threads("--engine-threads", arguments.engine_threads)?.unwrap_or(NonZeroUsize::MIN),
         inputs: arguments.fed.inputs()?,
@@ -54,6 +49,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         tools: tools(&arguments)?,
         debug_server: debug_server(&arguments)?,
         reporting: Reporting {
+            text: text_form(&arguments),
             rows: arguments.rows.unwrap_or(10),
             json: is(arguments.json),
             quiet: is(arguments.quiet),
@@ -65,6 +61,46 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
 
 fn is(flag: Option<bool>) -> bool {
     flag.unwrap_or(false)
+}
+
+/// How long is measured where the command line does not say how often.
+const MEASURED: Duration = Duration::from_secs(2);
+
+/// How long the model is warmed up then.
+const WARMED_UP: Duration = Duration::from_millis(200);
+
+fn repetition(arguments: &BenchmarkArguments) -> Result<Repetition, Refusal> {
+    let said = Repetition {
+        loops: arguments.loops.map_or(1, NonZeroU64::get),
+        warmups: arguments.warmup_count.unwrap_or(1),
+        warm_up: Duration::ZERO,
+        until_stable: arguments.until_stable,
+        duration: arguments.duration,
+        concurrent: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
+    };
+    let says_how_often =
+        arguments.loops.is_some() || arguments.duration.is_some() || arguments.until_stable.is_some();
+    Ok(if says_how_often || arguments.is_of_other_tools() || looks_into_runs(arguments) {
+        said
+    } else {
+        Repetition { warm_up: WARMED_UP, duration: Some(MEASURED), ..said }
+    })
+}
+
+/// Returns whether the runs are there to be looked into, not to be timed: then one is enough.
+fn looks_into_runs(arguments: &BenchmarkArguments) -> bool {
+    is(arguments.dump)
+        || arguments.acl_json_path.is_some()
+        || arguments.debug_server.is_some()
+        || !arguments.tool.is_empty()
+}
+
+fn text_form(arguments: &BenchmarkArguments) -> TextForm {
+    match (arguments.is_of_other_tools(), is(arguments.details)) {
+        (true, _) => TextForm::OtherTools,
+        (false, true) => TextForm::Details,
+        (false, false) => TextForm::Screen,
+    }
 }
 
 fn refuse_what_is_not_here(arguments: &BenchmarkArguments) -> Result<(), Refusal> {

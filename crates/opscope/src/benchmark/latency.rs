@@ -1,9 +1,9 @@
 //! Statistics of many times.
 
+use opscope_profile::percentile;
 use serde::Serialize;
 
-/// A summary of times, all in milliseconds. Percentiles are those of numpy's `percentile` with its default, linear,
-/// method; no sample is binned.
+/// A summary of times, all in milliseconds. Percentiles are those of [`opscope_profile::percentile`]; no sample is binned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latency {
     /// The shortest.
@@ -52,16 +52,6 @@ impl Latency {
             count: times.len(),
         })
     }
-}
-
-/// numpy's linear percentile: between the two samples around the index `(n - 1) * (percent / 100)`,
-/// computed from the nearer one.
-fn percentile(sorted: &[f64], percent: f64) -> f64 {
-    let index = (sorted.len() - 1) as f64 * (percent / 100.0);
-    let (below, fraction) = (index.floor() as usize, index.fract());
-    let (low, high) = (sorted[below], sorted[(below + 1).min(sorted.len() - 1)]);
-    let step = high - low;
-    if fraction >= 0.5 { high - step * (1.0 - fraction) } else { low + step * fraction }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 use serde::Serialize;
 
+use crate::Rank;
+
 /// Counts of times in buckets that grow with the time, so that the median of any number of times is known to within half
 /// a bucket, 0.8 %, in memory that does not grow.
 #[derive(Debug, Clone, Default)]
@@ -27,22 +29,29 @@ impl Histogram {
         self.count
     }
 
-    /// Returns the middle of the bucket in which the median lies; 0 where there is no time.
+    /// Returns the median; 0 where there is no time.
     pub(super) fn median(&self) -> f64 {
-        self.quantile(0.5)
+        self.percentile(50.0)
     }
 
-    /// Returns the middle of the bucket in which a quantile lies, which is between 0 and 1: the shortest time that so many of the
-    /// times do not exceed. 0 where there is no time.
-    pub(super) fn quantile(&self, quantile: f64) -> f64 {
-        let mut before = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
+    /// Returns a [percentile](crate::percentile) of the times, each of which stands in the middle of its bucket. 0 where there is
+    /// no time.
+    pub(super) fn percentile(&self, percent: f64) -> f64 {
+        let rank = Rank::of(percent, self.count as usize);
+        rank.between(self.time(rank.below as u64), self.time(rank.below as u64 + 1))
+    }
+
+    /// Returns the middle of the bucket of the time with this index among the sorted times, or of the last one.
+    fn time(&self, index: u64) -> f64 {
+        let (mut before, mut middle) = (0, 0.0);
+        for (bucket, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            middle = (lower_bound(bucket) + lower_bound(bucket + 1)) / 2.0;
             before += u64::from(count);
-            if before as f64 >= quantile * self.count as f64 && count > 0 {
-                return (lower_bound(bucket) + lower_bound(bucket + 1)) / 2.0;
+            if index < before {
+                break;
             }
         }
-        0.0
+        middle
     }
 
     /// Returns the counts in at most [`MOST_BINS`] bins between the shortest time and the longest. The bins are as fine as this
@@ -121,8 +130,8 @@ mod tests {
         times.add(1e9);
         assert!((times.median() / 20_500.0 - 1.0).abs() < 0.01, "{}", times.median());
         assert_eq!(Histogram::default().median(), 0.0);
-        assert!((times.quantile(0.9) / 20_900.0 - 1.0).abs() < 0.01, "{}", times.quantile(0.9));
-        assert!((times.quantile(1.0) / 1e9 - 1.0).abs() < 0.01, "{}", times.quantile(1.0));
+        assert!((times.percentile(90.0) / 20_900.0 - 1.0).abs() < 0.01, "{}", times.percentile(90.0));
+        assert!((times.percentile(100.0) / 1e9 - 1.0).abs() < 0.01, "{}", times.percentile(100.0));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Rows {
         KernelRows { operator, op_type, cost: names.cost.clone() }
     }
 
-    /// Returns the tables, by time. `runs` is how many were added, `total_ns` their time, and `series` has them one by one.
+    /// Returns the tables, by median time. `runs` is how many were added, `total_ns` their time, and `series` has them one by one.
     pub(super) fn finish(self, runs: usize, total_ns: f64, series: &Series) -> Tables {
         let names_of_type = self.names_of_type;
         let mut of_operators: HashMap<(bool, &str), Vec<_>> = HashMap::new();
@@ -128,7 +128,7 @@ impl Rows {
             let estimated = estimate(&of_operators, (row.shown.added, &row.shown.operator));
             let median = row.median(estimated);
             // Percentiles are known to within 1 %.
-            let p90 = row.of_runs.quantile(0.9).max(median);
+            let p90 = row.of_runs.percentile(90.0).max(median);
             let times = OperatorTimes {
                 dispatches: row.dispatches,
                 total_ns: row.total,
@@ -136,13 +136,14 @@ impl Rows {
                 median_ns: median,
                 median_interval_95_ns: estimated.and_then(|estimated| estimated.interval),
                 p90_ns: p90,
-                p99_ns: row.of_runs.quantile(0.99).max(p90),
+                p99_ns: row.of_runs.percentile(99.0).max(p90),
                 percent: percent(row.total, total_ns),
                 work: row.work(runs, median),
                 ..row.shown
             };
             (times, row.of_runs.bins())
         });
+        let operators = by_median(operators, |(row, _)| (row.median_ns, row.total_ns));
         let (operators, histograms) = operators.into_iter().unzip();
         let op_types = self.types.finish(|index, row| {
             let estimated = estimate(&of_types, (row.shown.added, &row.shown.op_type));
@@ -159,6 +160,7 @@ impl Rows {
                 ..row.shown
             }
         });
+        let op_types = by_median(op_types, |row| (row.median_ns, row.total_ns));
         Tables { operators, op_types, histograms }
     }
 }
@@ -190,9 +192,7 @@ impl<T> Table<T> {
     }
 
     fn finish<S>(self, mut shown: impl FnMut(usize, Row<T>) -> S) -> Vec<S> {
-        let mut rows: Vec<_> = self.rows.into_iter().enumerate().collect();
-        rows.sort_by(|a, b| b.1.total.total_cmp(&a.1.total));
-        rows.into_iter().map(|(index, row)| shown(index, row)).collect()
+        self.rows.into_iter().enumerate().map(|(index, row)| shown(index, row)).collect()
     }
 }
 
@@ -225,6 +225,15 @@ impl<T> Row<T> {
         };
         self.work.is_known().then(|| Work::new(&self.work, runs, nanos))
     }
+}
+
+/// Sorts rows by the median, the longest first, which a few runs that were held up do not move; equal ones by the total.
+fn by_median<T>(mut rows: Vec<T>, median_and_total: impl Fn(&T) -> (f64, f64)) -> Vec<T> {
+    rows.sort_by(|a, b| {
+        let ((a, a_total), (b, b_total)) = (median_and_total(a), median_and_total(b));
+        b.total_cmp(&a).then(b_total.total_cmp(&a_total))
+    });
+    rows
 }
 
 fn add_new(list: &mut Vec<String>, text: &str) {

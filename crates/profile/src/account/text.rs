@@ -17,17 +17,22 @@ const PROFILE: &str = "engine's profile";
 
 impl Account {
     /// Returns the account as text for a terminal: where the time of a run goes, and the `top` operators, types and
-    /// ranges of the user by time.
+    /// ranges of the user by median time. Lines have at most 80 columns.
     pub fn to_text(&self, top: usize) -> String {
+        self.to_text_within(top, 80)
+    }
+
+    /// Returns the same text, for a terminal of so many columns.
+    pub fn to_text_within(&self, top: usize, width: usize) -> String {
         let mut text = String::new();
         self.write_account(&mut text);
         if !self.op_types.is_empty() {
-            self.write_types(&mut text, top);
-            self.write_operators(&mut text, top);
-            self.write_work(&mut text, top);
+            self.write_types(&mut text, top, width);
+            self.write_operators(&mut text, top, width);
+            self.write_work(&mut text, top, width);
         }
         if !self.ranges.is_empty() {
-            self.write_ranges(&mut text, top);
+            self.write_ranges(&mut text, top, width);
         }
         text
     }
@@ -72,7 +77,7 @@ impl Account {
         let range = format!("{} to {}", duration(run.min_ns), duration(run.max_ns));
         table.row(["run".to_owned(), duration(run.mean_ns), duration(run.median_ns), "100.00 %".to_owned(), range]);
         for copy in &self.copies {
-            let name = if copy.direction == Direction::In.name() { "inputs" } else { "outputs" };
+            let name = if copy.direction == Direction::In.name() { "copy in" } else { "copy out" };
             let note = format!("{:.0} bytes, beside runs", copy.mean_bytes);
             table.row([name.to_owned(), duration(copy.mean_ns), String::new(), String::new(), note]);
         }
@@ -97,7 +102,7 @@ impl Account {
         }
     }
 
-    fn write_types(&self, text: &mut String, top: usize) {
+    fn write_types(&self, text: &mut String, top: usize, width: usize) {
         let mut table = TextTable::new([
             Ends("operator type"),
             Numbers("count"),
@@ -105,7 +110,8 @@ impl Account {
             Numbers("median"),
             Numbers("share"),
             Beginnings("kernels"),
-        ]);
+        ])
+        .within(width);
         let precision = self.precision();
         for row in self.op_types.iter().take(top) {
             table.row([
@@ -120,7 +126,7 @@ impl Account {
         let _ = write!(text, "\nOperator types by time{}\n{}", first_of(top, self.op_types.len()), table.text());
     }
 
-    fn write_operators(&self, text: &mut String, top: usize) {
+    fn write_operators(&self, text: &mut String, top: usize, width: usize) {
         let mut table = TextTable::new([
             Ends("operator"),
             Ends("type"),
@@ -128,7 +134,8 @@ impl Account {
             Numbers("median"),
             Numbers("share"),
             Beginnings("kernels"),
-        ]);
+        ])
+        .within(width);
         let precision = self.precision();
         for row in self.operators.iter().take(top) {
             let fused = match row.fused.len() {
@@ -147,9 +154,9 @@ impl Account {
         let _ = write!(text, "\nOperators by time{}\n{}", first_of(top, self.operators.len()), table.text());
     }
 
-    fn write_ranges(&self, text: &mut String, top: usize) {
+    fn write_ranges(&self, text: &mut String, top: usize, width: usize) {
         let columns = [Ends("range"), Numbers("count"), Numbers("mean"), Numbers("median"), Numbers("total")];
-        let mut table = TextTable::new(columns);
+        let mut table = TextTable::new(columns).within(width);
         for row in self.ranges.iter().take(top) {
             let times = [row.mean_ns, row.median_ns, row.total_ns].map(duration);
             let [mean, median, total] = times;

@@ -12,7 +12,7 @@ use super::{Account, Work};
 impl Account {
     /// Writes what the operators compute and move, and how far they are from what the machine reaches. Nothing for a recording
     /// that does not say it.
-    pub(super) fn write_work(&self, text: &mut String, top: usize) {
+    pub(super) fn write_work(&self, text: &mut String, top: usize, width: usize) {
         let rows: Vec<_> = self.operators.iter().filter_map(|row| Some((row, row.work.as_ref()?))).collect();
         if rows.iter().all(|(_, work)| work.flops.is_none() && work.bytes().is_none()) {
             return;
@@ -21,7 +21,7 @@ impl Account {
         if self.roofline.is_some() {
             columns.push(Numbers("of bound"));
         }
-        let mut table = TextTable::new(columns);
+        let mut table = TextTable::new(columns).within(width);
         for (row, work) in rows.iter().take(top) {
             let fused = if row.fused.is_empty() { String::new() } else { format!(" +{} fused", row.fused.len()) };
             let cells = [format!("{}{fused}", row.operator), row.op_type.clone()];

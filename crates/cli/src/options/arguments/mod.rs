@@ -48,10 +48,10 @@ pub struct BenchmarkArguments {
     /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub load_budget: Option<LoadBudget>,
-    /// Measured runs per set of inputs; 1 if not given
+    /// Measured runs per set of inputs; if not given, as many as fit into two seconds
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,
-    /// Warm-up runs before those; 1 if not given [also: -wcount]
+    /// Warm-up runs before those; 1 if not given, or as many as fit into 0.2 seconds before two measured ones [also: -wcount]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub warmup_count: Option<u64>,
     /// Repeat until the confidence interval of the median is at most this wide
@@ -120,6 +120,10 @@ pub struct BenchmarkArguments {
     /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
     #[arg(long, value_name = "AXIS", help_heading = OUTPUT)]
     pub output_batchsize_axis: Option<usize>,
+    /// Print all numbers: the machine, memory, percentiles, copies, and the tables of a profile
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL", help_heading = OUTPUT)]
+    pub details: Option<bool>,
     /// Rows of the tables of a profile; 10 if not given
     #[arg(long, value_name = "N", help_heading = OUTPUT)]
     pub rows: Option<usize>,

@@ -9,6 +9,7 @@ mod stage;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use opscope_debug::Debugger;
 use opscope_model::{Fidelity, LoadBudget, LoadOptions};
@@ -120,7 +121,7 @@ impl Job {
     /// Sets what captures the runs. A dump takes no warm-up runs: they would be dumped, too, and their times mean nothing.
     pub fn set_capture(&mut self, capture: CaptureSpec) {
         if let CaptureSpec::Dump { .. } = capture {
-            self.repetition.warmups = 0;
+            (self.repetition.warmups, self.repetition.warm_up) = (0, Duration::ZERO);
         }
         self.capture = capture;
     }

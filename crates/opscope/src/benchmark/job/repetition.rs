@@ -8,6 +8,8 @@ pub struct Repetition {
     pub loops: u64,
     /// Runs before those, which are not measured.
     pub warmups: u64,
+    /// Such runs are repeated for at least this time.
+    pub warm_up: Duration,
     /// Repeat until the 95 % confidence interval of the median is at most this many percent of the median wide.
     pub until_stable: Option<f64>,
     /// Repeat for at least this time; with `until_stable` for at most this time.
@@ -19,6 +21,6 @@ pub struct Repetition {
 impl Default for Repetition {
     /// One run, after one warm-up run.
     fn default() -> Self {
-        Self { loops: 1, warmups: 1, until_stable: None, duration: None, concurrent: NonZeroUsize::MIN }
+        Self { loops: 1, warmups: 1, warm_up: Duration::ZERO, until_stable: None, duration: None, concurrent: NonZeroUsize::MIN }
     }
 }

@@ -128,7 +128,7 @@ impl<'a> Bench<'a> {
     pub fn run(self) -> (Measurement, Result<(), MeasureError>) {
         let instruments = self.context.instruments;
         instruments.set_run_kind(RunKind::WarmUp);
-        self.repeat(self.repetition.warmups, Phase::WarmUp);
+        self.warm_up();
         let untimed = self.untimed();
         instruments.set_run_kind(RunKind::Untimed);
         self.repeat(untimed.div_ceil(2), Phase::Untimed);
@@ -151,6 +151,14 @@ impl<'a> Bench<'a> {
         let costs = self.context.instruments.takes_times() && self.session.takes_times_from_a_profile();
         let is_alone = self.repetition.concurrent.get() == 1 && !self.session.feeds_consumers();
         if costs && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
+    }
+
+    fn warm_up(&self) {
+        let began = Instant::now();
+        self.repeat(self.repetition.warmups, Phase::WarmUp);
+        while began.elapsed() < self.repetition.warm_up && !self.is_over() {
+            self.repeat(1, Phase::WarmUp);
+        }
     }
 
     fn repeat(&self, count: u64, phase: Phase) {
