@@ -56,7 +56,7 @@ impl Fed {
 
 fn benchmark<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let digits: &'static str = model("digits_cnn.onnx").leak();
-    [&["benchmark", digits][..], arguments].concat()
+    [&["benchmark", digits][..], arguments, process::once(arguments)].concat()
 }
 
 /// The operators of the model by name and type, as `opscope inspect` shows them.

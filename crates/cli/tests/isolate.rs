@@ -282,7 +282,7 @@ fn exit_codes_results_and_the_summary_are_those_of_a_job_that_is_not_isolated() 
         summary["args"].as_array().unwrap().iter().skip(1).map(|word| word.as_str().unwrap()).collect();
     assert_eq!(
         arguments,
-        ["benchmark", &digits, "--isolate", "--json", "-o", "out", "-od", "run"],
+        ["benchmark", &digits, "--isolate", "--json", "-o", "out", "-od", "run", "--loop", "1"],
         "as the user wrote it"
     );
     let profiled =

@@ -86,7 +86,7 @@ fn a_benchmark_gives_the_right_outputs_and_the_summary_says_how_the_engine_is_se
 fn a_profile_names_the_operators_of_the_file_and_shows_the_engines_own_kernels_as_such() {
     let Some(place) = place() else { return };
     let (file, input) = (model("digits_cnn.onnx"), model("digits_cnn.input.image.npy"));
-    let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run"];
+    let fixed = ["--profiler", "--loop", "3", "--verify", "off", "-o", "out", "-od", "run", "--details"];
     let ended = place.benchmark_well(&[&[file.as_str(), "--input", &input], &fixed[..], &ORT].concat());
     assert!(ended.stdout.contains("\nadded by the engine "), "{ended:?}");
     assert!(ended.stdout.contains("\nprofile "), "{ended:?}");
@@ -356,7 +356,8 @@ fn a_debugger_skips_an_operator_by_its_outputs_and_is_told_that_it_is_executed()
 fn a_recording_says_how_the_engine_was_set_up() {
     let Some(place) = place() else { return };
     let digits = model("digits_cnn.onnx");
-    let line = ["--profiler", "-o", "out", "-od", "run", "--graph-optimization-level", "extended", "--loop", "3"];
+    let line =
+        ["--profiler", "-o", "out", "-od", "run", "--graph-optimization-level", "extended", "--loop", "3", "--details"];
     let ended = place.benchmark_well(&[&[digits.as_str()], &line[..], &ORT].concat());
     assert!(ended.stdout.contains("graph_optimization_level extended"), "{ended:?}");
     let verification = &place.json("out/run_summary.json")["verification"];

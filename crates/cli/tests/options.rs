@@ -44,9 +44,9 @@ fn outputs_are_those_of_another_implementation_in_every_format() {
 }
 
 #[test]
-fn without_options_zeros_run_once_and_nothing_is_written() {
+fn without_files_zeros_run_and_nothing_is_written_and_another_tools_command_line_gets_its_words() {
     let place = Workplace::new();
-    let ended = place.benchmark_well(&[&model("digits_cnn.onnx")]);
+    let ended = place.benchmark_well(&["-om", &model("digits_cnn.onnx")]);
     for text in [
         "digits_cnn.onnx",
         "16 operators",
@@ -122,18 +122,42 @@ fn the_report_says_what_a_run_needs_in_memory_for_tensors() {
     // The input with four numbers of four bytes, and what the second operator takes and gives.
     assert_eq!(report["run_memory"], json!({"bytes": 48, "operator": "Add_1", "unknown": 0}));
     assert_eq!(place.json("out/one_summary.json")["run_memory"], report["run_memory"]);
-    let text = place.benchmark_well(&[&exact[..], &["-od", "two"]].concat()).stdout;
+    let text = place.benchmark_well(&[&exact[..], &["-od", "two", "--details"]].concat()).stdout;
     assert!(text.contains("\nmemory    48 B of tensors at once in a run, at Add_1\n"), "{text}");
 }
 
-#[test]
-fn the_batch_size_option_changes_the_throughput_alone() {
-    let place = Workplace::new();
-    let report = place.benchmark_well(&[&model("digits_cnn.onnx"), "--batch-size", "7", "--json"]).json();
+/// Returns the throughput of the mean as samples in a run, and the shape of the first input.
+fn batch(report: &Value) -> (f64, Value) {
     let mean = report["NPU_compute_time"]["mean"].as_f64().unwrap();
-    let throughput = report["throughput"].as_f64().unwrap();
-    assert!((throughput * mean / 7000.0 - 1.0).abs() < 1e-9);
-    assert_eq!(report["inputs"][0]["shape"], json!([1, 1, 8, 8]));
+    let samples = report["throughput"].as_f64().unwrap() * mean / 1000.0;
+    (samples.round(), report["inputs"][0]["shape"].clone())
+}
+
+#[test]
+fn the_batch_size_sets_the_open_batch_dimension_and_the_throughput_counts_what_ran() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    for option in ["--batch-size", "--batch", "--batchsize"] {
+        let ended = place.benchmark_well(&[&digits, option, "7", "--json"]);
+        assert_eq!(batch(&ended.json()), (7.0, json!([7, 1, 8, 8])), "{option}");
+        assert_eq!(ended.stderr, "", "{option}");
+    }
+    place.write("fixed.onnx", onnx::chain(3, "Add", onnx::FLOAT32));
+    let input = model("digits_cnn.input.image.npy");
+    for fixed in [&["fixed.onnx"][..], &[&digits, "--input", &input], &[&digits, "--dym-shape", "image:1,1,8,8"]] {
+        let ended = place.benchmark_well(&[fixed, &["--batch-size", "7", "--json"]].concat());
+        let (samples, shape) = batch(&ended.json());
+        assert_eq!(Some(samples), shape[0].as_f64(), "{fixed:?}");
+        ended.says(&["warning: --batch-size 7: the model's inputs have a batch of ", "the throughput counts what ran"]);
+    }
+}
+
+#[test]
+fn the_batch_size_of_another_tools_command_line_is_a_factor_of_the_throughput_and_a_warning_says_so() {
+    let place = Workplace::new();
+    let ended = place.benchmark_well(&["-om", &model("digits_cnn.onnx"), "--batch-size", "7", "--json"]);
+    assert_eq!(batch(&ended.json()), (7.0, json!([1, 1, 8, 8])));
+    ended.says(&["have a batch of 1; the throughput counts 7 samples in a run"]);
 }
 
 #[test]
@@ -182,10 +206,11 @@ fn a_range_of_shapes_gives_a_table_with_the_highest_throughput_first() {
     let range = "hidden_states:1~2,8-16,64";
     let ended = place.benchmark_well(&[&[transformer.as_str(), "--dym-shape-range", range], &RUN[..]].concat());
     let shapes = ["[1, 8, 64]", "[1, 16, 64]", "[2, 8, 64]", "[2, 16, 64]"];
+    // A thousand has a comma.
+    let number = |text: &str| text.replace(',', "").parse::<f64>().unwrap();
     let rows: Vec<&str> = ended.stdout.lines().filter(|line| shapes.iter().any(|shape| line.contains(shape))).collect();
     assert_eq!(rows.len(), 4, "{ended:?}");
-    let throughputs: Vec<f64> =
-        rows.iter().map(|row| row.split_whitespace().last().unwrap().parse().unwrap()).collect();
+    let throughputs: Vec<f64> = rows.iter().map(|row| number(row.split_whitespace().last().unwrap())).collect();
     assert!(throughputs.is_sorted_by(|a, b| a >= b), "{ended:?}");
     let table = place.json("out/run_summary.json")["dym_shape_range"].clone();
     let found: Vec<_> = table.as_array().unwrap().iter().map(|row| row["inputs"][0]["shape"].clone()).collect();
@@ -351,9 +376,9 @@ fn sizes_that_were_not_given_are_named_on_one_line() {
         text.lines().find(|line| line.contains("open in the file")).map(str::to_owned)
     };
     let said = note(&[]).unwrap();
-    assert!(said.starts_with("note      batch, sequence are open in the file and 1 here"), "{said}");
+    assert!(said.starts_with("note       batch, sequence are open in the file and 1 here"), "{said}");
     let said = note(&["--dym-batch", "2"]).unwrap();
-    assert!(said.starts_with("note      sequence is open in the file and 1 here"), "{said}");
+    assert!(said.starts_with("note       sequence is open in the file and 1 here"), "{said}");
     assert_eq!(note(&["--dym-shape", "hidden_states:2,8,64"]), None);
     let report = place.benchmark_well(&[&transformer, "--json"]).json();
     assert_eq!(report["made_up_dimensions"], json!(["batch", "sequence"]));
@@ -369,7 +394,7 @@ fn a_range_over_several_inputs_binds_equal_names_together() {
     place.write("three.onnx", onnx::file("three", "a test", &inputs, &nodes, &[("out", dims)]));
     let range = "ids:1~2,8-16;mask:1~2,8-16;types:1~2,8-16";
     let ended = place.benchmark_well(&["three.onnx", "--dym-shape-range", range]);
-    assert!(ended.stdout.contains("note      60 sets of shapes left out"), "{ended:?}");
+    assert!(ended.stdout.contains("note       60 sets of shapes left out"), "{ended:?}");
     let report = place.benchmark_well(&["three.onnx", "--dym-shape-range", range, "--json"]).json();
     let table = report["dym_shape_range"].as_array().unwrap();
     let shapes: Vec<_> = table.iter().map(|row| row["inputs"][0]["shape"].clone()).collect();
@@ -420,7 +445,7 @@ fn files_of_several_shapes_are_reported_per_shape() {
         place.write(&format!("in/{name}.npy"), bytes);
     }
     let transformer = model("tiny_transformer.onnx");
-    let run = ["--input", "in", "--loop", "3"];
+    let run = ["--input", "in", "--loop", "3", "--details"];
     let text = place.benchmark_well(&[&[transformer.as_str()], &run[..]].concat()).stdout;
     assert!(text.contains("hidden_states float32 [1, 2, 64] at first; 2 shapes in all"), "{text}");
     let report = place.benchmark_well(&[&[transformer.as_str(), "--json"], &run[..]].concat()).json();
@@ -440,8 +465,10 @@ fn every_line_of_a_table_fits_a_terminal_and_rows_sets_how_many_there_are() {
     let nodes: Vec<_> = (0..14).map(|at| node(&names[at], "Tanh", &[&names[at]], &[&names[at + 1]])).collect();
     let (first, last) = (names[0].as_str(), names[14].as_str());
     place.write("long.onnx", onnx::file("long", "a test", &[(first, &["4"])], &nodes, &[(last, &["4"])]));
-    let profiled = ["--output", "out", "--output-dirname", "run", "--profiler", "--loop", "3", "--rows", "5"];
-    let ended = place.benchmark_well(&[&["long.onnx"], &profiled[..]].concat());
+    let profiled =
+        ["--output", "out", "--output-dirname", "run", "--profiler", "--loop", "3", "--rows", "5", "--details"];
+    let arguments = [&["benchmark", "long.onnx"], &profiled[..]].concat();
+    let ended = end(place.command(&arguments).env("COLUMNS", "80"));
     let tables = ended.stdout.split("\n\n").filter(|part| part.contains("───"));
     let tables: Vec<Vec<&str>> = tables.map(|table| table.lines().collect()).collect();
     assert_eq!(tables.len(), 5, "{ended:?}");

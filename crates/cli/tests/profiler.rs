@@ -67,7 +67,7 @@ fn with_only_for(switch: &str, runs: usize) -> Vec<String> {
 
 #[test]
 fn profiler_shows_where_the_time_goes_and_writes_a_timeline_and_tables() {
-    let (place, ended) = profiled(&["--loop", "4"]);
+    let (place, ended) = profiled(&["--loop", "4", "--details"]);
     let mut all = [&EXPORTS[..], &RAW[..]].concat();
     all.sort_unstable();
     assert_eq!(place.tree("out/profiler/run"), all);
@@ -308,7 +308,7 @@ fn the_memory_for_records_and_what_happens_when_it_is_full_can_be_set() {
 fn profiling_needs_no_other_command() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
-    let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+    let arguments = ["benchmark", &model, "--loop", "1", "--profiler", "--output", "out", "--output-dirname", "run"];
     let ended = end(place.command(&arguments).env("PATH", ""));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(EXPORTS.iter().all(|name| place.path("out/profiler/run").join(name).is_file()));
@@ -319,15 +319,17 @@ fn each_name_of_the_switch_for_raw_recordings_leaves_out_the_exports_and_says_ho
     let model = model("digits_cnn.onnx");
     for name in RAW_ONLY {
         let place = Workplace::new();
-        let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+        let arguments =
+            ["benchmark", &model, "--loop", "1", "--profiler", "--output", "out", "--output-dirname", "run"];
         let ended = end(place.command(&arguments).env(name, "1"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(place.tree("out/profiler/run"), RAW, "{name}");
         ended.says(&[name, "only the raw recording"]);
         assert!(ended.stdout.contains("opscope export out/profiler/run"), "{ended:?}");
 
-        let ended =
-            end(place.command(&["benchmark", &model, "--profiler", "-o", "other", "-od", "run"]).env(name, "0"));
+        let ended = end(place
+            .command(&["benchmark", &model, "--loop", "1", "--profiler", "-o", "other", "-od", "run"])
+            .env(name, "0"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(place.path("other/profiler/run/timeline.json").is_file(), "{name}=0 is off");
     }
@@ -337,7 +339,7 @@ fn each_name_of_the_switch_for_raw_recordings_leaves_out_the_exports_and_says_ho
 fn a_recording_left_raw_exports_to_what_is_made_at_once() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
-    let arguments = ["benchmark", &model, "--profiler", "--output", "out", "--output-dirname", "run"];
+    let arguments = ["benchmark", &model, "--loop", "1", "--profiler", "--output", "out", "--output-dirname", "run"];
     let ended = end(place.command(&arguments).env(RAW_ONLY[0], "1"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let ended = place.export(&["out/profiler/run"]);

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use consumer::{Call, SDK, V2, calls, library, of};
 use language::Language;
-use process::{Ended, Workplace, end, fixture, model};
+use process::{Ended, Workplace, end, fixture, model, once};
 use trace::Trace;
 
 /// The directory of librocprofiler-sdk.so.1, linked from what cargo built.
@@ -50,7 +50,7 @@ impl Tools {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.command(&[&["benchmark"], arguments].concat());
+        let mut command = self.place.command(&[&["benchmark"], arguments, once(arguments)].concat());
         command.env("OPSCOPE_LIB_DIR", "lib").env("TOOL_LOG", "tool.log").env("CONSUMER_LOG", "consumer.log");
         for variable in ["ROCP_TOOL_LIBRARIES", "LD_LIBRARY_PATH", "LD_PRELOAD"] {
             command.env_remove(variable);

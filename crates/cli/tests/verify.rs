@@ -10,7 +10,8 @@ use serde_json::Value;
 fn the_text_the_summary_and_the_recording_say_that_the_plan_is_right() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
-    let line = [digits.as_str(), "--output", "out", "--output-dirname", "run", "--profiler", "--verify", "on"];
+    let line =
+        [digits.as_str(), "--output", "out", "--output-dirname", "run", "--profiler", "--verify", "on", "--details"];
     let ended = place.benchmark_well(&line);
     let said = "the outputs are those of the exact plan, within ";
     assert!(ended.stdout.contains(&format!("verified  {said}")), "{}", ended.stdout);
@@ -29,7 +30,7 @@ fn what_was_found_is_used_again_unless_it_is_asked_for_anew() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let run = |more: &[&str]| {
-        let arguments = [&["benchmark", &digits, "--json"], more].concat();
+        let arguments = [&["benchmark", &digits, "--loop", "1", "--json"], more].concat();
         end(place.command(&arguments).env("XDG_CACHE_HOME", place.path("cache"))).json()["verification"].clone()
     };
     assert_eq!(run(&[])["kept_since"], Value::Null);
@@ -61,7 +62,7 @@ fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     npy::write(&with_nan.view(), &mut file).unwrap();
     place.write("nan.npy", file);
     let digits = model("digits_cnn.onnx");
-    let ended = place.benchmark_well(&[&digits, "--input", "nan.npy", "--verify", "on"]);
+    let ended = place.benchmark_well(&[&digits, "--input", "nan.npy", "--verify", "on", "--details"]);
     let said = "gives other outputs";
     let is_named = |line: &str| line.contains(said) && line.contains("NaN or infinite in one of the two only");
     assert!(ended.stdout.lines().any(is_named), "{}", ended.stdout);

@@ -75,7 +75,10 @@ mod tests {
     #[test]
     fn times_have_three_digits_and_those_beside_them_the_same_unit() {
         let texts = [0.0, 417.4, 999.6, 1_234.0, 23_890.0, 999_600.0, 3.7349e6, 2.5e9, 61e9].map(shown_time);
-        assert_eq!(texts, ["0 ns", "417 ns", "1.00 µs", "1.23 µs", "23.9 µs", "1.00 ms", "3.73 ms", "2.50 s", "61.0 s"]);
+        assert_eq!(
+            texts,
+            ["0 ns", "417 ns", "1.00 µs", "1.23 µs", "23.9 µs", "1.00 ms", "3.73 ms", "2.50 s", "61.0 s"]
+        );
         let scale = TimeScale::of(999_000.0);
         assert_eq!((scale.number(998_000.0), scale.time(1.004e6)), ("998".to_owned(), "1004 µs".to_owned()));
     }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use opscope::SessionError;
 use opscope::acl_json::{self, AclConfig};
 use opscope::benchmark::{
-    AclError, CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Report, Stage, apply_acl_json,
+    AclError, CaptureSpec, InstrumentError, Job, JobError, JobHooks, MeasureError, Measured, Report, Stage,
+    apply_acl_json,
 };
 use opscope::dump::Estimate;
 use opscope::model::EngineError;
@@ -22,19 +23,20 @@ use serde_json::json;
 
 use self::debug_server::DebugServer;
 use self::interrupt::Interrupt;
+use self::text::View;
 use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
-use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting};
-use crate::terminal::{Messages, Progress, print, print_json};
+use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting, TextForm};
+use crate::terminal::{self, Messages, Progress, print, print_json};
 
 /// Runs the command.
 pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let inputs = arguments.fed.words();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
-    let BenchmarkRequest { mut job, action, tools, debug_server, reporting } = resolved.request;
+    let BenchmarkRequest { mut job, action, batch, tools, debug_server, reporting } = resolved.request;
     let isolation = invocation.isolate(job.survives_crash, &job.model)?;
     job.arguments = invocation.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
@@ -87,6 +89,9 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     };
     progress.finish();
     let report = outcome.map_err(|error| failure(error, &job, &inputs))?;
+    if let Some(warning) = batch.and_then(|batch| other_batch(batch, &report, &job)) {
+        messages.warning(warning);
+    }
     if report.run != job.run_name.to_string_lossy() {
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
@@ -101,11 +106,24 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     Ok(if report.complete { Exit::Done } else { Exit::Incomplete })
 }
 
+/// Says that runs had another batch than `--batch-size`, if so: the model or the inputs set it.
+fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {
+    let of_runs = |measured: &Measured| measured.inputs.first()?.shape.first().map(|batch| *batch as u64);
+    let found = report.measurements.iter().filter_map(of_runs).find(|found| *found != wanted)?;
+    let what = match job.batch_size {
+        Some(_) => format!("the throughput counts {wanted} samples in a run"),
+        None => "the throughput counts what ran".to_owned(),
+    };
+    Some(format!("--batch-size {wanted}: the model's inputs have a batch of {found}; {what}"))
+}
+
 fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure> {
     if reporting.json {
         return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
-    print(text::render(report, job, reporting.rows).trim_end())
+    let width = if reporting.text == TextForm::OtherTools { 80 } else { terminal::width() };
+    let view = View { form: reporting.text, rows: reporting.rows, width, bars: terminal::bars() };
+    print(text::render(report, job, view).trim_end())
 }
 
 fn show_estimates(estimates: &[Estimate], reporting: Reporting) -> Result<(), Failure> {

@@ -12,6 +12,8 @@ pub struct BenchmarkRequest {
     pub job: Job,
     /// What to do with it.
     pub action: Action,
+    /// The samples that a run is to have, if the command line says so.
+    pub batch: Option<u64>,
     /// The tools that run over the model.
     pub tools: Vec<PathBuf>,
     /// Where a debugger can attach; nowhere if `None`.

@@ -3,6 +3,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use opscope::benchmark::{CaptureSpec, Job, OutputSpec, Repetition};
+use opscope::inputs::ShapeSpec;
 use opscope::profile::Format;
 use opscope::verify::VerifyOptions;
 
@@ -27,11 +28,12 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
         engine: arguments.engine.spec(environment)?,
         engine_threads: threads("--engine-threads", arguments.engine_threads)?.unwrap_or(NonZeroUsize::MIN),
         inputs: arguments.fed.inputs()?,
-        shapes: arguments.fed.shapes()?,
+        shapes: shapes(&arguments)?,
         load_budget: arguments.load_budget.unwrap_or_default(),
-        batch_size: arguments.batch_size.filter(|batch| *batch > 0),
+        batch_size: wanted_batch(&arguments).filter(|_| arguments.is_of_other_tools()),
         output: output(&arguments)?,
         survives_crash: is(arguments.isolate),
+        profile_beside: text_form(&arguments) != TextForm::OtherTools && !is(arguments.json),
         output_batch_axis: arguments.output_batchsize_axis.unwrap_or(0),
         verify: VerifyOptions {
             when: arguments.verify.unwrap_or_default(),
@@ -46,6 +48,7 @@ pub fn resolve(arguments: BenchmarkArguments, environment: &Environment) -> Resu
     let request = BenchmarkRequest {
         job,
         action,
+        batch: wanted_batch(&arguments),
         tools: tools(&arguments)?,
         debug_server: debug_server(&arguments)?,
         reporting: Reporting {
@@ -63,6 +66,22 @@ fn is(flag: Option<bool>) -> bool {
     flag.unwrap_or(false)
 }
 
+/// The samples that a run is to have, of `--batch-size`.
+fn wanted_batch(arguments: &BenchmarkArguments) -> Option<u64> {
+    arguments.batch_size.filter(|batch| *batch > 0)
+}
+
+/// The shapes of inputs. `--batch-size` sets the batch that the model leaves open, unless an option for shapes does; in other
+/// tools' command lines it is a factor of the throughput and no more.
+fn shapes(arguments: &BenchmarkArguments) -> Result<Vec<ShapeSpec>, Refusal> {
+    let shapes = arguments.fed.shapes()?;
+    let batch = wanted_batch(arguments).filter(|_| !arguments.is_of_other_tools() && shapes == [ShapeSpec::Smallest]);
+    Ok(match batch.and_then(|batch| usize::try_from(batch).ok()) {
+        Some(batch) if !arguments.fed.shape_of_each_file() => vec![ShapeSpec::OpenBatch(batch)],
+        _ => shapes,
+    })
+}
+
 /// How long is measured where the command line does not say how often.
 const MEASURED: Duration = Duration::from_secs(2);
 
@@ -78,8 +97,7 @@ fn repetition(arguments: &BenchmarkArguments) -> Result<Repetition, Refusal> {
         duration: arguments.duration,
         concurrent: threads("--threads", arguments.threads)?.unwrap_or(NonZeroUsize::MIN),
     };
-    let says_how_often =
-        arguments.loops.is_some() || arguments.duration.is_some() || arguments.until_stable.is_some();
+    let says_how_often = arguments.loops.is_some() || arguments.duration.is_some() || arguments.until_stable.is_some();
     Ok(if says_how_often || arguments.is_of_other_tools() || looks_into_runs(arguments) {
         said
     } else {

@@ -151,7 +151,12 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
         "m.onnx --engine ort --execution-mode parallel",
         Works(|r| r.job.engine.onnxruntime.inter_op_threads.is_some_and(|threads| threads.get() == 2)),
     ),
-    ("batch-size", "8", "m.onnx", Works(|r| r.job.batch_size == Some(8))),
+    (
+        "batch-size",
+        "8",
+        "m.onnx",
+        Works(|r| r.batch == Some(8) && r.job.batch_size.is_none() && r.job.shapes == [ShapeSpec::OpenBatch(8)]),
+    ),
     ("output-batchsize-axis", "1", "m.onnx", Works(|r| r.job.output_batch_axis == 1)),
     ("dym-batch", "8", "m.onnx", Works(|r| r.job.shapes == [ShapeSpec::Batch(8)])),
     ("dym-hw", "3,4", "m.onnx", Works(|r| r.job.shapes == [ShapeSpec::HeightWidth(3, 4)])),
@@ -229,6 +234,7 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("check", "1", "m.onnx -acl a", Works(|r| matches!(r.action, Action::AclJson { check_only: true, .. }))),
     ("tool", "./libclient.so", "m.onnx", Works(|r| r.tools == [Path::new("./libclient.so")])),
     ("debug-server", "", "m.onnx", Works(|r| r.debug_server == Some(DebugServerSpec { path: None }))),
+    ("details", "1", "m.onnx", Works(|r| r.reporting.text == TextForm::Details)),
     ("rows", "3", "m.onnx", Works(|r| r.reporting.rows == 3)),
     ("json", "1", "m.onnx", Works(|r| r.reporting.json)),
     ("isolate", "1", "m.onnx", Works(|r| r.job.survives_crash)),
@@ -333,13 +339,46 @@ fn the_seeds_three_command_lines_are_understood() {
 }
 
 #[test]
+fn without_another_tools_spelling_or_a_number_of_runs_it_measures_for_two_seconds() {
+    let (two, warm_up) = (Some(Duration::from_secs(2)), Duration::from_millis(200));
+    for line in ["m.onnx", "m.onnx -o o", "m.onnx --profiler -o o", "m.onnx --threads 2", "m.onnx --details"] {
+        let repetition = request(line).job.repetition;
+        assert_eq!((repetition.loops, repetition.warmups), (1, 1), "{line}");
+        assert_eq!((repetition.duration, repetition.warm_up), (two, warm_up), "{line}");
+    }
+    let once = Repetition::default();
+    for line in ["-om m.onnx", "--model m.onnx", "m.onnx --warmup-count 1", "m.onnx --outfmt NPY", "m.onnx --loop 1"] {
+        assert_eq!(request(line).job.repetition, once, "{line}");
+    }
+    for line in ["m.onnx --debug-server", "m.onnx --tool ./t.so", "m.onnx -acl a.json"] {
+        assert_eq!(request(line).job.repetition, once, "{line}");
+    }
+    let dumped = request("m.onnx --dump -o o").job.repetition;
+    assert_eq!(dumped, Repetition { warmups: 0, ..once });
+    let said = request("m.onnx --duration 5").job.repetition;
+    assert_eq!((said.duration, said.warm_up), (Some(Duration::from_secs(5)), Duration::ZERO));
+}
+
+#[test]
+fn the_text_is_a_screen_or_all_details_or_that_of_the_other_tool() {
+    for (line, form) in [
+        ("m.onnx", TextForm::Screen),
+        ("m.onnx --details", TextForm::Details),
+        ("-om m.onnx", TextForm::OtherTools),
+        ("-om m.onnx --details", TextForm::OtherTools),
+    ] {
+        assert_eq!(request(line).reporting.text, form, "{line}");
+    }
+}
+
+#[test]
 fn what_is_not_given_has_the_originals_defaults() {
-    let BenchmarkRequest { job, action, reporting, .. } = request("m.onnx");
-    let once = Repetition { loops: 1, warmups: 1, until_stable: None, duration: None, ..Repetition::default() };
+    let BenchmarkRequest { job, action, reporting, .. } = request("-om m.onnx");
     assert_eq!((job.repetition.concurrent.get(), job.engine_threads.get()), (1, 1));
-    assert_eq!((job.repetition, job.inputs), (once, InputSpec::Generated(Data::Zero)));
+    assert_eq!((job.repetition, job.inputs), (Repetition::default(), InputSpec::Generated(Data::Zero)));
     assert_eq!((job.shapes, job.output, job.batch_size), (vec![ShapeSpec::Smallest], None, None));
-    assert_eq!(reporting, Reporting { rows: 10, json: false, quiet: false, debug: false });
+    let text = TextForm::OtherTools;
+    assert_eq!(reporting, Reporting { text, rows: 10, json: false, quiet: false, debug: false });
     assert!(matches!((action, job.capture), (Action::Run, CaptureSpec::Nothing)));
     assert_eq!(request("m.onnx -o o").job.output.unwrap().format, OutputFormat::Bin);
 }

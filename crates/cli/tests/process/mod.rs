@@ -75,9 +75,9 @@ impl Workplace {
         command
     }
 
-    /// Runs `opscope benchmark`, which may fail.
+    /// Runs `opscope benchmark`, which may fail: once, unless the arguments say how often.
     pub fn benchmark(&self, arguments: &[&str]) -> Ended {
-        end(&mut self.command(&[&["benchmark"], arguments].concat()))
+        end(&mut self.command(&[&["benchmark"], arguments, once(arguments)].concat()))
     }
 
     /// Runs `opscope benchmark`, which must succeed.
@@ -156,6 +156,12 @@ impl Ended {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+}
+
+/// What makes a benchmark run once, unless its arguments say how often.
+pub fn once(arguments: &[&str]) -> &'static [&'static str] {
+    let says = |argument: &&str| ["--loop", "--duration", "--until-stable"].contains(argument);
+    if arguments.iter().any(says) { &[] } else { &["--loop", "1"] }
 }
 
 /// Runs a command to its end.

@@ -57,6 +57,9 @@ pub struct Report {
     /// The profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileSummary>,
+    /// Where the time of a few runs goes that followed the measured ones with a profiler; `None` if there were none.
+    #[serde(skip)]
+    pub beside: Option<Account>,
     /// The dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dump: Option<DumpSummary>,
@@ -108,8 +111,12 @@ pub struct Measured {
     /// The result of comparing the plan with the exact one; `None` if it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds.
+    /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds, as other tools compute it. With several runs at
+    /// a time `mean` is a run's share of the time in which any was in progress.
     pub throughput: f64,
+    /// Samples per second of a run that takes the median time: what is shown beside a median. With several runs at a time the same
+    /// as `throughput`.
+    pub throughput_at_median: f64,
     /// Samples in a run.
     pub batchsize: f64,
     /// Milliseconds that making the plan took.
@@ -151,8 +158,10 @@ pub struct ShapeTimes {
     /// The inference itself.
     #[serde(rename = "NPU_compute_time")]
     pub compute: Latency,
-    /// Samples per second, of this shape alone.
+    /// Samples per second, of this shape alone: `1000 * batchsize / mean`.
     pub throughput: f64,
+    /// Samples per second of a run that takes the median time.
+    pub throughput_at_median: f64,
 }
 
 /// An input of a report.

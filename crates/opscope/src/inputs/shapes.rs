@@ -15,6 +15,8 @@ pub enum ShapeSpec {
     Smallest,
     /// The first dimension of every input that is dynamic there; others are 1.
     Batch(usize),
+    /// The same, where the file leaves the first dimension of any input open; otherwise as with [`Smallest`](Self::Smallest).
+    OpenBatch(usize),
     /// The last two dimensions of every input of rank 4 that is dynamic there; others are 1.
     HeightWidth(usize, usize),
     /// These shapes, by the inputs' names; other inputs as with [`Smallest`](Self::Smallest), but a dimension that has a
@@ -35,7 +37,7 @@ impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Smallest => f.write_str("the smallest shapes"),
-            Self::Batch(batch) => write!(f, "a batch of {batch}"),
+            Self::Batch(batch) | Self::OpenBatch(batch) => write!(f, "a batch of {batch}"),
             Self::HeightWidth(height, width) => write!(f, "height {height} and width {width}"),
             Self::Fixed(shapes) => {
                 let shape = |shape: &NamedShape| format!("{} {:?}", shape.name, shape.dims);
@@ -77,7 +79,7 @@ pub fn concrete_shapes(graph: &Graph, spec: &ShapeSpec) -> Result<Vec<Vec<usize>
             let dims = input.shape.as_ref().ok_or_else(|| InputError::UnknownShape { name: input.name.clone() })?;
             let rank = dims.len();
             let open = |axis: usize| match *spec {
-                ShapeSpec::Batch(batch) if axis == 0 => batch,
+                ShapeSpec::Batch(batch) | ShapeSpec::OpenBatch(batch) if axis == 0 => batch,
                 ShapeSpec::HeightWidth(height, _) if rank == 4 && axis == 2 => height,
                 ShapeSpec::HeightWidth(_, width) if rank == 4 && axis == 3 => width,
                 _ => 1,
@@ -100,7 +102,7 @@ pub fn made_up_dimensions(graph: &Graph, spec: &ShapeSpec) -> Vec<String> {
     let dims = |input: &Value| input.shape.clone().unwrap_or_default();
     let bound: Vec<Dim> = inputs().filter(|input| given(input)).flat_map(dims).collect();
     let chosen = |axis: usize, rank: usize| match spec {
-        ShapeSpec::Batch(_) => axis == 0,
+        ShapeSpec::Batch(_) | ShapeSpec::OpenBatch(_) => axis == 0,
         ShapeSpec::HeightWidth(..) => rank == 4 && axis >= 2,
         ShapeSpec::Smallest | ShapeSpec::Fixed(_) => false,
     };
@@ -128,7 +130,7 @@ fn fixed_otherwise<'a>(graph: &'a Graph, spec: &ShapeSpec) -> Option<(&'a Value,
     let wanted: &[(usize, usize)] = match *spec {
         ShapeSpec::Batch(batch) => &[(0, batch)],
         ShapeSpec::HeightWidth(height, width) => &[(2, height), (3, width)],
-        ShapeSpec::Smallest | ShapeSpec::Fixed(_) => return None,
+        ShapeSpec::Smallest | ShapeSpec::OpenBatch(_) | ShapeSpec::Fixed(_) => return None,
     };
     let spatial = matches!(spec, ShapeSpec::HeightWidth(..));
     let inputs = graph.inputs.iter().map(|&input| graph.value(input));

@@ -26,7 +26,17 @@ impl InputSpec {
     pub fn find(&self, graph: &Graph, shapes: &ShapeSpec) -> Result<Inputs, InputError> {
         match self {
             Self::Generated(data) => Ok(Inputs::Generated(generate(graph, &concrete_shapes(graph, shapes)?, *data)?)),
-            Self::Files { paths, join } => Ok(Inputs::Files(InputFiles::find(graph, paths, shapes, *join)?)),
+            Self::Files { paths, join } => {
+                let find = |shapes| InputFiles::find(graph, paths, shapes, *join);
+                let found = match shapes {
+                    // The files are as they are where they make no such batch.
+                    ShapeSpec::OpenBatch(batch) => {
+                        find(&ShapeSpec::Batch(*batch)).or_else(|_| find(&ShapeSpec::Smallest))
+                    }
+                    shapes => find(shapes),
+                };
+                Ok(Inputs::Files(found?))
+            }
         }
     }
 }

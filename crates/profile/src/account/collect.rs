@@ -180,7 +180,7 @@ impl Collector<'_> {
         let run = self.run_times();
         self.split_off_profile();
         let Tables { operators, op_types, histograms } =
-            std::mem::take(&mut self.rows).finish(self.runs.len(), run.total_ns, &self.series.finish());
+            std::mem::take(&mut self.rows).finish(self.runs.len(), run.median_ns, &self.series.finish());
         let account = Account {
             schema: SCHEMA,
             model: manifest.model.path.clone(),

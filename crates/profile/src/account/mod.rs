@@ -60,9 +60,9 @@ pub struct Account {
     pub copies: Vec<CopyTimes>,
     /// The memory that the engine held for tensors; `None` if it was not recorded, or the recording is incomplete.
     pub tensor_memory: Option<TensorMemoryUse>,
-    /// Operators of the file, by time.
+    /// Operators of the file, by median time.
     pub operators: Vec<OperatorTimes>,
-    /// Operator types, by time.
+    /// Operator types, by median time.
     pub op_types: Vec<TypeTimes>,
     /// The ranges of the user's code by name, by time; those around runs that do not count among them.
     pub ranges: Vec<RangeTimes>,
@@ -204,7 +204,7 @@ pub struct OperatorTimes {
     pub p90_ns: f64,
     /// The 99th percentile, to within 1 %.
     pub p99_ns: f64,
-    /// Of all runs' time.
+    /// Of a run that takes the median time: the median, or that part of it which is the part of the runs that executed it.
     pub percent: f64,
     /// What it computes and moves, with what is fused into it. `None` for what the engine added, and in older recordings.
     pub work: Option<Work>,
@@ -232,7 +232,7 @@ pub struct TypeTimes {
     /// The 95 % confidence interval of the median. It allows for runs that depend on one another: those within 100 ms count as
     /// one. `None` for fewer than 6 independent runs.
     pub median_interval_95_ns: Option<(f64, f64)>,
-    /// Of all runs' time.
+    /// Of a run that takes the median time: the median, or that part of it which is the part of the runs that executed it.
     pub percent: f64,
     /// What they compute and move, with what is fused into them. `None` for what the engine added, and in older recordings.
     pub work: Option<Work>,

@@ -114,8 +114,9 @@ impl Rows {
         KernelRows { operator, op_type, cost: names.cost.clone() }
     }
 
-    /// Returns the tables, by median time. `runs` is how many were added, `total_ns` their time, and `series` has them one by one.
-    pub(super) fn finish(self, runs: usize, total_ns: f64, series: &Series) -> Tables {
+    /// Returns the tables, by median time. `runs` is how many were added, `run_median` the median of their times, and `series` has
+    /// them one by one.
+    pub(super) fn finish(self, runs: usize, run_median: f64, series: &Series) -> Tables {
         let names_of_type = self.names_of_type;
         let mut of_operators: HashMap<(bool, &str), Vec<_>> = HashMap::new();
         let mut of_types: HashMap<(bool, &str), Vec<_>> = HashMap::new();
@@ -137,7 +138,7 @@ impl Rows {
                 median_interval_95_ns: estimated.and_then(|estimated| estimated.interval),
                 p90_ns: p90,
                 p99_ns: row.of_runs.percentile(99.0).max(p90),
-                percent: percent(row.total, total_ns),
+                percent: percent(median * row.of_runs.count() as f64 / runs.max(1) as f64, run_median),
                 work: row.work(runs, median),
                 ..row.shown
             };
@@ -155,7 +156,7 @@ impl Rows {
                 mean_ns: row.total / runs as f64,
                 median_ns: median,
                 median_interval_95_ns: estimated.and_then(|estimated| estimated.interval),
-                percent: percent(row.total, total_ns),
+                percent: percent(median * row.of_runs.count() as f64 / runs.max(1) as f64, run_median),
                 work: row.work(runs, median),
                 ..row.shown
             }

@@ -1,5 +1,7 @@
 //! How long runs took: distribution, and over time.
 
+use opscope_profile::Rank;
+
 /// How long the runs took. Memory for a part of the runs is needed, and for a fixed number of buckets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Latency {
@@ -111,10 +113,10 @@ impl LatencySum {
         if self.runs == 0 {
             return None;
         }
-        let (median, p90) = (self.at(0.5), self.at(0.9));
+        let (median, p90) = (self.percentile(50.0), self.percentile(90.0));
         // A few runs that were held up would press all others into one bar.
         let usual = (1.5 * p90).max(3.0 * median);
-        let last = self.at(0.995).min(usual).max(self.min * 1.02);
+        let last = self.percentile(99.5).min(usual).max(self.min * 1.02);
         let (bars, beyond) = self.bars(last);
         Some(Latency {
             runs: self.runs,
@@ -122,7 +124,7 @@ impl LatencySum {
             max: self.max,
             median,
             p90,
-            p99: self.at(0.99),
+            p99: self.percentile(99.0),
             usual,
             bars,
             beyond,
@@ -130,14 +132,19 @@ impl LatencySum {
         })
     }
 
-    /// Returns the duration that this part of the runs does not exceed.
-    fn at(&self, part: f64) -> f64 {
-        let wanted = ((part * self.runs as f64).ceil() as u64).max(1);
+    /// Returns a [percentile](opscope_profile::percentile) of the runs, each of which stands in the middle of its bucket.
+    fn percentile(&self, percent: f64) -> f64 {
+        let rank = Rank::of(percent, usize::try_from(self.runs).unwrap_or(usize::MAX));
+        rank.between(self.time(rank.below as u64), self.time(rank.below as u64 + 1))
+    }
+
+    /// Returns the time with this index among the sorted ones, or the last one.
+    fn time(&self, index: u64) -> f64 {
         let mut before = 0;
-        for (index, runs) in self.buckets.iter().enumerate() {
+        for (bucket, runs) in self.buckets.iter().enumerate() {
             before += runs;
-            if before >= wanted {
-                return ((lower_bound(index) + lower_bound(index + 1)) / 2.0).clamp(self.min, self.max);
+            if index < before {
+                return ((lower_bound(bucket) + lower_bound(bucket + 1)) / 2.0).clamp(self.min, self.max);
             }
         }
         self.max

@@ -135,7 +135,8 @@ impl FeedArguments {
         options.into_iter().filter_map(word).collect()
     }
 
-    fn shape_of_each_file(&self) -> bool {
+    /// Returns whether each file has its own shape.
+    pub fn shape_of_each_file(&self) -> bool {
         self.auto_set_dymshape_mode == Some(true) || self.auto_set_dymdims_mode == Some(true)
     }
 }

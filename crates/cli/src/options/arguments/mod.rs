@@ -73,8 +73,8 @@ pub struct BenchmarkArguments {
     #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
     #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
-    /// Samples per run, for the throughput
-    #[arg(long, value_name = "N", help_heading = MEASURING)]
+    /// Samples in a run: sets the batch dimension that the model leaves open [also: --batch]
+    #[arg(long, value_name = "N", help_heading = MODEL)]
     pub batch_size: Option<u64>,
     /// Record where the time goes; needs --output [also: -pf]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]

@@ -56,6 +56,8 @@ pub struct Job {
     pub verify: VerifyOptions,
     /// What captures the runs.
     pub capture: CaptureSpec,
+    /// Whether a few runs with a profiler follow the measured ones where nothing captures those, to see what operators take.
+    pub profile_beside: bool,
     /// A debugger, to which a client may attach while the model runs.
     pub debugger: Option<Debugger>,
     /// Whether nothing that was captured may be lost if the process dies: records wait in a file, and the run waits until each
@@ -83,6 +85,7 @@ impl Job {
             run_name: local_time().format("%Y_%m_%d-%H_%M_%S").to_string().into(),
             verify: VerifyOptions::default(),
             capture: CaptureSpec::Nothing,
+            profile_beside: false,
             debugger: None,
             survives_crash: false,
             arguments: Vec::new(),

@@ -21,6 +21,13 @@ pub struct Repetition {
 impl Default for Repetition {
     /// One run, after one warm-up run.
     fn default() -> Self {
-        Self { loops: 1, warmups: 1, warm_up: Duration::ZERO, until_stable: None, duration: None, concurrent: NonZeroUsize::MIN }
+        Self {
+            loops: 1,
+            warmups: 1,
+            warm_up: Duration::ZERO,
+            until_stable: None,
+            duration: None,
+            concurrent: NonZeroUsize::MIN,
+        }
     }
 }

@@ -10,6 +10,7 @@ use opscope_onnx::{Graph, OperatorId};
 use opscope_profile::{RunKind, median_interval};
 use opscope_tensor::{Tensor, TensorError};
 
+use super::engine_end::EngineEnd;
 use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
 use crate::benchmark::job::{Goal, Repetition, Stage};
@@ -148,9 +149,13 @@ impl<'a> Bench<'a> {
     /// How many runs are done without times: half of them before the measured ones, half behind. None where times cost next to
     /// nothing, where others take them anyway, or where runs that overlap could not be compared with them.
     fn untimed(&self) -> u64 {
-        let costs = self.context.instruments.takes_times() && self.session.takes_times_from_a_profile();
         let is_alone = self.repetition.concurrent.get() == 1 && !self.session.feeds_consumers();
-        if costs && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
+        if self.takes_times_from_a_profile() && is_alone { self.least.min(MOST_UNTIMED) } else { 0 }
+    }
+
+    /// Returns whether the engine writes and reads a profile of its own for every run.
+    fn takes_times_from_a_profile(&self) -> bool {
+        self.context.instruments.takes_times() && self.session.takes_times_from_a_profile()
     }
 
     fn warm_up(&self) {
@@ -269,13 +274,21 @@ impl<'a> Bench<'a> {
             kernels: plan.kernels(),
             fidelity: self.session.model().fidelity(),
         };
-        let observe = || self.session.observed_by(&info, instruments.observe(&info, self.context.hooks.cancel));
+        let engine_end = EngineEnd::default();
+        let observe = || {
+            let mut observers = instruments.observe(&info, self.context.hooks.cancel);
+            if self.takes_times_from_a_profile() {
+                observers.push(Box::new(&engine_end));
+            }
+            self.session.observed_by(&info, observers)
+        };
         let inference = match Inference::run(&*plan, run, &batch.tensors, observe) {
             // The run was cancelled: the runs before it count, this one does not.
             Err(EngineError::Stopped(_)) if self.context.hooks.cancel.load(Ordering::Relaxed) => return Ok(()),
             outcome => outcome?,
         };
-        let Inference { upload, compute, download, .. } = inference;
+        let Inference { upload, download, .. } = inference;
+        let compute = engine_end.of(inference.compute);
         let output = |(slot, copied): (usize, Result<Tensor, TensorError>)| match copied {
             Ok(tensor) => Ok(Some(tensor)),
             // Strings. The measurement does not need them.

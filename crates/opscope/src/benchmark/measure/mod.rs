@@ -1,6 +1,7 @@
 //! The measured runs of a benchmark.
 
 mod bench;
+mod engine_end;
 
 use std::io;
 

@@ -12,7 +12,7 @@ use crate::benchmark::job::{Job, JobHooks, Stage};
 use crate::benchmark::measure::MeasureError;
 use crate::benchmark::output::{OutputPath, OutputPathError, RunPaths};
 use crate::benchmark::report::{ModelSummary, Report};
-use crate::machine::{self, Machine};
+use crate::machine::Machine;
 
 /// Closes what was captured, gives all files their names, and writes the summary.
 ///
@@ -65,7 +65,7 @@ pub(super) fn close(
         machine: Machine::this(),
         load,
         load_ms: Calibration::since(ClockPair::now()).nanos(start, end) / 1e6,
-        peak_memory_bytes: machine::peak_memory(),
+        peak_memory_bytes: measurements.peak_memory,
         complete: measurements.incomplete_because.is_empty(),
         incomplete_because: measurements.incomplete_because,
         dym_shape_range: (job.shapes.len() > 1).then(|| measurements.measured.clone()),
@@ -74,6 +74,7 @@ pub(super) fn close(
         measurements: measurements.measured,
         first: Some(first),
         profile: finished.profile,
+        beside: measurements.beside,
         dump: finished.dump,
         debugger: finished.debugger,
     };

@@ -31,6 +31,7 @@ impl Measured {
             download: Latency::of(&measurement.download)?,
             median_interval_95: median_interval(&measurement.compute),
             throughput: 1000.0 * batchsize / mean,
+            throughput_at_median: 1000.0 * batchsize / if concurrent > 1 { mean } else { compute.median },
             batchsize,
             plan_ms: measurement.planning,
             run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)),
@@ -64,7 +65,8 @@ impl ShapeTimes {
             let with_shape =
                 |(input, shape): (&InputSummary, &Vec<usize>)| InputSummary { shape: shape.clone(), ..input.clone() };
             let inputs = inputs.iter().zip(shapes).map(with_shape).collect();
-            Some(Self { inputs, throughput: 1000.0 * batch / compute.mean, compute })
+            let [throughput, throughput_at_median] = [compute.mean, compute.median].map(|time| 1000.0 * batch / time);
+            Some(Self { inputs, throughput, throughput_at_median, compute })
         };
         measurement.shapes.iter().enumerate().filter_map(one).collect()
     }

@@ -1,7 +1,10 @@
 use std::collections::BTreeSet;
 
+use opscope_profile::Account;
+
 use crate::benchmark::measure::{MeasureError, Measurement};
 use crate::benchmark::report::{FailedShapes, Measured};
+use crate::machine;
 
 /// The measurements of all sets of shapes, and how they ended.
 #[derive(Default)]
@@ -17,12 +20,17 @@ pub(super) struct Measurements {
     /// How many sets of shapes of a table contradict themselves.
     pub left_out: u64,
     pub failure: Option<MeasureError>,
+    /// The most memory that the process had resident until the last measured run, in bytes.
+    pub peak_memory: u64,
+    /// Where the time of a few runs with a profiler went.
+    pub beside: Option<Account>,
 }
 
 impl Measurements {
     /// Counts the runs of a measurement, and notes what it lacks.
     pub fn note(&mut self, measurement: &Measurement) {
         self.runs += measurement.runs;
+        self.peak_memory = machine::peak_memory();
         let runs = measurement.compute.len();
         if measurement.cancelled {
             self.incomplete_because.push(format!("it was interrupted; {runs} runs were measured"));

@@ -1,5 +1,6 @@
 //! What a job does, from the loaded model to the report.
 
+mod beside;
 mod close;
 mod estimate;
 mod measured;
@@ -90,6 +91,10 @@ impl Job {
                         ..measured
                     }));
                     measurements.failure = outcome.err();
+                    if !is_table && !measurement.cancelled && measurements.failure.is_none() {
+                        let median = measurements.measured.first().map(|measured| measured.compute.median);
+                        measurements.beside = self.profile_beside(session, &inputs, median, measurements.runs, hooks);
+                    }
                 }
             }
             if measurements.failure.is_some() || measurement.cancelled {

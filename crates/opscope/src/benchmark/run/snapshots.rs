@@ -20,7 +20,8 @@ const TIMES: [f64; 7] = [1.5, 1.25, 1.0, 1.0, 2.0, 1.125, 1.0625];
 fn measured(batch: usize) -> Measured {
     let inputs = vec![InputSummary { name: "x".into(), dtype: "float32".into(), shape: vec![batch, 3] }];
     let of = |times: &[f64]| Latency::of(times).expect("times");
-    let by_shape = ShapeTimes { inputs: inputs.clone(), compute: of(&TIMES[..2]), throughput: 727.0 };
+    let by_shape =
+        ShapeTimes { inputs: inputs.clone(), compute: of(&TIMES[..2]), throughput: 727.0, throughput_at_median: 730.0 };
     let infiles = vec![PathBuf::from("in/0.npy")];
     let outfiles = vec![PathBuf::from("pure_infer_data_0.bin")];
     Measured {
@@ -34,6 +35,7 @@ fn measured(batch: usize) -> Measured {
         notes: vec!["input x is smaller than the file says".into()],
         verification: Some(verification()),
         throughput: 1000.0 * batch as f64 / 1.28,
+        throughput_at_median: 1000.0 * batch as f64 / 1.25,
         batchsize: batch as f64,
         plan_ms: 7.5,
         by_shape: vec![by_shape],
@@ -95,6 +97,7 @@ fn report() -> Report {
         measurements,
         failed_shapes: vec![FailedShapes { shapes: "x:3,3".into(), reason: "the run failed".into() }],
         left_out_shapes: 1,
+        beside: None,
         profile: Some(ProfileSummary {
             directory: "out/profiler/run".into(),
             exports: vec!["out/profiler/run/timeline.json".into()],

@@ -1,0 +1,24 @@
+//! What a model was given.
+
+use opscope::benchmark::{InputSummary, Measured};
+use opscope::text::shown_text;
+
+/// The inputs on one line: `ids int64 [1, 8]; mask int64 [1, 8]`.
+pub fn inputs(inputs: &[InputSummary]) -> String {
+    inputs.iter().map(input).collect::<Vec<_>>().join("; ")
+}
+
+/// One input: `ids int64 [1, 8]`.
+pub fn input(input: &InputSummary) -> String {
+    format!("{} {} {:?}", shown_text(&input.name), input.dtype, input.shape)
+}
+
+/// Which dimensions are 1 only because nothing sets them, and what would.
+pub fn made_up(measured: &Measured) -> Option<String> {
+    let open = &measured.made_up_dimensions;
+    let (names, are) = (open.join(", "), if open.len() == 1 { "is" } else { "are" });
+    let is_batch = matches!(&open[..], [one] if one.to_lowercase().contains("batch") || one.ends_with("[0]"));
+    let option = if is_batch { "--batch-size" } else { "--dym-shape or --input" };
+    let names = shown_text(&names);
+    (!open.is_empty()).then(|| format!("{names} {are} open in the file and 1 here; {option} sets more"))
+}

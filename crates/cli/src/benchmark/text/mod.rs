@@ -1,0 +1,35 @@
+//! A report as text: on one screen, or with all numbers.
+
+mod details;
+mod estimates;
+mod inputs;
+mod screen;
+mod shapes;
+mod six;
+
+use opscope::benchmark::{Job, Report};
+use opscope::text::BarStyle;
+
+pub use self::estimates::{estimates, estimates_json};
+use crate::options::TextForm;
+
+/// How a report is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// What of it.
+    pub form: TextForm,
+    /// The most rows of the tables of a profile.
+    pub rows: usize,
+    /// The columns of the terminal.
+    pub width: usize,
+    /// How bars are drawn.
+    pub bars: BarStyle,
+}
+
+/// The report as text.
+pub fn render(report: &Report, job: &Job, view: View) -> String {
+    match view.form {
+        TextForm::Screen => screen::render(report, job, view),
+        TextForm::Details | TextForm::OtherTools => details::render(report, job, view),
+    }
+}

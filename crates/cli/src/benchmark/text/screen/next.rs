@@ -1,0 +1,55 @@
+//! What was written, and what to do next.
+
+use opscope::benchmark::{CaptureSpec, Job, Report};
+use opscope::text::{display_width, shown_size};
+
+use super::labelled;
+use crate::benchmark::text::View;
+use crate::terminal::shown_path;
+
+pub fn lines(report: &Report, job: &Job, view: View) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(dump) = &report.dump {
+        let (directory, size) = (shown_path(&dump.directory), shown_size(dump.bytes));
+        let text = format!("{directory} ({} tensors, {size}, {} missing)", dump.tensors, dump.missing);
+        lines.push(labelled("dump", &text));
+    }
+    if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
+        let runs = if debugger.stopped_runs == 1 { "1 run" } else { &format!("{} runs", debugger.stopped_runs) };
+        lines.push(labelled("debugger", &format!("stopped {runs}; the times above include their waiting")));
+    }
+    lines.extend(written(report, job).map(|written| labelled("written", &written)));
+    lines.push(next(report, job, view));
+    lines
+}
+
+/// The outputs, the summary and the recording.
+fn written(report: &Report, job: &Job) -> Option<String> {
+    let run = job.output.as_ref().map(|output| shown_path(&output.directory.join(&report.run)));
+    let profile = report.profile.as_ref().map(|profile| shown_path(&profile.directory));
+    let outputs = run.map(|run| format!("{run}, {run}_summary.json"));
+    let all: Vec<String> = outputs.into_iter().chain(profile).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// The commands and options that continue from here, as far as they fit on the line.
+fn next(report: &Report, job: &Job, view: View) -> String {
+    let mut offers = Vec::new();
+    let exports = report.profile.as_ref().filter(|profile| profile.exports.is_empty());
+    offers.extend(exports.map(|profile| format!("opscope export {}", shown_path(&profile.directory))));
+    offers.extend(report.dump.as_ref().map(|dump| format!("opscope inspect {}", shown_path(&dump.directory))));
+    offers.extend(job.output.as_ref().map(|output| format!("opscope report {}", shown_path(&output.directory))));
+    offers.push("--details for all numbers".to_owned());
+    if matches!(job.capture, CaptureSpec::Nothing) {
+        let output = if job.output.is_none() { " --output out" } else { "" };
+        offers.push(format!("--profiler{output} for a timeline"));
+    }
+    let mut text = offers.remove(0);
+    for offer in offers {
+        let longer = format!("{text}; {offer}");
+        if display_width(&labelled("next", &longer)) <= view.width {
+            text = longer;
+        }
+    }
+    labelled("next", &text)
+}

@@ -1,0 +1,61 @@
+//! How long a run takes, and how many there were.
+
+use opscope::benchmark::{Job, Measured, Report};
+use opscope::profile::carries_percentile;
+use opscope::text::{TimeScale, display_width, grouped, shown_number, shown_time};
+
+use super::labelled;
+use crate::benchmark::text::View;
+
+/// From which part of the inference on copies are worth a word.
+const WORTH_A_WORD: f64 = 0.05;
+
+pub fn lines(measured: &Measured, report: &Report, job: &Job, view: View) -> Vec<String> {
+    let copies = measured.upload.median + measured.download.median;
+    let copies = (copies > WORTH_A_WORD * measured.compute.median)
+        .then(|| format!(", each with {} more to copy in and out", shown_time(copies * 1e6)));
+    let with_copies = labelled("runs", &runs(measured, report, job, &copies.unwrap_or_default()));
+    let runs = match display_width(&with_copies) <= view.width {
+        true => with_copies,
+        false => labelled("runs", &runs(measured, report, job, "")),
+    };
+    vec![labelled("inference", &inference(measured)), runs]
+}
+
+/// `3.73 ms (3.70 to 3.79)  P99 8.40 ms  1,070 samples/s`
+fn inference(measured: &Measured) -> String {
+    let times = &measured.compute;
+    let nanos = |millis: f64| millis * 1e6;
+    let scale = TimeScale::of(nanos(times.median));
+    let mut text = scale.time(nanos(times.median));
+    if let Some((low, high)) = measured.median_interval_95 {
+        text += &format!(" ({} to {})", scale.number(nanos(low)), scale.number(nanos(high)));
+    }
+    let percentiles = [("P99", 99.0, times.p99), ("P90", 90.0, times.p90)];
+    let carried = percentiles.into_iter().find(|(_, percent, _)| carries_percentile(times.count, *percent));
+    if let Some((name, _, time)) = carried {
+        text += &format!("  {name} {}", shown_time(nanos(time)));
+    }
+    text + &format!("  {} samples/s", shown_number(measured.throughput_at_median))
+}
+
+/// `1,000, 2 at a time; then 50 with a profiler, for the operators below`
+fn runs(measured: &Measured, report: &Report, job: &Job, copies: &str) -> String {
+    let count = measured.compute.count;
+    let mut text = grouped(count as u64);
+    if report.engine.concurrent_runs > 1 {
+        text += &format!(", {} at a time", report.engine.concurrent_runs);
+    }
+    text += copies;
+    if report.profile.is_some() {
+        text += ", all with the profiler";
+    } else if let Some(beside) = &report.beside {
+        let runs = grouped(beside.runs.measured);
+        text += &format!("; then {runs} with a profiler, for the operators below");
+    }
+    let could_be_more = job.repetition.duration.is_none() && report.dump.is_none() && report.debugger.is_none();
+    if count == 1 && could_be_more {
+        text += "; --duration 2 measures for two seconds";
+    }
+    text
+}

@@ -1,0 +1,28 @@
+//! What the terminal of a result shows.
+
+use std::env::var;
+use std::io;
+
+use opscope::text::BarStyle;
+use rustix::termios::tcgetwinsize;
+
+/// The least width that is believed: no result fits into less.
+const LEAST: usize = 40;
+
+/// Returns how many columns a line of stdout may take: those of the environment variable `COLUMNS`, or the terminal's. Without
+/// either, as in a pipe or a file, a line may be of any length, and nothing has to be cut.
+pub fn width() -> usize {
+    let said = var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok()).filter(|columns| *columns > 0);
+    let of_terminal =
+        || tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+    said.or_else(of_terminal).map_or(usize::MAX, |columns: usize| columns.max(LEAST))
+}
+
+/// Returns how bars are drawn: of blocks where the locale is one of UTF-8.
+pub fn bars() -> BarStyle {
+    // The first that is set decides, as in POSIX.
+    let set = |name: &&&str| var(name).is_ok_and(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find(set).and_then(|name| var(name).ok()).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    if locale.contains("utf-8") || locale.contains("utf8") { BarStyle::Blocks } else { BarStyle::Ascii }
+}
