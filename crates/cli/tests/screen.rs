@@ -93,7 +93,7 @@ fn a_percentile_is_shown_only_where_the_runs_carry_it() {
 fn long_names_are_cut_in_the_middle_their_common_path_is_there_once_and_a_pipe_cuts_nothing() {
     let place = Workplace::new();
     let path = "/a/module/with/a/very/long/name/as/exporters/like/them/";
-    let names: Vec<String> = (0..9).map(|at| format!("{path}{}/{at}/Tanh", "layer".repeat(12))).collect();
+    let names: Vec<String> = (0..9).map(|at| format!("{path}{at}/{}/Tanh", "layer".repeat(12))).collect();
     place.write("long.onnx", row_of(&names));
     for columns in [80, 120] {
         let lines = screen(&place, Some(columns), &["long.onnx", "--loop", "5"]);
@@ -101,7 +101,7 @@ fn long_names_are_cut_in_the_middle_their_common_path_is_there_once_and_a_pipe_c
             // It fuses nothing here, and times have a microsecond: the order is anyone's.
             continue;
         }
-        let at = lines.iter().position(|line| line.starts_with("slowest operators, in /a/module")).unwrap();
+        let at = lines.iter().position(|line| line.starts_with("slowest operators, in /a/")).unwrap();
         for line in &lines[at + 1..at + 4] {
             assert!(line.contains("/Tanh") && !line.contains("/a/module") && line.contains(" %"), "{lines:#?}");
         }
@@ -114,14 +114,14 @@ fn long_names_are_cut_in_the_middle_their_common_path_is_there_once_and_a_pipe_c
 #[test]
 fn a_model_with_many_inputs_and_one_operator_has_a_screen() {
     let place = Workplace::new();
-    let names: Vec<String> = (0..9).map(|at| format!("an_input_with_a_long_name_{at}")).collect();
+    let names: Vec<String> = (0..9).map(|at| format!("an_input_{at}")).collect();
     let inputs: Vec<onnx::Port<'_>> = names.iter().map(|name| (name.as_str(), &["2", "3"][..])).collect();
     let list: Vec<&str> = names.iter().map(String::as_str).collect();
     let nodes = [node("only", "Sum", &list, &["y"])];
     place.write("many.onnx", onnx::file("many", "a test", &inputs, &nodes, &[("y", &["2", "3"])]));
     for columns in [Some(80), Some(120), None] {
         let lines = screen(&place, columns, &["many.onnx", "--loop", "3"]);
-        assert!(lines[0].starts_with("model      many.onnx, 1 operator, an_input_with_a_long_name_0 "), "{lines:#?}");
+        assert!(lines[0].starts_with("model      many.onnx, 1 operator, an_input_0 "), "{lines:#?}");
         assert_eq!(lines[0].contains(" more"), columns.is_some(), "{lines:#?}");
         has(&lines, "slowest operator");
     }
@@ -148,7 +148,7 @@ fn a_profile_and_a_dump_say_where_they_are_and_what_comes_next() {
     let to = |name: &'static str| ["--loop", "20", "--output", "out", "--output-dirname", name];
     let lines = screen(&place, Some(80), &[&[digits.as_str(), "--profiler"], &to("first")[..]].concat());
     has(&lines, "written    out/first, out/first_summary.json, out/profiler/first");
-    has(&lines, "runs       20, all with the profiler");
+    assert!(has(&lines, "runs       20, ").ends_with("all with the profiler"), "{lines:#?}");
     has(&lines, "opscope report out");
     has(&lines, "Conv       █");
     let lines = screen(&place, Some(80), &[&[digits.as_str(), "--dump"], &to("values")[..]].concat());

@@ -58,7 +58,8 @@ fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> S
         text += " (these are not the model's times)";
     }
     text += &if engine.threads == 1 { ", 1 thread".to_owned() } else { format!(", {} threads", engine.threads) };
-    if let Some(measured) = first.filter(|_| report.dym_shape_range.is_none()) {
+    let is_timed = engine.fidelity == Fidelity::Optimised && report.dym_shape_range.is_none();
+    if let Some(measured) = first.filter(|_| is_timed) {
         text += &format!(", batch {}", measured.batchsize);
     }
     if let Some(checked) = checked {
