@@ -1,5 +1,6 @@
 //! The summary: the numbers that matter first. And what the run ran on.
 
+use opscope_profile::carries_percentile;
 use opscope_text::shown_size;
 
 use super::Place;
@@ -40,10 +41,17 @@ fn tiles(run: &RunFacts) -> Vec<Tile> {
             None => format!("{} to {}", duration(latency.min), duration(latency.max)),
         };
         tiles.push(Tile("Median run", duration(latency.median), note));
-        tiles.push(Tile("P99", duration(latency.p99), format!("P90 {}", duration(latency.p90))));
+        let percentiles = [("P99", 99.0, latency.p99), ("P90", 90.0, latency.p90)];
+        let runs = usize::try_from(latency.runs).unwrap_or(usize::MAX);
+        let mut carried = percentiles.into_iter().filter(|(_, percent, _)| carries_percentile(runs, *percent));
+        if let Some((name, _, time)) = carried.next() {
+            let note = carried.next().map(|(name, _, time)| format!("{name} {}", duration(time)));
+            tiles.push(Tile(name, duration(time), note.unwrap_or_default()));
+        }
         tiles.push(Tile("Runs", count(latency.runs), excluded(run)));
     }
-    if let Some(throughput) = summary.and_then(|summary| summary.throughput) {
+    // Beside the median stands its own throughput; older summaries have only that of the mean.
+    if let Some(throughput) = summary.and_then(|summary| summary.throughput_at_median.or(summary.throughput)) {
         tiles.push(Tile("Throughput", format!("{} /s", trimmed(throughput.round())), "samples per second".to_owned()));
     }
     if let Some(slowest) = run.operators.rows.first() {

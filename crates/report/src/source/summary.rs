@@ -34,6 +34,7 @@ pub(crate) struct Summary {
     pub download: Option<Times>,
     pub median_interval_95: Option<(f64, f64)>,
     pub throughput: Option<f64>,
+    pub throughput_at_median: Option<f64>,
     pub plan_ms: Option<f64>,
     pub run_memory: Option<SavedMemory>,
     #[serde(default, rename = "npu_compute_time_list")]
