@@ -237,7 +237,8 @@ fn runs_of_the_same_second_get_names_of_their_own() {
     place.write("acl.json", r#"{"profiler": {"switch": "on", "output": "recordings"}}"#);
     let digits = model("digits_cnn.onnx");
     let start = |arguments: &[&str]| {
-        let mut command = place.command(&[&["benchmark", digits.as_str(), "--json"], arguments].concat());
+        let mut command =
+            place.command(&[&["benchmark", digits.as_str(), "--json", "--loop", "1"], arguments].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let named = ["--output", "out", "--output-dirname", "run", "--profiler"];
@@ -279,7 +280,7 @@ fn a_run_name_cannot_lead_out_of_the_output_directory() {
 #[test]
 fn a_result_that_cannot_be_printed_is_a_failure() {
     let place = Workplace::new();
-    let mut command = place.command(&["benchmark", &model("digits_cnn.onnx"), "--json"]);
+    let mut command = place.command(&["benchmark", &model("digits_cnn.onnx"), "--json", "--loop", "1"]);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command.stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -332,7 +333,7 @@ fn every_command_that_loads_a_model_says_how_to_raise_its_load_budget_and_takes_
     let place = Workplace::new();
     place.write("long.onnx", process::onnx::chain(100_001, "Add", process::onnx::FLOAT32));
     let commands: [&[&str]; 3] = [
-        &["benchmark", "long.onnx"],
+        &["benchmark", "long.onnx", "--loop", "1"],
         &["compare", "long.onnx", "long.onnx"],
         &["debug", "long.onnx", "--batch", "-ex", "run"],
     ];

@@ -60,7 +60,7 @@ fn every_command_that_runs_a_model_refuses_an_engine_that_is_not_there() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     for command in [
-        &["benchmark", &digits][..],
+        &["benchmark", &digits, "--loop", "1"][..],
         &["compare", &digits, &digits],
         &["debug", &digits, "--batch", "--ex", "run"],
         &["inspect", &digits],

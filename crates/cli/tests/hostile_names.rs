@@ -58,10 +58,11 @@ fn every_command_prints_hostile_names_as_escapes() {
     let ended = run(&place, &["inspect", &model]);
     assert!(ended.code == Some(0) && ended.stdout.contains("\\u{1b}[31m"), "{ended:?}");
     let out = hostile("out");
-    let ended = run(&place, &["benchmark", &model, "--output", &out, "--debug"]);
+    let ended = run(&place, &["benchmark", &model, "--loop", "1", "--output", &out, "--debug"]);
     assert!(ended.code == Some(0) && ended.stdout.contains("\\u{1b}[31m"), "{ended:?}");
     for (instrument, name) in [("--profiler", "profiled"), ("--dump", "dumped")] {
-        let ended = run(&place, &["benchmark", &model, "--output", "out", "--output-dirname", name, instrument]);
+        let once = ["benchmark", &model, "--loop", "1", "--output", "out", "--output-dirname", name, instrument];
+        let ended = run(&place, &once);
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     for arguments in [
