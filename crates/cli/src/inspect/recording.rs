@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope::profile::{Distribution, Layer, MemoryOverTime, Recording};
+use opscope::profile::{Distribution, Layer, MemoryOverTime, Recording, carries_percentile};
 use opscope::roofline::{Unmeasured, of_recording};
 use opscope::text::Column::{Ends, Numbers, Words};
 use opscope::text::{TextTable, shown_size, shown_text};
@@ -147,7 +147,11 @@ fn write_distribution(text: &mut String, Distribution { account, operators }: &D
     for (row, histogram) in account.operators.iter().zip(operators).take(rows) {
         let ends = [histogram.bounds_ns.first(), histogram.bounds_ns.last()];
         let [from, to] = ends.map(|bound| bound.map_or(String::new(), |bound| duration(*bound)));
-        let [p50, p90, p99] = [row.median_ns, row.p90_ns, row.p99_ns].map(duration);
+        let runs = usize::try_from(account.runs.measured).unwrap_or(usize::MAX);
+        let [p50, p90, p99] = [(50.0, row.median_ns), (90.0, row.p90_ns), (99.0, row.p99_ns)].map(|(percent, time)| {
+            // The median of one run is that run.
+            if percent == 50.0 || carries_percentile(runs, percent) { duration(time) } else { "-".to_owned() }
+        });
         table.row([row.operator.clone(), p50, p90, p99, from, bars(&histogram.counts), to]);
     }
     let count = account.operators.len();

@@ -30,7 +30,7 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     value("warmup-count", &["-wcount"]),
     value("pure-data-type", &["-pdt"]),
     value("run-mode", &["-rm"]),
-    value("batch-size", &["--batchsize", "--batch"]),
+    value("batch-size", &["--batchsize"]),
     value("device", &["-d"]),
     value("dym-batch", &["-db", "--dymBatch"]),
     value("dym-hw", &["-dhw", "--dymHW"]),

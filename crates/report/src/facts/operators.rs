@@ -1,6 +1,6 @@
 //! The operators of a run, by time.
 
-use opscope_profile::Account;
+use opscope_profile::{Account, carries_percentile};
 
 use crate::source::SavedOperator;
 
@@ -39,7 +39,7 @@ pub(crate) struct OperatorRow {
     pub mean: f64,
     /// Of a run in which it was executed, the median.
     pub median: f64,
-    /// Likewise the 90th percentile; `None` in a summary of an earlier version.
+    /// Likewise the 90th percentile; `None` in a summary of an earlier version, or if the runs do not carry it.
     pub p90: Option<f64>,
     /// Likewise the 99th percentile.
     pub p99: Option<f64>,
@@ -50,6 +50,8 @@ pub(crate) struct OperatorRow {
 impl Operators {
     /// Takes them from an account.
     pub(crate) fn of_account(account: &Account) -> Self {
+        let runs = usize::try_from(account.runs.measured).unwrap_or(usize::MAX);
+        let carried = |percent, time| Some(time).filter(|_| carries_percentile(runs, percent));
         let rows = account.operators.iter().map(|operator| OperatorRow {
             name: operator.operator.clone(),
             op_type: operator.op_type.clone(),
@@ -61,8 +63,8 @@ impl Operators {
             total: operator.total_ns,
             mean: operator.mean_ns,
             median: operator.median_ns,
-            p90: Some(operator.p90_ns),
-            p99: Some(operator.p99_ns),
+            p90: carried(90.0, operator.p90_ns),
+            p99: carried(99.0, operator.p99_ns),
             percent: operator.percent,
         });
         Self::first(rows.collect())
@@ -86,7 +88,7 @@ impl Operators {
             percent: operator.percent,
         });
         let mut rows: Vec<OperatorRow> = rows.collect();
-        rows.sort_by(|a, b| b.total.total_cmp(&a.total));
+        rows.sort_by(|a, b| b.median.total_cmp(&a.median));
         Self::first(rows)
     }
 

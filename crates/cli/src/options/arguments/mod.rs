@@ -74,7 +74,8 @@ pub struct BenchmarkArguments {
     #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
     /// Samples in a run: sets the batch dimension that the model leaves open [also: --batch]
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    // Not among the spellings, because `debug --batch` is another option.
+    #[arg(long, alias = "batch", value_name = "N", help_heading = MODEL)]
     pub batch_size: Option<u64>,
     /// Record where the time goes; needs --output [also: -pf]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
