@@ -14,6 +14,9 @@ mod types;
 
 pub use cost::{CostGraph, GroupCost};
 pub use error::OnnxError;
-pub use graph::{Attribute, Body, Dim, Graph, Operator, OperatorId, Producer, Source, TensorInfo, Value, ValueId};
+pub use graph::{
+    Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Producer, Source, SourceLine, TensorInfo, Value,
+    ValueId, path_of_operator,
+};
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

@@ -2,6 +2,8 @@ use std::fmt;
 
 use regex_lite::Regex;
 
+use crate::Operator;
+
 /// A pattern for the names of operators or values.
 #[derive(Debug, Clone)]
 pub enum Pattern {
@@ -62,6 +64,12 @@ impl Pattern {
             None if text.contains(['*', '?', '[']) => Self::glob(text),
             None => Ok(Pattern::Exact(text.into())),
         }
+    }
+
+    /// Returns whether the pattern matches an operator: its name, its display name, or a module that it lies in. `layers.3.attn`
+    /// is then every operator of that module.
+    pub fn matches_operator(&self, operator: &Operator) -> bool {
+        operator.names().any(|name| self.matches(name))
     }
 
     /// Returns whether the pattern matches a name.

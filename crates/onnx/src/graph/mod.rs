@@ -7,8 +7,11 @@ use prost::bytes::Bytes;
 
 mod attributes;
 mod body;
+mod origin;
 
 pub use self::body::Body;
+pub(crate) use self::origin::give_display_names;
+pub use self::origin::{CodeOrigin, Module, SourceLine, path_of_operator};
 
 /// The id of an operator: its position in the execution order of a [`Graph`]. The operators of bodies come behind those of
 /// the main graph.
@@ -99,6 +102,8 @@ pub struct Operator {
     pub attributes: BTreeMap<String, Attribute>,
     /// The position of the node in its graph in the file, from 0.
     pub position: usize,
+    /// Where it lies in the program that the file was exported from, or `None` if the file does not say.
+    pub origin: Option<CodeOrigin>,
 }
 
 /// The value of an attribute.
@@ -193,13 +198,14 @@ impl Graph {
         }
     }
 
-    /// Returns the operator with this name, also one of a body.
+    /// Returns the operator with this name in the file or with this display name, also one of a body.
     pub fn operator_named(&self, name: &str) -> Option<&Operator> {
-        self.all_operators().find(|operator| operator.name == name)
+        let by_name = self.all_operators().find(|operator| operator.name == name);
+        by_name.or_else(|| self.all_operators().find(|operator| operator.display_name() == name))
     }
 
-    /// Returns the operator whose name shares the longest beginning and end with `name`, for messages about an unknown
-    /// name. Returns `None` if no name is similar.
+    /// Returns the operator whose name or display name shares the longest beginning and end with `name`, for messages about an
+    /// unknown name. Returns `None` if no name is similar.
     pub fn nearest_operator(&self, name: &str) -> Option<&Operator> {
         let likeness = |other: &str| {
             let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
@@ -207,8 +213,9 @@ impl Graph {
             let end = name.bytes().rev().zip(other.bytes().rev()).take_while(same).count();
             begin + end
         };
-        let best = self.all_operators().max_by_key(|operator| likeness(&operator.name))?;
-        (likeness(&best.name) * 2 >= name.len()).then_some(best)
+        let likeness = |operator: &Operator| likeness(&operator.name).max(likeness(operator.display_name()));
+        let best = self.all_operators().max_by_key(|operator| likeness(operator))?;
+        (likeness(best) * 2 >= name.len()).then_some(best)
     }
 
     /// Returns the value with this name, also one of a body.
@@ -235,6 +242,18 @@ impl Graph {
 }
 
 impl Operator {
+    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    pub fn display_name(&self) -> &str {
+        self.origin.as_ref().map_or(&self.name, |origin| &origin.display_name)
+    }
+
+    /// Returns the names that stand for it in patterns: its name, its display name, and the paths of the modules that it lies in.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let modules = self.origin.iter().flat_map(|origin| origin.modules.iter().map(|module| module.path.as_str()));
+        let display_name = self.origin.as_ref().map(|origin| origin.display_name.as_str());
+        std::iter::once(self.name.as_str()).chain(display_name).chain(modules)
+    }
+
     /// Returns whether it is ONNX's `Constant`, which computes nothing.
     pub fn is_constant(&self) -> bool {
         self.op_type == "Constant" && self.domain.is_empty()

@@ -8,9 +8,11 @@ use opscope_tensor::DType;
 use super::attribute::attributes;
 use super::captures::Captures;
 use super::data::check_data;
+use super::metadata::origin;
 use super::names::UniqueNames;
 use super::order::execution_order;
 use super::proto::{DimensionProto, GraphProto, NodeProto, TensorTypeProto, ValueInfoProto, dimension};
+use crate::graph::give_display_names;
 use crate::{Body, Dim, Graph, OnnxError, Operator, OperatorId, Producer, Source, Value, ValueId};
 
 /// Builds the graph and checks it.
@@ -35,6 +37,7 @@ pub(crate) fn build(source: Source, opsets: BTreeMap<String, i64>, proto: GraphP
     let bodies = builder.bodies(main.inner).map_err(&invalid)?;
     let (inputs, outputs) = (main.inputs, main.outputs);
     let Builder { mut operators, mut values, .. } = builder;
+    give_display_names(operators.iter_mut());
     let (inner_operators, inner_values) = (operators.split_off(ends.0), values.split_off(ends.1));
     let name = proto.name;
     Ok(Graph { source, name, operators, values, inputs, outputs, bodies, inner_operators, inner_values, opsets })
@@ -213,6 +216,7 @@ impl<'a> Builder<'a> {
             captures: captures.iter().copied().map(find).collect::<Result<_, _>>()?,
             attributes: attributes(node),
             position,
+            origin: origin(node),
         })
     }
 }

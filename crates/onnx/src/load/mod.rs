@@ -8,6 +8,7 @@ pub(crate) mod data;
 pub(crate) mod external;
 pub(crate) mod file_kind;
 pub(crate) mod initializers;
+pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod proto;

@@ -55,6 +55,17 @@ pub(crate) struct NodeProto {
     pub attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub domain: String,
+    #[prost(message, repeated, tag = "9")]
+    pub metadata: Vec<MetadataProto>,
+}
+
+/// An entry of `NodeProto.metadata_props`. It is not copied, and it may hold text that is not UTF-8.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct MetadataProto {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub value: Bytes,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
