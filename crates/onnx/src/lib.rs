@@ -15,8 +15,8 @@ mod types;
 pub use cost::{CostGraph, GroupCost};
 pub use error::OnnxError;
 pub use graph::{
-    Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Producer, Source, SourceLine, TensorInfo, Value,
-    ValueId, path_of_operator,
+    Attribute, Body, CodeOrigin, Dim, Graph, Module, Operator, OperatorId, Producer, Source, SourceLine, TensorInfo,
+    Value, ValueId, path_of_operator,
 };
 pub use pattern::{Pattern, PatternError};
 pub use types::ValueTypes;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// | text | means |
 /// |---|---|
 /// | `#12` | the operator with this index in the graph |
-/// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression |
+/// | `name:/layer1/*` | operators by name: a name, a glob pattern, or `re:` and a regular expression. A module's path means the operators in it, where the file has modules |
 /// | `type:Conv` | operators by type, in the same ways |
 /// | `Conv` | operators of this name; where there are none, of this type |
 /// | `*` | all operators |
@@ -62,10 +62,10 @@ impl Target {
         let by = |fits: &dyn Fn(&Operator) -> bool| graph.all_operators().filter(|operator| fits(operator)).collect();
         match self {
             Target::Index(index) => by(&|operator| operator.id.index() == *index as usize),
-            Target::Name(pattern) => by(&|operator| pattern.matches(&operator.name)),
+            Target::Name(pattern) => by(&|operator| pattern.matches_operator(operator)),
             Target::Type(pattern) => by(&|operator| pattern.matches(&operator.op_type)),
             Target::NameOrType(pattern) => {
-                let named: Vec<_> = by(&|operator| pattern.matches(&operator.name));
+                let named: Vec<_> = by(&|operator| pattern.matches_operator(operator));
                 if named.is_empty() { by(&|operator| pattern.matches(&operator.op_type)) } else { named }
             }
             Target::First(_) => by(&|_| true),

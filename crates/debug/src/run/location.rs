@@ -1,3 +1,4 @@
+use opscope_onnx::CodeOrigin;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{ModelId, RunPosition, Sequence};
@@ -11,6 +12,9 @@ pub struct Location {
     pub model: ModelId,
     /// Where.
     pub place: RunPosition,
+    /// Where the operator lies in the program that the file was exported from, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
     /// The kernel that the engine executes there.
     pub kernel: KernelInfo,
     /// How many operators the model has.

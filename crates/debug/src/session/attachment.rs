@@ -387,7 +387,8 @@ impl Attachment {
 }
 
 fn no_such_operator(target: &Target, graphs: &[Arc<Graph>]) -> DebugError {
-    let like = |graph: &Arc<Graph>| Some(graph.nearest_operator(&target.pattern()?.to_string())?.name.clone());
+    let like =
+        |graph: &Arc<Graph>| Some(graph.nearest_operator(&target.pattern()?.to_string())?.display_name().to_owned());
     DebugError::NoSuchOperator { target: target.clone(), nearest: graphs.iter().find_map(like) }
 }
 

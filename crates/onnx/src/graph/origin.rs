@@ -186,7 +186,10 @@ mod tests {
         assert_eq!(place("train_lib/nets/attention.py"), "train_lib/nets/attention.py:88");
         assert_eq!(place("/home/me/train_lib/attention.py"), "train_lib/attention.py:88");
         assert_eq!(place(r"C:\me\train_lib\attention.py"), "train_lib/attention.py:88");
-        assert_eq!(place("/v/lib/python3.11/site-packages/transformers/models/bert/bert.py"), "transformers/models/bert/bert.py:88");
+        assert_eq!(
+            place("/v/lib/python3.11/site-packages/transformers/models/bert/bert.py"),
+            "transformers/models/bert/bert.py:88"
+        );
         assert_eq!(place(""), ":88");
     }
 }

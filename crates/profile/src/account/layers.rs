@@ -1,16 +1,18 @@
-//! The operators of a model as a tree, by the paths in their names.
+//! The operators of a model as a tree, by the modules that they lie in.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use opscope_onnx::path_of_operator;
 use serde::Serialize;
 
 use super::{Account, OperatorTimes};
 
-/// A layer of a model: the operators whose names begin with the same path. `/encoder/layer.3/MatMul` lies in `/encoder`, and there in
-/// `/encoder/layer.3`.
+/// A layer of a model: the operators that lie in the same module, as [`path_of_operator`] says. `/encoder/layer.3/MatMul` lies in
+/// `/encoder`, and there in `/encoder/layer.3`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Layer {
-    /// Its path as it stands in the names, as in `/encoder/layer.3`. Empty for the whole model.
+    /// Its path, as in `encoder.layer.3`, or as it stands in the names, as in `/encoder/layer.3`. Empty for the whole model.
     pub path: String,
     /// How many operators it has, with those of the layers in it.
     pub operators: u64,
@@ -31,11 +33,11 @@ pub struct Layer {
 }
 
 impl Account {
-    /// Returns the operators as a tree, by the paths in their names. Kernels that the engine added are not included.
+    /// Returns the operators as a tree, by the modules that they lie in. Kernels that the engine added are not included.
     pub fn layers(&self) -> Layer {
         let mut tree = Tree::default();
         for row in self.operators.iter().filter(|row| !row.added) {
-            tree.add(&segments(&row.operator), row);
+            tree.add(&path_of(row), row);
         }
         tree.layer(String::new())
     }
@@ -45,8 +47,8 @@ impl Account {
     pub fn layers_at(&self, depth: usize) -> Vec<Layer> {
         let mut groups: BTreeMap<String, Tree> = BTreeMap::new();
         for row in self.operators.iter().filter(|row| !row.added) {
-            let segments = segments(&row.operator);
-            let path = segments[..depth.min(segments.len())].concat();
+            let path = path_of(row);
+            let path = path[..depth.min(path.len())].concat();
             groups.entry(path).or_default().add(&[], row);
         }
         let mut layers: Vec<Layer> = groups.into_iter().map(|(path, tree)| tree.layer(path)).collect();
@@ -55,36 +57,22 @@ impl Account {
     }
 }
 
-/// The rest of a path that is deeper is one part.
-const DEEPEST: usize = 62;
-
-/// Returns the parts of the path in a name, each with its slash: of `/encoder/layer.3/MatMul`, `/encoder` and `/layer.3`.
-fn segments(name: &str) -> Vec<&str> {
-    let path = name.rfind('/').map_or("", |end| &name[..end]);
-    let mut segments = Vec::new();
-    let mut start = 0;
-    for (at, _) in path.match_indices('/').filter(|(at, _)| *at > 0).take(DEEPEST) {
-        segments.push(&path[start..at]);
-        start = at;
-    }
-    if start < path.len() {
-        segments.push(&path[start..]);
-    }
-    segments
+fn path_of(row: &OperatorTimes) -> Vec<Cow<'_, str>> {
+    path_of_operator(&row.operator, row.origin.as_ref())
 }
 
 #[derive(Default)]
 struct Tree<'a> {
     own: Layer,
-    inner: BTreeMap<&'a str, Tree<'a>>,
+    inner: BTreeMap<Cow<'a, str>, Tree<'a>>,
 }
 
 impl<'a> Tree<'a> {
-    fn add(&mut self, path: &[&'a str], row: &OperatorTimes) {
+    fn add(&mut self, path: &[Cow<'a, str>], row: &OperatorTimes) {
         let mut tree = self;
         tree.own.count(row);
         for segment in path {
-            tree = tree.inner.entry(segment).or_default();
+            tree = tree.inner.entry(segment.clone()).or_default();
             tree.own.count(row);
         }
     }
@@ -109,19 +97,5 @@ impl Layer {
             Some(flops) => self.flops += flops,
             None => self.unknown_flops += 1,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::segments;
-
-    #[test]
-    fn the_path_of_a_name_is_what_stands_before_its_last_slash() {
-        assert_eq!(segments("/encoder/layer.3/MatMul"), ["/encoder", "/layer.3"]);
-        assert_eq!(segments("Loop_3/Add_0"), ["Loop_3"]);
-        assert_eq!(segments("conv1"), [""; 0]);
-        assert_eq!(segments("/Add"), [""; 0]);
-        assert_eq!(segments("//é//x"), ["/", "/é", "/"]);
     }
 }

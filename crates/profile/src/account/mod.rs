@@ -15,6 +15,7 @@ mod work;
 mod work_text;
 
 use opscope_model::Fidelity;
+use opscope_onnx::CodeOrigin;
 use opscope_roofline::Roofline;
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ pub use self::layers::Layer;
 pub use self::series::{OperatorSeries, Series};
 pub use self::tensor_memory::{MemoryOfOperator, MemoryOverTime, MemoryPoint};
 pub use self::work::Work;
+use crate::recording::display_name;
 
 /// What this version gives.
 pub(crate) const SCHEMA: &str = "opscope.account/1";
@@ -179,6 +181,9 @@ pub struct TensorMemoryUse {
 pub struct OperatorTimes {
     /// Its name in the file; the engine's name for a kernel that the engine added.
     pub operator: String,
+    /// Where it lies in the program that the file was exported from, if the file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
     /// Its type; what the engine executes, if it added the kernel.
     pub op_type: String,
     /// Whether this is no operator of the file, but a kernel that the engine added.
@@ -208,6 +213,13 @@ pub struct OperatorTimes {
     pub percent: f64,
     /// What it computes and moves, with what is fused into it. `None` for what the engine added, and in older recordings.
     pub work: Option<Work>,
+}
+
+impl OperatorTimes {
+    /// Returns what people call it: `layers.0.c1 (Conv)` if the file says in which module it lies, and its name otherwise.
+    pub fn display_name(&self) -> &str {
+        display_name(&self.operator, self.origin.as_ref())
+    }
 }
 
 /// The time of all operators of a type.

@@ -75,6 +75,7 @@ impl Rows {
         };
         let operator = self.operators.row((names.added, &names.operator), || OperatorTimes {
             operator: names.operator.clone(),
+            origin: names.origin.clone(),
             op_type: names.op_type.clone(),
             added: names.added,
             kernel_ops: Vec::new(),

@@ -143,7 +143,7 @@ impl Account {
                 count => format!(" +{count} fused"),
             };
             table.row([
-                marked(format!("{}{fused}", row.operator), row.added),
+                marked(format!("{}{fused}", row.display_name()), row.added),
                 row.op_type.clone(),
                 precision.duration(row.mean_ns),
                 precision.duration(row.median_ns),

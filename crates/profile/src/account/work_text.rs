@@ -24,7 +24,7 @@ impl Account {
         let mut table = TextTable::new(columns).within(width);
         for (row, work) in rows.iter().take(top) {
             let fused = if row.fused.is_empty() { String::new() } else { format!(" +{} fused", row.fused.len()) };
-            let cells = [format!("{}{fused}", row.operator), row.op_type.clone()];
+            let cells = [format!("{}{fused}", row.display_name()), row.op_type.clone()];
             let bound = self.roofline.is_some().then(|| bound(work));
             table.row(cells.into_iter().chain(numbers(work)).chain(bound).collect::<Vec<_>>());
         }

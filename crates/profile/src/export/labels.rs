@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opscope_model::Iteration;
+use opscope_onnx::CodeOrigin;
 use opscope_trace::Correlation;
 
 use crate::Recording;
@@ -13,10 +14,12 @@ const NONE: &str = "none";
 /// What exports say of a kernel, made once.
 #[derive(Debug)]
 pub struct KernelLabels {
-    /// The operator's name in the file, with how many others the kernel executes.
+    /// What people call the operator, with how many others the kernel executes.
     pub title: String,
     /// The name in the file of the operator that the kernel's time counts for.
     pub operator: String,
+    /// Where that operator lies in the program that the file was exported from, if the file says so.
+    pub origin: Option<CodeOrigin>,
     /// That operator's type.
     pub op_type: String,
     /// The engine's name for the kernel.
@@ -65,12 +68,13 @@ impl<'a> LabelTable<'a> {
 impl KernelLabels {
     fn of(names: &KernelNames) -> Self {
         let title = match names.fused.len() {
-            0 => names.operator.clone(),
-            count => format!("{} +{count} fused", names.operator),
+            0 => names.display_name().to_owned(),
+            count => format!("{} +{count} fused", names.display_name()),
         };
         Self {
             title,
             operator: names.operator.clone(),
+            origin: names.origin.clone(),
             op_type: names.op_type.clone(),
             engine_name: names.name.clone(),
             engine_op: names.op.clone(),
@@ -92,12 +96,22 @@ impl KernelLabels {
         self.attribution == NONE
     }
 
+    /// Returns the module of the operator, its class, and the line of source, as far as the file has them.
+    pub fn origin_notes(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
+        let module = self.origin.as_ref().and_then(|origin| origin.module());
+        let class = module.map(|module| module.class.clone()).filter(|class| !class.is_empty());
+        let source = self.origin.as_ref().and_then(|origin| origin.source.as_ref());
+        let source = source.map(ToString::to_string);
+        [("module", module.map(|module| module.path.clone())), ("class", class), ("source", source)].into_iter()
+    }
+
     /// Returns what a timeline shows beside the title: name and text.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let mut notes = Vec::new();
         if !self.is_added() {
             notes.extend([("operator", self.operator.clone()), ("op_type", self.op_type.clone())]);
         }
+        notes.extend(self.origin_notes().filter_map(|(name, text)| Some((name, text?))));
         notes.extend([
             ("kernel", self.engine_name.clone()),
             ("kernel_op", self.engine_op.clone()),

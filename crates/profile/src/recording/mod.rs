@@ -28,7 +28,7 @@ pub use names::{CounterNames, FusedOperator, KernelCost, KernelNames, TensorKind
 pub use reader::{Facts, Recording};
 
 pub(crate) use manifest::SCHEMA;
-pub(crate) use names::{Names, NamesLine};
+pub(crate) use names::{Names, NamesLine, display_name};
 pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
 pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, remove};

@@ -3,7 +3,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 use opscope_model::{Attribution, Fidelity, Kernel, TensorType, kernel_costs};
-use opscope_onnx::{Dim, Graph, GroupCost, OperatorId, Value, ValueId};
+use opscope_onnx::{CodeOrigin, Dim, Graph, GroupCost, Operator, OperatorId, Value, ValueId};
 use opscope_trace::NameId;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub(crate) struct NamedOperator {
     pub domain: String,
     pub inputs: Vec<Option<NamedValue>>,
     pub outputs: Vec<Option<NamedValue>>,
+    /// Where it lies in the program that the file was exported from. Recordings of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
 }
 
 /// A value of the file, with what the file says of it.
@@ -116,6 +119,8 @@ pub struct KernelNames {
     pub operator: String,
     /// That operator's type, or what the engine executes.
     pub op_type: String,
+    /// Where that operator lies in the program that the file was exported from, if the file says so.
+    pub origin: Option<CodeOrigin>,
     /// Whether the engine added it on its own: it stands for no operator of the file.
     pub added: bool,
     /// Whether the engine itself says that the kernel is this operator; otherwise it was inferred from the graph.
@@ -136,6 +141,8 @@ pub struct KernelNames {
 pub struct FusedOperator {
     /// Its name in the file.
     pub name: String,
+    /// What people call it; see [`CodeOrigin::display_name`]. Its name if the file says no more.
+    pub display_name: String,
     /// Its type.
     pub op_type: String,
     /// Whether the engine says so; otherwise it was inferred from the graph.
@@ -177,6 +184,7 @@ impl NamesLine {
             domain: operator.domain.clone(),
             inputs: operator.inputs.iter().map(value).collect(),
             outputs: operator.outputs.iter().map(value).collect(),
+            origin: operator.origin.clone(),
         });
         Self::Graph { graph: number, operators: operators.collect() }
     }
@@ -239,9 +247,7 @@ impl Names {
                 Ok(NamesLine::Plan { plan, graph, kernels, .. }) if plan == names.plans.len() => {
                     let known = graphs.get(&graph);
                     let operators = known.map_or(&[][..], |(operators, _)| operators);
-                    let operator = |index: usize| {
-                        operators.get(index).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
-                    };
+                    let operator = |index: usize| operators.get(index).map(OperatorNames::of_recording);
                     let resolve = |(index, kernel)| KernelNames::resolve(plan, index, kernel, operator);
                     names.plans.push(kernels.into_iter().enumerate().map(resolve).collect());
                     names.operators.push(known.map(|(_, texts)| Arc::clone(texts)).unwrap_or_default());
@@ -281,24 +287,25 @@ impl KernelNames {
     /// Returns the names of a kernel of a plan.
     pub(crate) fn of(plan: usize, index: usize, kernel: &Kernel, graph: &Graph) -> Self {
         Self::resolve(plan, index, NamedKernel::of(kernel), |operator| {
-            graph.all_operators().nth(operator).map(|operator| (operator.name.as_str(), operator.op_type.as_str()))
+            graph.all_operators().nth(operator).map(OperatorNames::of_graph)
         })
     }
 
-    /// `operator` gives the name and the type of an operator by its place in the graph's list.
+    /// `operator` gives the names of an operator by its place in the graph's list.
     fn resolve<'o>(
         plan: usize,
         index: usize,
         kernel: NamedKernel,
-        operator: impl Fn(usize) -> Option<(&'o str, &'o str)>,
+        operator: impl Fn(usize) -> Option<OperatorNames<'o>>,
     ) -> Self {
         let operator = |part: &NamedAttribution| operator(part.operator);
         let first = kernel.operators.first().and_then(operator);
         Self {
             plan,
             index,
-            operator: first.map_or_else(|| kernel.name.clone(), |(name, _)| name.to_owned()),
-            op_type: first.map_or_else(|| kernel.op.clone(), |(_, op_type)| op_type.to_owned()),
+            operator: first.map_or_else(|| kernel.name.clone(), |first| first.name.to_owned()),
+            op_type: first.map_or_else(|| kernel.op.clone(), |first| first.op_type.to_owned()),
+            origin: first.and_then(|first| first.origin.cloned()),
             added: kernel.operators.is_empty(),
             exact: kernel.operators.first().is_some_and(|part| part.exact),
             fused: kernel
@@ -306,9 +313,10 @@ impl KernelNames {
                 .iter()
                 .skip(1)
                 .filter_map(|part| {
-                    operator(part).map(|(name, op_type)| FusedOperator {
-                        name: name.to_owned(),
-                        op_type: op_type.to_owned(),
+                    operator(part).map(|fused| FusedOperator {
+                        name: fused.name.to_owned(),
+                        display_name: display_name(fused.name, fused.origin).to_owned(),
+                        op_type: fused.op_type.to_owned(),
                         exact: part.exact,
                     })
                 })
@@ -321,6 +329,11 @@ impl KernelNames {
         }
     }
 
+    /// Returns what people call the operator that its time counts for.
+    pub fn display_name(&self) -> &str {
+        display_name(&self.operator, self.origin.as_ref())
+    }
+
     /// Returns what stands for a kernel whose names were lost.
     pub(crate) fn unknown(plan: u64, kernel: u32) -> Self {
         let name = format!("plan_{plan}_kernel_{kernel}");
@@ -331,6 +344,7 @@ impl KernelNames {
             name,
             op: "unknown".to_owned(),
             op_type: "unknown".to_owned(),
+            origin: None,
             added: false,
             exact: false,
             fused: Vec::new(),
@@ -339,6 +353,29 @@ impl KernelNames {
             cost: None,
         }
     }
+}
+
+/// What names say of an operator.
+#[derive(Clone, Copy)]
+struct OperatorNames<'o> {
+    name: &'o str,
+    op_type: &'o str,
+    origin: Option<&'o CodeOrigin>,
+}
+
+impl<'o> OperatorNames<'o> {
+    fn of_graph(operator: &'o Operator) -> Self {
+        Self { name: &operator.name, op_type: &operator.op_type, origin: operator.origin.as_ref() }
+    }
+
+    fn of_recording(operator: &'o NamedOperator) -> Self {
+        Self { name: &operator.name, op_type: &operator.op_type, origin: operator.origin.as_ref() }
+    }
+}
+
+/// Returns what people call an operator with this name.
+pub(crate) fn display_name<'o>(name: &'o str, origin: Option<&'o CodeOrigin>) -> &'o str {
+    origin.map_or(name, |origin| &origin.display_name)
 }
 
 impl KernelCost {

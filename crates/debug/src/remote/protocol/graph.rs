@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use opscope_onnx::CodeOrigin;
 use serde::{Deserialize, Serialize};
 
 use crate::breakpoint::OperatorMapping;
@@ -48,6 +49,9 @@ pub struct OperatorRow {
     pub name: String,
     /// Its type.
     pub op_type: String,
+    /// Where it lies in the program that the file was exported from, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
     /// What the engine made of it.
     #[serde(flatten)]
     pub mapping: OperatorMapping,
@@ -66,6 +70,9 @@ pub struct OperatorInfo {
     pub name: String,
     /// Its type.
     pub op_type: String,
+    /// Where it lies in the program that the file was exported from, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
     /// The set of operators that the type belongs to; empty for ONNX's own.
     pub domain: String,
     /// What the engine made of it.
@@ -136,6 +143,9 @@ pub struct BacktraceFrame {
     pub name: String,
     /// Its type.
     pub op_type: String,
+    /// Where it lies in the program that the file was exported from, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<CodeOrigin>,
     /// The output that the frame before has used; `None` in the first frame.
     pub value: Option<String>,
 }

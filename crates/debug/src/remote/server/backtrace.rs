@@ -24,6 +24,7 @@ pub(super) fn of(attachment: &Attachment, event: Sequence, most: usize) -> Resul
             operator: id.index() as u32,
             name: operator.name.clone(),
             op_type: operator.op_type.clone(),
+            origin: operator.origin.clone(),
             value: value.map(|value| graph.value(value).name.clone()),
         }
     };

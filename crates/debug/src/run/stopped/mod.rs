@@ -110,6 +110,7 @@ impl<'a> Stopped<'a> {
             event: self.event,
             model: self.plan.model,
             place: self.position().clone(),
+            origin: operator.origin.clone(),
             kernel: self.plan.kernel_info(kernel),
             operators: self.dispatch.graph.all_operators().count() as u32,
             kernels: self.plan.kernels.len() as u32,

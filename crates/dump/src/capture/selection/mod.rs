@@ -90,10 +90,10 @@ impl Selection {
         let ends = self.ranges.iter().flat_map(|range| [&range.begin, &range.end]);
         let unknown: Vec<_> = exact
             .chain(ends)
-            .filter(|name| graph.operator_named(name).is_none())
+            .filter(|name| !graph.all_operators().any(|operator| operator.names().any(|known| known == *name)))
             .map(|name| DumpError::NoSuchOperator {
                 name: name.clone(),
-                nearest: graph.nearest_operator(name).map(|found| found.name.clone()),
+                nearest: graph.nearest_operator(name).map(|found| found.display_name().to_owned()),
             })
             .collect();
         if !unknown.is_empty() {
@@ -139,7 +139,7 @@ impl Selection {
             })
         };
         self.io.contains(io)
-            && named(&self.operators, &operator.name)
+            && (self.operators.is_empty() || self.operators.iter().any(|pattern| pattern.matches_operator(operator)))
             && named(&self.op_types, &operator.op_type)
             && (self.ranges.is_empty() || ranges.iter().any(|range| range.contains(&operator.id)))
             && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
