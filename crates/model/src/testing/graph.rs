@@ -71,7 +71,8 @@ impl GraphBuilder {
         let (name, op_type) = (self.inside(name), op_type.to_owned());
         let position = id.index() - self.graph.bodies.last().map_or(0, |body| body.operators.start.index());
         let (domain, captures, attributes) = (String::new(), Vec::new(), BTreeMap::new());
-        let operator = Operator { id, name, op_type, domain, inputs, outputs, captures, attributes, position, origin: None };
+        let operator =
+            Operator { id, name, op_type, domain, inputs, outputs, captures, attributes, position, origin: None };
         match self.graph.bodies.last_mut() {
             Some(body) => {
                 body.operators.end = OperatorId::new(id.index() as u32 + 1);
