@@ -71,7 +71,7 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
     let one = record(&place, "digits_cnn.onnx", "one", &["--duration", LONG, "--dym-batch", "1"]);
     let many = record(&place, "digits_cnn.onnx", "many", &["--duration", LONG, "--dym-batch", "64"]);
     let short = record(&place, "digits_cnn.onnx", "short", &["--loop", "2"]);
-    for (a, b, threshold, code) in [
+    for (baseline, compared, threshold, code) in [
         (&one, &many, "5%", 4),
         (&one, &many, "5%:Conv", 4),
         (&one, &many, "5%:/conv2/Conv", 4),
@@ -79,10 +79,11 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
         (&many, &one, "5%", 0),
         (&one, &short, "5%", 3),
     ] {
-        let ended = compare(&place, &[a, b, "--fail-above", threshold]);
-        let is_unknown = ended.stdout.contains("there is no confidence interval");
+        let ended = compare(&place, &[compared, "--baseline", baseline, "--fail-above", threshold]);
+        let is_unknown = ended.stdout.contains("cannot tell");
         assert_eq!(ended.code, Some(if is_unknown { 3 } else { code }), "{threshold}: {ended:?}");
         assert!(ended.stdout.contains(&format!("{threshold} (")), "{ended:?}");
+        assert_eq!(ended.stdout.contains("; measure both for longer, with --duration "), is_unknown, "{ended:?}");
     }
     let both = compare(&place, &[&one, &many, "--fail-above", "1000000%", "--fail-above", "5%:Conv", "--json"]);
     let exceeded: Vec<Value> =
@@ -96,7 +97,7 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
     let summary = |name: &str| format!("out_{name}/{name}_summary.json");
     for threshold in ["5%", "5%:Conv", "5%:/conv2/Conv"] {
         let ended = compare(&place, &[&summary("one"), &summary("many"), "--fail-above", threshold]);
-        let is_unknown = ended.stdout.contains("there is no confidence interval");
+        let is_unknown = ended.stdout.contains("cannot tell");
         assert_eq!(ended.code, Some(if is_unknown { 3 } else { 4 }), "{threshold}: {ended:?}");
     }
     let operators = |measurement: &str| {
@@ -108,6 +109,69 @@ fn a_threshold_ends_with_4_only_where_the_whole_interval_lies_above_and_with_3_w
     let of_recording = operators(&one);
     assert!(!of_recording.0.is_empty());
     assert_eq!(operators(&summary("one")), of_recording);
+}
+
+#[test]
+fn the_older_measurement_is_the_baseline_in_either_order_unless_another_one_is_chosen() {
+    let place = Workplace::new();
+    let old = record(&place, "digits_cnn.onnx", "old", &["--loop", "3"]);
+    let new = record(&place, "digits_cnn.onnx", "new", &["--loop", "3"]);
+    let summary = |name: &str| format!("out_{name}/{name}_summary.json");
+    let sides = |arguments: &[&str]| {
+        let json = compare(&place, &[arguments, &["--json"]].concat()).json();
+        ["a", "b", "baseline"].map(|key| json[key]["path"].as_str().or(json[key].as_str()).unwrap().to_owned())
+    };
+    for (old, new) in [(old, new), (summary("old"), summary("new"))] {
+        for [first, second] in [[&old, &new], [&new, &old]] {
+            assert_eq!(sides(&[first, second]), [&old, &new, "older"]);
+            assert_eq!(sides(&[first, second, "--baseline", &new]), [&new, &old, "chosen"]);
+        }
+        assert_eq!(sides(&[&new, "--baseline", &old]), [&old, &new, "chosen"]);
+        assert_eq!(sides(&[&new, &new])[2], "second");
+        let text = compare(&place, &[&new, &old]).stdout;
+        assert!(text.contains("A was measured ") && text.contains(" before B, so it is the baseline\n"), "{text}");
+        let text = compare(&place, &[&new, &old, "--baseline", &format!("./{new}")]).stdout;
+        assert!(text.contains("A was chosen as the baseline; it was measured "), "{text}");
+        compare(&place, &[&new, &old, "--baseline", "nothing"]).refused(2, &["--baseline nothing is neither"]);
+    }
+    // Summaries of earlier versions do not say when they were made.
+    for name in ["old", "new"] {
+        let mut json = place.json(&summary(name));
+        json.as_object_mut().unwrap().remove("start_unix_ns");
+        place.write(&format!("{name}_summary.json"), json.to_string());
+    }
+    let (undated_old, undated_new) = ("old_summary.json".to_owned(), "new_summary.json".to_owned());
+    assert_eq!(sides(&[&undated_new, &undated_old]), [&undated_old, &undated_new, "second"]);
+    assert_eq!(sides(&[&undated_new, &summary("old")]), [&undated_new, &summary("old"), "older"]);
+}
+
+#[test]
+fn an_interval_around_a_threshold_cannot_tell_and_ends_with_3_and_a_duration() {
+    let place = Workplace::new();
+    record(&place, "digits_cnn.onnx", "a", &["--loop", "3"]);
+    // Runs of 200 ms, so that all count; those of the second swing around a change of 8 %.
+    for (name, middle, swing) in [("first", 200.0, 0.1), ("second", 216.0, 3.0)] {
+        let mut json = place.json("out_a/a_summary.json");
+        let millis = |run: u64| middle + swing * ((run * 37 % 60) as f64 - 29.5);
+        json["npu_compute_time_list"] = (0..60).map(millis).collect();
+        json["load"] = serde_json::json!({});
+        place.write(&format!("{name}_summary.json"), json.to_string());
+    }
+    let pair = ["second_summary.json", "--baseline", "first_summary.json", "--json", "--fail-above"];
+    let interval = compare(&place, &[&pair[..], &["5%"]].concat()).json()["run"]["percent_interval"].clone();
+    let [low, high] = [0, 1].map(|end| interval[end].as_f64().unwrap());
+    assert!(low < 0.0 && high > 9.0, "{interval}");
+    for (percent, code) in [(low - 1.0, 4), (low + 0.5, 3), (5.0, 3), (high - 0.5, 3), (high + 1.0, 0)] {
+        let percent = percent.max(0.0);
+        let ended = compare(&place, &[&pair[..], &[&format!("{percent}%")]].concat());
+        let code = if percent == 0.0 { 3 } else { code };
+        assert_eq!(ended.code, Some(code), "{percent} in {interval}");
+        let seconds = &ended.json()["judgements"][0]["measure_seconds"];
+        assert_eq!(seconds.as_u64().is_some_and(|seconds| seconds >= 25), code == 3, "{seconds}");
+    }
+    let text = compare(&place, &["second_summary.json", "--baseline", "first_summary.json", "--fail-above", "5%"]);
+    assert!(text.stdout.contains("5% (run): cannot tell; the change is -"), "{text:?}");
+    assert!(text.stdout.contains("; measure both for longer, with --duration "), "{text:?}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Report {
 fn compared(a: &RunFacts, b: &RunFacts) -> Option<Result<TimesComparison, TimesError>> {
     let recordings = a.paths.recording.as_ref().zip(b.paths.recording.as_ref());
     let (a, b) = recordings.or(a.paths.summary.as_ref().zip(b.paths.summary.as_ref()))?;
-    let comparison = Times::open(a).and_then(|a| TimesComparison::of(&a, &Times::open(b)?));
+    let comparison = Times::open(a).and_then(|a| TimesComparison::by_age(&Times::open(b)?, &a));
     let is_same_model = |comparison: &TimesComparison| {
         let [a, b] = [&comparison.a, &comparison.b];
         a.xxh3 == b.xxh3 || Path::new(&a.model).file_name() == Path::new(&b.model).file_name()

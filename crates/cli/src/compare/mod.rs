@@ -22,8 +22,12 @@ pub struct CompareArguments {
     /// What is compared: a dump (ours, AscendCL's, a directory of .npy, one file), an ONNX file to run, or times: a recording
     /// or a summary
     tensors: PathBuf,
-    /// What it is compared with, likewise. Of times, the first is A, to which B is compared
-    reference: PathBuf,
+    /// What it is compared with, the baseline, likewise. Of times, the older one is the baseline, whichever comes first
+    #[arg(required_unless_present = "baseline")]
+    reference: Option<PathBuf>,
+    /// Which of the two is the baseline, or the baseline itself where only one path is given
+    #[arg(long, value_name = "PATH")]
+    baseline: Option<PathBuf>,
     /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
     /// what the kernels give is compared
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
@@ -70,8 +74,8 @@ pub struct CompareArguments {
     /// The order of the table: as the graph executes, or the largest error first
     #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
     order: Order,
-    /// End with exit code 4 if the second is slower by more than that with 95 % confidence: in total, or an operator or a
-    /// type, such as "5%" or "10%:MatMul"; may be repeated
+    /// End with exit code 4 if the times are longer than the baseline's by more than that with 95 % confidence: in total, or
+    /// of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
     #[arg(long, value_name = "PERCENT[:NAME]")]
     fail_above: Vec<Threshold>,
     /// Rows of the table
@@ -93,10 +97,50 @@ pub struct CompareArguments {
 
 /// Runs the command.
 pub fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    match Times::is_at(&arguments.tensors) || Times::is_at(&arguments.reference) {
-        true => times::run(arguments),
-        false => tensors::run(arguments, invocation),
+    let sides = Sides::of(arguments)?;
+    match Times::is_at(sides.compared) || Times::is_at(sides.baseline) {
+        true => times::run(arguments, sides),
+        false => tensors::run(arguments, sides, invocation),
     }
+}
+
+/// The two paths.
+#[derive(Debug, Clone, Copy)]
+struct Sides<'a> {
+    /// What is compared.
+    compared: &'a Path,
+    /// What it is compared with: the second one, unless the user chose.
+    baseline: &'a Path,
+    /// Whether the user chose the baseline.
+    is_chosen: bool,
+}
+
+impl<'a> Sides<'a> {
+    fn of(arguments: &'a CompareArguments) -> Result<Self, Failure> {
+        let first = arguments.tensors.as_path();
+        let (compared, baseline) = match (arguments.reference.as_deref(), arguments.baseline.as_deref()) {
+            (Some(second), None) => return Ok(Self { compared: first, baseline: second, is_chosen: false }),
+            (None, Some(baseline)) => (first, baseline),
+            (Some(second), Some(baseline)) if is_same(baseline, second) => (first, second),
+            (Some(second), Some(baseline)) if is_same(baseline, first) => (second, first),
+            (second, baseline) => {
+                let shown = |path: Option<&Path>| path.unwrap_or(first).display().to_string();
+                return Err(Failure::wrong_use(format!(
+                    "--baseline {} is neither of the two that are compared, {} and {}",
+                    shown(baseline),
+                    first.display(),
+                    shown(second)
+                )));
+            }
+        };
+        Ok(Self { compared, baseline, is_chosen: true })
+    }
+}
+
+/// Returns whether two paths are the same, as they are written or as they are found.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let found = |path: &Path| path.canonicalize().ok();
+    one == other || found(one).is_some_and(|one| Some(one) == found(other))
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {

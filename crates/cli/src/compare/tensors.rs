@@ -14,7 +14,7 @@ use opscope::model::EngineError;
 use opscope::onnx::Graph;
 use opscope::tensor::{DType, Tensor, Tolerance};
 
-use super::{CompareArguments, write_new};
+use super::{CompareArguments, Sides, write_new};
 use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
@@ -23,12 +23,12 @@ use crate::options::{Environment, shape_set};
 use crate::terminal::{Messages, print, print_json};
 
 /// Compares the tensors.
-pub(super) fn run(arguments: &CompareArguments, invocation: &Invocation) -> Result<Exit, Failure> {
-    refuse_thresholds(arguments)?;
-    let isolation = invocation.isolate(arguments.isolate, &arguments.tensors)?;
+pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>, invocation: &Invocation) -> Result<Exit, Failure> {
+    refuse_thresholds(arguments, sides)?;
+    let isolation = invocation.isolate(arguments.isolate, sides.compared)?;
     isolation.note("comparing", false);
     let messages = Messages { quiet: arguments.quiet, debug: false };
-    let comparison = compare(arguments, messages)?;
+    let comparison = compare(arguments, sides, messages)?;
     let warn_of_problems = || comparison.problems.iter().for_each(|problem| messages.warning(problem));
     if comparison.rows.is_empty() {
         warn_of_problems();
@@ -51,17 +51,17 @@ pub(super) fn run(arguments: &CompareArguments, invocation: &Invocation) -> Resu
 }
 
 /// Refuses a limit for times where tensors are compared.
-fn refuse_thresholds(arguments: &CompareArguments) -> Result<(), Failure> {
+fn refuse_thresholds(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(), Failure> {
     match arguments.fail_above.first() {
         Some(threshold) => Err(Failure::wrong_use(format!(
             "--fail-above {threshold} is for times, and {} is neither a recording nor a summary",
-            arguments.tensors.display()
+            sides.compared.display()
         ))),
         None => Ok(()),
     }
 }
 
-fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Comparison, Failure> {
+fn compare(arguments: &CompareArguments, sides: Sides<'_>, messages: Messages) -> Result<Comparison, Failure> {
     let graph = arguments.model.as_deref().map(Graph::load).transpose().map_err(Failure::wrong_use)?.map(Arc::new);
     let mapping = arguments.mapping.as_deref().map(Mapping::read).transpose().map_err(Failure::wrong_use)?;
     let mut options = CompareOptions {
@@ -69,14 +69,14 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
         mapping: mapping.unwrap_or_default(),
         match_by: arguments.match_by,
         graph,
-        initializers: initializers(arguments, messages)?,
+        initializers: initializers(sides, messages)?,
         ..CompareOptions::default()
     };
     let open = |path: &Path| StoredDump::open(path).map_err(Failure::wrong_use);
-    refuse_engines_of_dumps(arguments)?;
-    match (is_model(&arguments.tensors), is_model(&arguments.reference)) {
+    refuse_engines_of_dumps(arguments, sides)?;
+    match (is_model(sides.compared), is_model(sides.baseline)) {
         (false, false) => {
-            let (tensors, reference) = (open(&arguments.tensors)?, open(&arguments.reference)?);
+            let (tensors, reference) = (open(sides.compared)?, open(sides.baseline)?);
             options.tolerances = options.tolerances.between([tensors.engine(), reference.engine()], &reference);
             Ok(Comparison::of(&tensors, &reference, &options))
         }
@@ -88,7 +88,7 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
             let budget = arguments.load_budget.unwrap_or_default();
             let [engine, reference_engine] = engines(arguments)?;
             let run = RunSpec {
-                model: arguments.tensors.clone(),
+                model: sides.compared.to_owned(),
                 engine,
                 fidelity: arguments.fidelity,
                 threads: arguments.engine_threads,
@@ -96,16 +96,16 @@ fn compare(arguments: &CompareArguments, messages: Messages) -> Result<Compariso
             };
             let reference = if reference_is_model {
                 Reference::Run(RunSpec {
-                    model: arguments.reference.clone(),
+                    model: sides.baseline.to_owned(),
                     engine: reference_engine,
                     fidelity: arguments.reference_fidelity,
                     threads: arguments.reference_threads,
                     budget,
                 })
             } else {
-                Reference::Dump(Arc::new(open(&arguments.reference)?))
+                Reference::Dump(Arc::new(open(sides.baseline)?))
             };
-            let inputs = inputs(arguments)?;
+            let inputs = inputs(arguments, sides)?;
             compare_run(&run, &reference, &inputs, options).map_err(|error| failure(error, arguments))
         }
     }
@@ -129,9 +129,9 @@ fn failure(error: CompareError, arguments: &CompareArguments) -> Failure {
 }
 
 /// The initializers in which two models differ. A note names them before anything runs.
-fn initializers(arguments: &CompareArguments, messages: Messages) -> Result<Vec<String>, Failure> {
+fn initializers(sides: Sides<'_>, messages: Messages) -> Result<Vec<String>, Failure> {
     const NAMED: usize = 5;
-    let (ours, theirs) = (&arguments.tensors, &arguments.reference);
+    let (ours, theirs) = (sides.compared, sides.baseline);
     if !is_model(ours) || !is_model(theirs) || ours == theirs {
         return Ok(Vec::new());
     }
@@ -168,10 +168,10 @@ fn is_model(path: &Path) -> bool {
 }
 
 /// Refuses the choice of an engine for a side that is not run.
-fn refuse_engines_of_dumps(arguments: &CompareArguments) -> Result<(), Failure> {
+fn refuse_engines_of_dumps(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(), Failure> {
     let sides = [
-        ("--reference-engine", &arguments.reference, arguments.reference_engine.is_some()),
-        ("--engine", &arguments.tensors, arguments.engine.engine.is_some()),
+        ("--reference-engine", sides.baseline, arguments.reference_engine.is_some()),
+        ("--engine", sides.compared, arguments.engine.engine.is_some()),
     ];
     match sides.into_iter().find(|(_, path, given)| *given && !is_model(path)) {
         Some((option, path, _)) => {
@@ -202,7 +202,7 @@ fn input_words(arguments: &CompareArguments) -> Vec<String> {
 }
 
 /// The inputs of both runs. Files may also have the types of the second model: each model gets the inputs in its own types.
-fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
+fn inputs(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Vec<Tensor>, Failure> {
     let shapes = match &arguments.dym_shape {
         None => ShapeSpec::Smallest,
         Some(text) => ShapeSpec::Fixed(shape_set("--dym-shape", text).map_err(Failure::wrong_use)?),
@@ -216,8 +216,8 @@ fn inputs(arguments: &CompareArguments) -> Result<Vec<Tensor>, Failure> {
         Ok(inputs.batch(graph, 0)?.tensors)
     };
     let load = |path: &Path| Graph::load(path).map_err(Failure::wrong_use);
-    let found = match find(&load(&arguments.tensors)?) {
-        Err(InputError::Type { .. }) if is_model(&arguments.reference) => find(&load(&arguments.reference)?),
+    let found = match find(&load(sides.compared)?) {
+        Err(InputError::Type { .. }) if is_model(sides.baseline) => find(&load(sides.baseline)?),
         found => found,
     };
     found.map_err(Failure::wrong_use)

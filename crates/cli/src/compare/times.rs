@@ -2,16 +2,20 @@
 
 use opscope::compare::times::{Times, TimesComparison, TimesError};
 
-use super::{CompareArguments, write_new};
+use super::{CompareArguments, Sides, write_new};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{print, print_json};
 
-/// Compares the times, the first given against the second.
-pub(super) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
-    refuse_options_of_tensors(arguments)?;
+/// Compares the times. The older one is the baseline, unless the user chose.
+pub(super) fn run(arguments: &CompareArguments, sides: Sides<'_>) -> Result<Exit, Failure> {
+    refuse_options_of_tensors(arguments, sides)?;
     let open = |path| Times::open(path).map_err(failure);
-    let (a, b) = (open(&arguments.tensors)?, open(&arguments.reference)?);
-    let comparison = TimesComparison::of(&a, &b).map_err(failure)?;
+    let (compared, baseline) = (open(sides.compared)?, open(sides.baseline)?);
+    let comparison = match sides.is_chosen {
+        true => TimesComparison::of(&baseline, &compared),
+        false => TimesComparison::by_age(&compared, &baseline),
+    };
+    let comparison = comparison.map_err(failure)?;
     let comparison = comparison.with_thresholds(&arguments.fail_above).map_err(Failure::wrong_use)?;
     if let Some(path) = &arguments.csv {
         write_new(path, &comparison.csv())?;
@@ -36,7 +40,7 @@ fn failure(error: TimesError) -> Failure {
     }
 }
 
-fn refuse_options_of_tensors(arguments: &CompareArguments) -> Result<(), Failure> {
+fn refuse_options_of_tensors(arguments: &CompareArguments, sides: Sides<'_>) -> Result<(), Failure> {
     let given = [
         ("--engine", arguments.engine.engine.is_some()),
         ("--reference-engine", arguments.reference_engine.is_some()),
@@ -51,8 +55,8 @@ fn refuse_options_of_tensors(arguments: &CompareArguments) -> Result<(), Failure
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::wrong_use(format!(
             "{option} is for tensors, and times are compared here: {} and {} are recordings or summaries",
-            arguments.tensors.display(),
-            arguments.reference.display()
+            sides.compared.display(),
+            sides.baseline.display()
         ))),
         None => Ok(()),
     }

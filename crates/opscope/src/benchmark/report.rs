@@ -23,6 +23,8 @@ pub struct Report {
     pub args: Vec<String>,
     /// The process.
     pub pid: u32,
+    /// When it began to load the model, in nanoseconds since 1970.
+    pub start_unix_ns: u64,
     /// The model.
     pub model: ModelSummary,
     /// The engine. Exact times are not the model's.

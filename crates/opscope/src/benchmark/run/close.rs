@@ -1,7 +1,8 @@
 use std::io::Write;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use opscope_clock::{Calibration, ClockPair};
+use opscope_clock::{Calibration, ClockPair, Ticks};
 use opscope_profile::{Load, write_whole};
 
 use super::measurements::Measurements;
@@ -54,17 +55,19 @@ pub(super) fn close(
     }
     let first = measurements.measured.first().cloned().ok_or(JobError::NoRuns { kept })?;
     let (start, end) = session.loading();
+    let clock = Calibration::since(ClockPair::now());
     let mut report = Report {
         schema: "opscope.summary/1",
         run: paths.run_name.display().to_string(),
         opscope: env!("CARGO_PKG_VERSION"),
         args: job.arguments.clone(),
         pid: std::process::id(),
+        start_unix_ns: unix_ns(&clock, start),
         model: model_summary(job, session),
         engine: session.engine_info(job.repetition.concurrent.get()),
         machine: Machine::this(),
         load,
-        load_ms: Calibration::since(ClockPair::now()).nanos(start, end) / 1e6,
+        load_ms: clock.nanos(start, end) / 1e6,
         peak_memory_bytes: measurements.peak_memory,
         complete: measurements.incomplete_because.is_empty(),
         incomplete_because: measurements.incomplete_because,
@@ -105,6 +108,13 @@ fn without_cut_files(outputs: Option<OutputPath>, measurements: &mut Measurement
     measurements.incomplete_because.push(reason);
     measurements.failure = None;
     None
+}
+
+/// Returns a moment of the past in nanoseconds since 1970.
+fn unix_ns(clock: &Calibration, moment: Ticks) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = clock.nanos(moment, Ticks::now()).max(0.0) as u64;
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX).saturating_sub(since)
 }
 
 fn model_summary(job: &Job, session: &Session) -> ModelSummary {

@@ -71,6 +71,7 @@ fn report() -> Report {
         opscope: "0.1.0",
         args: ["opscope", "benchmark", "models/small.onnx"].map(str::to_owned).to_vec(),
         pid: 70,
+        start_unix_ns: 1_700_000_000_000_000_000,
         model: ModelSummary {
             path: "models/small.onnx".into(),
             bytes: 1000,

@@ -4,18 +4,23 @@ use opscope_profile::{EngineInfo, MedianEstimate};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::baseline::Baseline;
+
 /// What this version gives.
 pub(super) const SCHEMA: &str = "opscope.times/1";
 
-/// How long two measurements took, A against B. Times are nanoseconds; every one is the median over runs. Differences are B - A.
+/// How long two measurements took: B against A, the baseline. Times are nanoseconds; every one is the median over runs.
+/// Differences are B - A.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimesComparison {
     /// `opscope.times/1`.
     pub schema: &'static str,
-    /// The first measurement, which the second is compared with.
+    /// The baseline.
     pub a: Side,
-    /// The second measurement.
+    /// What is compared with the baseline.
     pub b: Side,
+    /// Why A is the baseline.
+    pub baseline: Baseline,
     /// What differs in the surroundings: engine, threads, machine, load.
     pub surroundings: Vec<SurroundingDifference>,
     /// How many times longer a fixed piece of work took during B than during A: from the quartiles of both, the least and the most.
@@ -65,6 +70,8 @@ pub struct Side {
     pub runs: u64,
     /// How long they took together, in seconds.
     pub run_seconds: f64,
+    /// When it began, in nanoseconds since 1970. `None` in summaries of earlier versions.
+    pub start_unix_ns: Option<u64>,
 }
 
 /// A fact about the surroundings that is not the same on both sides.
@@ -104,8 +111,11 @@ pub struct Change {
 pub struct Judgement {
     /// The threshold, as it is written.
     pub threshold: String,
-    /// Whether the whole confidence interval lies above the threshold; `None` if there is no interval.
+    /// Whether the whole confidence interval lies above the threshold, or none of it. `None` if that cannot be told: the
+    /// threshold lies inside of the interval, or there is none.
     pub exceeded: Option<bool>,
+    /// Where it cannot be told: for how many seconds both sides should be measured.
+    pub measure_seconds: Option<u64>,
     /// What it is for: `run`, `operator NAME` or `type NAME`.
     pub of: String,
     /// What changed.

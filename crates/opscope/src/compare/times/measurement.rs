@@ -114,6 +114,7 @@ impl Times {
             complete: recording.is_complete(),
             runs: series.counted,
             run_seconds: series.runs.iter().sum::<f64>() * series.every as f64 / 1e9,
+            start_unix_ns: Some(manifest.clock.start_unix_ns),
         };
         Ok(Self {
             surroundings: Surroundings::of_recording(recording),
@@ -149,6 +150,7 @@ impl Times {
             complete: summary.complete,
             runs: runs.len() as u64,
             run_seconds: runs.iter().sum::<f64>() / 1e9,
+            start_unix_ns: summary.start_unix_ns,
         };
         let operators = summary.operators().map(|operator| {
             let fused = operator.fused.iter().chain([&operator.operator]).cloned().collect();

@@ -1,10 +1,10 @@
-//! Compares how long two measurements took, A against B: two recordings, or two summaries of benchmarks.
+//! Compares how long two measurements took, B against A, the baseline: two recordings, or two summaries of benchmarks.
 //!
 //! ```no_run
 //! use opscope::compare::times::{Times, TimesComparison};
 //!
-//! let (a, b) = (Times::open("before".as_ref())?, Times::open("after".as_ref())?);
-//! let comparison = TimesComparison::of(&a, &b)?.with_thresholds(&["5%".parse()?])?;
+//! let (one, other) = (Times::open("after".as_ref())?, Times::open("before".as_ref())?);
+//! let comparison = TimesComparison::by_age(&one, &other)?.with_thresholds(&["5%".parse()?])?;
 //! println!("{}", comparison.text(30));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -12,6 +12,7 @@
 //! | room | what |
 //! |---|---|
 //! | `text`, `csv` | a comparison as a table |
+//! | `baseline` | which of two measurements is A |
 //! | `threshold` | which difference is too much |
 //! | `pairing` | which operators of A and B did the same work |
 //! | `surroundings` | what else differs |
@@ -20,6 +21,7 @@
 //! | `comparison` | the result |
 //! | `error` | why there is none |
 
+mod baseline;
 mod comparison;
 mod csv;
 mod error;
@@ -34,6 +36,7 @@ mod threshold;
 
 use std::collections::BTreeSet;
 
+pub use baseline::Baseline;
 pub use comparison::{
     Change, Judgement, MeasurementKind, OperatorChange, Presence, Side, SurroundingDifference, TimesComparison,
     TypeChange,
@@ -47,7 +50,7 @@ use measurement::Executed;
 use surroundings::load_differences;
 
 impl TimesComparison {
-    /// Compares two measurements.
+    /// Compares B with the baseline A. [`by_age`](Self::by_age) takes the older one as the baseline.
     ///
     /// # Errors
     /// Returns an error if one is a recording and the other a summary, or if they have no operator in common.
@@ -76,6 +79,7 @@ impl TimesComparison {
         op_types.sort_by(|x, y| y.change.cost().total_cmp(&x.change.cost()));
         Ok(Self {
             schema: SCHEMA,
+            baseline: Baseline::Chosen,
             surroundings: [a.surroundings.differences(&b.surroundings), load_differences(&a.load, &b.load)].concat(),
             notes: notes(a, b),
             slowdown,

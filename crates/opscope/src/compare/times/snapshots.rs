@@ -44,6 +44,7 @@ fn times(name: &str, threads: usize, reference: f64, operators: Vec<Executed>) -
         complete: name == "a",
         runs: 1_000,
         run_seconds: 10.0,
+        start_unix_ns: Some(if name == "a" { 1_700_000_000_000_000_000 } else { 1_700_000_090_000_000_000 }),
     };
     Times {
         side,
@@ -72,7 +73,7 @@ fn comparison() -> TimesComparison {
         executed(&[], "Reorder", 2_000.0, 1_000),
     ];
     let comparison =
-        TimesComparison::of(&times("a", 1, 1_000.0, a), &times("b", 2, 1_100.0, b)).expect("both have runs");
+        TimesComparison::by_age(&times("b", 2, 1_100.0, b), &times("a", 1, 1_000.0, a)).expect("both have runs");
     let thresholds = ["5%", "10%:MatMul", "10%:Sub"].map(|text| text.parse().expect("a threshold"));
     comparison.with_thresholds(&thresholds).expect("names that are there")
 }

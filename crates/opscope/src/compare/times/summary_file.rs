@@ -8,6 +8,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SummaryFile {
     pub opscope: String,
+    /// Summaries of earlier versions do not say.
+    #[serde(default)]
+    pub start_unix_ns: Option<u64>,
     pub model: SummaryModel,
     pub engine: EngineInfo,
     /// Facts about the machine by their names.

@@ -13,6 +13,7 @@ impl TimesComparison {
         for (name, side) in [("A", &self.a), ("B", &self.b)] {
             let _ = writeln!(text, "{name}  {}", side.line());
         }
+        let _ = writeln!(text, "{}", self.baseline_sentence());
         self.write_surroundings(&mut text);
         text.push('\n');
         let columns = [
@@ -85,9 +86,12 @@ impl Judgement {
         let verdict = match self.exceeded {
             Some(true) => "exceeded",
             Some(false) => "not exceeded",
-            None => "unknown",
+            None => "cannot tell",
         };
-        format!("{} ({}): {verdict}; {interval}", self.threshold, self.of)
+        let advice = self
+            .measure_seconds
+            .map_or_else(String::new, |seconds| format!("; measure both for longer, with --duration {seconds}"));
+        format!("{} ({}): {verdict}; {interval}{advice}", self.threshold, self.of)
     }
 }
 
