@@ -9,12 +9,13 @@ import expected
 import fixtures
 import inner_graphs
 import operators
+import precision
 import tiny_transformer
 import token_classifier
 from graph import save
 
 MADE = ["*.onnx", "*.npy", "*.jsonl"]
-MADE_DIRECTORIES = ["expected", "fixtures", "inner_graphs"]
+MADE_DIRECTORIES = ["expected", "fixtures", "inner_graphs", "precision"]
 
 
 def write(root):
@@ -31,6 +32,7 @@ def write(root):
     fixtures.write(root / "fixtures")
     inner_graphs.write(root / "inner_graphs")
     operators.write(root / "operators.jsonl")
+    precision.write(root / "precision", root / f"{digits_cnn.NAME}.onnx", np.load(root / f"{digits_cnn.NAME}.test.image.npy"))
 
 
 def replace(made, there):
