@@ -1,3 +1,5 @@
+use std::fmt;
+
 use opscope_onnx::Graph;
 use opscope_tensor::{DType, DifferenceAccumulator, Tensor, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,16 @@ pub struct OutputDifference {
     /// What else differs: its type, its shape, or the positions of NaN and infinity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+}
+
+impl fmt::Display for OutputDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.because, self.of_largest) {
+            (Some(because), _) => write!(f, "{} ({because})", self.output),
+            (None, Some(share)) => write!(f, "{} by {share:.2} of its largest element", self.output),
+            (None, None) => f.write_str(&self.output),
+        }
+    }
 }
 
 /// Compares the outputs of two plans, with tolerances for the types that a graph computes in.

@@ -69,22 +69,18 @@ pub struct WrongForm {
 }
 
 impl WrongForm {
-    fn sentence(&self) -> String {
+    /// What is wrong with it, after its name: `gives other outputs: y by 0.50 of its largest element`. Names at most `most`
+    /// outputs.
+    fn fault(&self, most: usize) -> String {
         if let Some(reason) = &self.fails_with {
-            return format!("the engine's plan with {} does not run: {reason}", self.form);
+            return format!("does not run: {reason}");
         }
-        let output = |output: &OutputDifference| match (&output.because, output.of_largest) {
-            (Some(because), _) => format!("{} ({because})", output.output),
-            (None, Some(share)) => format!("{} by {share:.2} of its largest element", output.output),
-            (None, None) => output.output.clone(),
-        };
-        let outputs: Vec<String> = self.outputs.iter().take(3).map(output).collect();
+        let outputs: Vec<String> = self.outputs.iter().take(most).map(ToString::to_string).collect();
         let more = match self.outputs.len().saturating_sub(outputs.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let time = self.run_ms.map(|run| format!(", in {run:.3} ms")).unwrap_or_default();
-        format!("the engine's plan with {} gives other outputs{time}: {}{more}", self.form, outputs.join(", "))
+        format!("gives other outputs: {}{more}", outputs.join(", "))
     }
 }
 
@@ -93,35 +89,54 @@ impl Verification {
         Self { outcome, wrong, seconds: 0.0, kernels: Vec::new(), kept_since: None }
     }
 
-    /// The result in sentences.
-    pub fn sentences(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        for wrong in &self.wrong {
-            sentences.push(wrong.sentence());
-        }
-        sentences.push(match &self.outcome {
-            Outcome::Right { form, largest_difference } => {
-                let plan = match self.wrong.is_empty() {
-                    true => "the outputs are those of the exact plan".to_owned(),
-                    false => format!("it runs with {form}, which gives the outputs of the exact plan"),
-                };
-                let found = match &self.kept_since {
-                    Some(day) => format!("found on {day}"),
-                    None => format!("compared in {:.2} s", self.seconds),
-                };
-                match *largest_difference {
-                    0.0 => format!("{plan}, to the last bit ({found})"),
-                    share => format!("{plan}, within {share:.1e} of the largest element ({found})"),
-                }
+    /// The result in one sentence.
+    pub fn sentence(&self) -> String {
+        let (form, difference) = match &self.outcome {
+            Outcome::Right { form, largest_difference } => (form, *largest_difference),
+            Outcome::Skipped { because } => {
+                return format!("the outputs were not compared with the exact plan's: {because}");
             }
-            Outcome::Skipped { because } => format!("the outputs were not compared with the exact plan's: {because}"),
-        });
-        sentences
+        };
+        let within = within(difference);
+        let found = match &self.kept_since {
+            Some(day) => format!("found on {day}"),
+            None => format!("compared in {:.2} s", self.seconds),
+        };
+        match self.wrong.first() {
+            None => format!("the outputs are those of the exact plan, {within} ({found})"),
+            Some(own) => {
+                let fault = own.fault(1);
+                format!(
+                    "the engine's own plan {fault}; it runs with {form}, which gives those of the exact plan ({found})"
+                )
+            }
+        }
+    }
+
+    /// What every tried form of the plan gives, a sentence each. Empty if only the engine's own was tried.
+    pub fn details(&self) -> Vec<String> {
+        let wrong = |wrong: &WrongForm| {
+            let time = wrong.run_ms.map(|run| format!(" in {run:.3} ms")).unwrap_or_default();
+            format!("the plan with {}{time} {}", wrong.form, wrong.fault(3))
+        };
+        let mut details: Vec<String> = self.wrong.iter().map(wrong).collect();
+        if let (Outcome::Right { form, largest_difference }, false) = (&self.outcome, details.is_empty()) {
+            details.push(format!("{form} gives the outputs of the exact plan, {}", within(*largest_difference)));
+        }
+        details
     }
 
     /// The values that the kernels compute, as an engine takes them.
     pub fn known(&self) -> KnownOutputs {
         known(&self.kernels)
+    }
+}
+
+/// The difference of outputs that count as equal: `within 3.6e-7 of the largest element`.
+fn within(difference: f64) -> String {
+    match difference {
+        0.0 => "to the last bit".to_owned(),
+        share => format!("within {share:.1e} of the largest element"),
     }
 }
 

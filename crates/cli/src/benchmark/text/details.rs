@@ -189,5 +189,7 @@ fn throughput(measured: &Measured, report: &Report, view: View) -> String {
 }
 
 fn verified(measured: &Measured) -> Vec<String> {
-    measured.verification.as_ref().map(Verification::sentences).unwrap_or_default()
+    let verification = measured.verification.as_ref();
+    let details = verification.map(Verification::details).unwrap_or_default();
+    verification.map(Verification::sentence).into_iter().chain(details).collect()
 }

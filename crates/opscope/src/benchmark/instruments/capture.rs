@@ -94,7 +94,8 @@ impl Capture {
 
     pub fn note(&self, verification: Option<&Verification>, notes: &[String]) {
         if let Self::Profile(profiler) = self {
-            let sentences = verification.map(Verification::sentences).unwrap_or_default();
+            let details = verification.map(Verification::details).unwrap_or_default();
+            let sentences: Vec<String> = verification.map(Verification::sentence).into_iter().chain(details).collect();
             sentences.iter().chain(notes).for_each(|note| profiler.note(note));
         }
     }

@@ -70,7 +70,7 @@ fn engine(report: &Report, first: Option<&Measured>, checked: Option<&str>) -> S
 
 /// Whether the outputs were compared with the exact plan's, and what else there is to say of it.
 fn checked(verification: &Verification) -> (&'static str, Option<String>) {
-    let sentence = || verification.sentences().last().map(|sentence| shown_text(sentence).into_owned());
+    let sentence = || Some(shown_text(&verification.sentence()).into_owned());
     match &verification.outcome {
         Outcome::Right { .. } if verification.wrong.is_empty() => ("outputs checked", None),
         Outcome::Right { .. } => ("outputs checked", sentence()),
