@@ -3,6 +3,7 @@
 mod process;
 
 use opscope::tensor::{Tensor, npy};
+use process::onnx::{node, weighted};
 use process::{Workplace, end, fixture, model, tensors};
 use serde_json::Value;
 
@@ -75,4 +76,22 @@ fn a_nan_that_only_the_exact_plan_hands_on_is_a_difference() {
     assert!(line.contains("gives other outputs") && line.contains("NaN or infinite in one of the two only"), "{line}");
     assert!(line.contains("it runs with the exact plan"), "{line}");
 >>>>>>> f6bcea8 (Say in one sentence whether the optimised plan is right)
+}
+
+/// A Sigmoid of numbers around -20: values of some 2e-9, which an engine approximates.
+#[test]
+fn a_sigmoid_near_zero_is_judged_by_what_a_sigmoid_can_give() {
+    let place = Workplace::new();
+    let x = [("x", &["1", "64"][..])];
+    let nodes = [node("shift", "Add", &["x", "b"], &["logits"]), node("sigmoid", "Sigmoid", &["logits"], &["p"])];
+    let model = weighted(&x, &nodes, &[("b", &[-20.0])], &[("p", &["1", "64"])]);
+    place.write("near_zero.onnx", model);
+    let ended = place.benchmark_well(&["near_zero.onnx", "--verify", "on", "--json"]);
+    let verification = &ended.json()["verification"];
+    assert_eq!((&verification["outcome"], &verification["wrong"]), (&Value::from("right"), &Value::Null), "{ended:?}");
+    assert_eq!(verification["outputs"][0]["scale"], 1.0, "{verification}");
+    let of_largest = verification["outputs"][0]["of_largest"].as_f64().unwrap();
+    if process::engine::name() == "tract" {
+        assert!(of_largest > 1.0, "its approximation is far off by another measure: {verification}");
+    }
 }

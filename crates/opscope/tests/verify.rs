@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opscope::Session;
-use opscope::model::{Capabilities, Engine, EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope::model::{Capabilities, Engine, EngineError, Fidelity, Kernel, LoadOptions, PlanForm};
+use opscope::onnx::Graph;
 use opscope::tensor::Tensor;
 use opscope::verify::{Outcome, Verification, Verify, VerifyOptions, verify};
 use opscope_model::testing::{FakeEngine, FakePlan, GraphBuilder, floats, kernels};
@@ -170,4 +171,176 @@ fn what_was_found_is_kept_for_the_model_and_the_shapes_and_looked_for_anew_when_
         std::fs::write(file.unwrap().path(), "{").unwrap();
     }
     assert!(verify(&session, &inputs, 1, &options(Verify::Auto)).is_some_and(|(found, _)| found.kept_since.is_none()));
+}
+
+/// What the kernels of a plan compute, by the operation.
+type Compute = fn(&str, &[f32]) -> Vec<f32>;
+
+/// `x` minus 20, a Sigmoid of it, and the second half of that: values from 2e-9 to 6e-9.
+fn saturated() -> Graph {
+    let graph = GraphBuilder::new("saturated").input("x", &[8]).operator("shift", "Sub", &["x"], &["logits"]);
+    let graph = graph.operator("sigmoid", "Sigmoid", &["logits"], &["p"]);
+    graph.operator("half", "Slice", &["p"], &["y"]).output("y").build()
+}
+
+fn right(op: &str, x: &[f32]) -> Vec<f32> {
+    match op {
+        "Sub" => x.iter().map(|x| x - 20.0).collect(),
+        "Add" => x.iter().map(|x| x + 1.0).collect(),
+        "Sigmoid" => x.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
+        "Softmax" => softmax(x, 4, 1),
+        "Slice" => x[x.len() / 2..].to_vec(),
+        "Tiny" => x.iter().map(|x| x * 1e-9).collect(),
+        op => panic!("{op}"),
+    }
+}
+
+/// The Softmax over groups of this many elements, each this far from the next.
+fn softmax(x: &[f32], elements: usize, apart: usize) -> Vec<f32> {
+    let group = |index: usize| index / (elements * apart) * apart + index % apart;
+    let sum = |wanted: usize| -> f32 {
+        x.iter().enumerate().filter(|(index, _)| group(*index) == wanted).map(|(_, x)| x.exp()).sum()
+    };
+    x.iter().enumerate().map(|(index, x)| x.exp() / sum(group(index))).collect()
+}
+
+/// Verifies a model on an engine whose own plan computes otherwise than the exact one.
+fn planted(graph: Graph, groups: &[&[&str]], shows_values: bool, wrong: Compute) -> Verification {
+    let kernels = kernels(&graph, groups);
+    planted_with(graph, kernels.clone(), kernels, shows_values, wrong)
+}
+
+fn planted_with(
+    graph: Graph,
+    exact: Arc<[Kernel]>,
+    optimised: Arc<[Kernel]>,
+    shows_values: bool,
+    wrong: Compute,
+) -> Verification {
+    let engine = FakeEngine::new(&FORMS, move |graph, options| {
+        let is_wrong = options.fidelity == Fidelity::Optimised
+            && options.form.as_ref().is_some_and(|form| form.name() == FORMS[0]);
+        let (compute, kernels) = if is_wrong { (wrong, &optimised) } else { (right as Compute, &exact) };
+        Ok(FakePlan::new(graph, kernels.clone(), options.fidelity, move |kernel, inputs| {
+            let elements = compute(&kernel.op, &floats(&inputs[0]));
+            let shape =
+                if elements.len() == inputs[0].elements() { inputs[0].shape().to_vec() } else { vec![elements.len()] };
+            Ok(vec![Tensor::from_f32(shape, &elements).unwrap()])
+        }))
+    });
+    let all = Capabilities { stop: true, intermediates: true, times: true, names: true, memory: true, skip: true };
+    let engine = engine.with_capabilities(Capabilities { intermediates: shows_values, ..all });
+    let options = LoadOptions::new(Fidelity::Optimised, NonZeroUsize::MIN);
+    let shape: Vec<usize> = vec![8];
+    let inputs = [Tensor::from_f32(shape, &[0.1, 0.9, 0.3, 0.4, 0.8, 0.2, 0.7, 0.6]).unwrap()];
+    let session = Session::with_engine(Arc::new(engine) as Arc<dyn Engine>, Arc::new(graph), &options).unwrap();
+    let options = VerifyOptions { when: Verify::On, cache_directory: None };
+    verify(&session, &inputs, 10, &options).expect("the model runs").0
+}
+
+const SATURATED: [&[&str]; 3] = [&["shift"], &["sigmoid"], &["half"]];
+
+#[test]
+fn what_an_approximated_sigmoid_rounds_near_zero_is_no_difference() {
+    let approximated: Compute = |op, x| {
+        let exact = right(op, x);
+        if op == "Sigmoid" { exact.iter().map(|y| y + 4e-7).collect() } else { exact }
+    };
+    for shows_values in [true, false] {
+        let verification = planted(saturated(), &SATURATED, shows_values, approximated);
+        assert_eq!((form(&verification), verification.wrong.len()), ("every rewrite", 0), "{verification:?}");
+        let Outcome::Right { outputs, largest_difference, .. } = &verification.outcome else { panic!() };
+        assert!((largest_difference - 4e-7).abs() < 1e-8, "of what a Sigmoid can give: {largest_difference}");
+        assert!(outputs[0].of_largest.unwrap() > 50.0, "{outputs:?}");
+        assert!(verification.details().is_empty(), "only one plan was tried");
+    }
+    // The same values that do not come out of a bounded function.
+    let graph = GraphBuilder::new("free").input("x", &[8]).operator("free", "Exp", &["x"], &["y"]).output("y").build();
+    let free: Compute = |_, x| x.iter().map(|x| x * 1e-9 + 4e-7).collect();
+    let verification = planted_right(graph, free);
+    assert_eq!(verification.wrong.len(), 1, "{verification:?}");
+}
+
+/// As [`planted`], for a model of one operator that gives its input, smaller.
+fn planted_right(graph: Graph, wrong: Compute) -> Verification {
+    let kernels = kernels(&graph, &[&["free"]]);
+    let named: Arc<[Kernel]> =
+        kernels.iter().map(|kernel| Kernel { op: "Tiny".to_owned(), ..kernel.clone() }).collect();
+    planted_with(graph, named.clone(), named, true, wrong)
+}
+
+#[test]
+fn wrong_rewrites_behind_a_bounded_function_are_found() {
+    let sigmoid = || {
+        let graph = GraphBuilder::new("sigmoid").input("x", &[8]).operator("shift", "Add", &["x"], &["logits"]);
+        graph.operator("sigmoid", "Sigmoid", &["logits"], &["p"])
+    };
+    let groups: [&[&str]; 2] = [&["shift"], &["sigmoid"]];
+    let shifted: Compute = |op, x| match op {
+        "Sigmoid" => right(op, &x.iter().map(|x| x + 0.001).collect::<Vec<_>>()),
+        op => right(op, x),
+    };
+    let scaled: Compute = |op, x| match op {
+        "Sigmoid" => right(op, x).iter().map(|y| y * 1.001).collect(),
+        op => right(op, x),
+    };
+    let earlier: Compute = |op, x| if op == "Slice" { x[x.len() / 2 - 1..x.len() - 1].to_vec() } else { right(op, x) };
+    let other_axis: Compute = |op, x| if op == "Softmax" { softmax(x, 2, 4) } else { right(op, x) };
+    let softmax_graph = GraphBuilder::new("softmax").input("x", &[8]).operator("softmax", "Softmax", &["x"], &["y"]);
+    let sliced = sigmoid().operator("half", "Slice", &["p"], &["y"]).output("y").build();
+    let groups_sliced: [&[&str]; 3] = [&["shift"], &["sigmoid"], &["half"]];
+    let cases = [
+        (sigmoid().output("p").build(), &groups[..], shifted),
+        (sigmoid().output("p").build(), &groups[..], scaled),
+        (sliced, &groups_sliced[..], earlier),
+        (softmax_graph.output("y").build(), &[&["softmax"][..]][..], other_axis),
+    ];
+    for (number, (graph, groups, wrong)) in cases.into_iter().enumerate() {
+        for shows_values in [true, false] {
+            let verification = planted(graph.clone(), groups, shows_values, wrong);
+            assert_eq!(verification.wrong.len(), 1, "case {number}: {verification:?}");
+            assert_eq!(form(&verification), "fewer rewrites", "case {number}");
+        }
+    }
+}
+
+#[test]
+fn a_sigmoid_that_is_nearly_zero_does_not_hide_wrong_logits() {
+    let steeper: Compute = |op, x| match op {
+        "Sub" => right(op, x).iter().map(|x| x * 1.5).collect(),
+        op => right(op, x),
+    };
+    let verification = planted(saturated(), &SATURATED, true, steeper);
+    assert_eq!(form(&verification), "fewer rewrites", "{verification:?}");
+    let sentence = verification.sentence();
+    assert!(sentence.contains("y (what sigmoid takes differs by 0.50 of its largest element)"), "{sentence}");
+    let unseen = planted(saturated(), &SATURATED, false, steeper);
+    assert_eq!(
+        form(&unseen),
+        "every rewrite",
+        "an engine that does not show its values can only be judged by its outputs"
+    );
+}
+
+#[test]
+fn logits_in_another_order_are_the_same_logits() {
+    let graph = saturated();
+    let exact = kernels(&graph, &SATURATED);
+    let logits = graph.value_named("logits").unwrap().id;
+    let mut turned = exact.to_vec();
+    (turned[0].outputs, turned[0].holds) = (vec![Vec::new()], vec![Some(logits)]);
+    turned[1].inputs[0].value = None;
+    let reversed: Compute = |op, x| {
+        let mut elements = x.to_vec();
+        match op {
+            "Sub" => elements.reverse(),
+            "Sigmoid" => elements.reverse(),
+            _ => {}
+        }
+        right(op, &elements)
+    };
+    let verification = planted_with(graph, exact, turned.into(), true, reversed);
+    assert_eq!((form(&verification), verification.wrong.len()), ("every rewrite", 0), "{verification:?}");
+    let Outcome::Right { outputs, .. } = &verification.outcome else { panic!() };
+    assert_eq!(outputs[0].taken, Some(0.0), "compared by their sizes");
 }

@@ -4,6 +4,8 @@ mod debug_server;
 mod interrupt;
 mod text;
 
+use std::iter;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use opscope::benchmark::{
     apply_acl_json,
 };
 use opscope::dump::Estimate;
-use opscope::model::EngineError;
+use opscope::model::{EngineError, LoadBudget};
 use opscope::onnx::Graph;
 use opscope::profile::ProfilerOptions;
 use opscope::text::shown_text;
@@ -28,17 +30,21 @@ use crate::consumers;
 use crate::engines::with_hint;
 use crate::exit::{Exit, Failure};
 use crate::isolate::Invocation;
-use crate::options::{self, Action, BenchmarkArguments, BenchmarkRequest, Environment, NoteKind, Reporting, TextForm};
+use crate::options::{
+    self, Action, BenchmarkArguments, BenchmarkRequest, EngineArguments, Environment, NoteKind, Reporting, TextForm,
+};
 use crate::terminal::{self, Messages, Progress, print, print_json};
 
 /// Runs the command.
 pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exit, Failure> {
     let environment: Environment = std::env::vars_os().collect();
     let inputs = arguments.fed.words();
+    let engine = arguments.engine.clone();
     let resolved = options::resolve(arguments, &environment).map_err(Failure::wrong_use)?;
     let BenchmarkRequest { mut job, action, batch, tools, debug_server, reporting } = resolved.request;
     let isolation = invocation.isolate(job.survives_crash, &job.model)?;
     job.arguments = invocation.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    job.debug_words = debug_words(&job, &inputs, &engine);
     let messages = Messages { quiet: reporting.quiet, debug: reporting.debug };
     for note in &resolved.notes {
         match note.kind {
@@ -96,6 +102,9 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
         messages.note(format!("the name {} is taken; this run is {}", job.run_name.display(), report.run));
     }
     show(&report, &job, reporting)?;
+    for not_finite in report.measurements.iter().filter_map(|measured| measured.not_finite.as_ref()) {
+        messages.warning(not_finite.sentence());
+    }
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
         messages.warning(format!("a debugger stopped {stopped} of the runs: the times include its pauses"));
@@ -115,6 +124,18 @@ fn other_batch(wanted: u64, report: &Report, job: &Job) -> Option<String> {
         None => "the throughput counts what ran".to_owned(),
     };
     Some(format!("--batch-size {wanted}: the model's inputs have a batch of {found}; {what}"))
+}
+
+/// Returns the words of `opscope debug` that run the model as a job does. `inputs` are the options that gave the job its inputs.
+fn debug_words(job: &Job, inputs: &[String], engine: &EngineArguments) -> Vec<String> {
+    // The report adds the shapes that it means.
+    let inputs = inputs.iter().filter(|word| !word.starts_with("--dym-")).cloned();
+    let threads = Some(job.engine_threads).filter(|threads| *threads > NonZeroUsize::MIN);
+    let threads = threads.map(|threads| format!("--engine-threads={threads}"));
+    let budget = Some(job.load_budget).filter(|budget| *budget != LoadBudget::default());
+    let budget = budget.map(|budget| format!("--load-budget={}", budget.factor()));
+    let model = job.model.display().to_string();
+    iter::once(model).chain(inputs).chain(engine.words(job.engine.name)).chain(threads).chain(budget).collect()
 }
 
 fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure> {

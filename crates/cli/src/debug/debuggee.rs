@@ -12,6 +12,7 @@ use opscope::debug::{Debugger, LoadedModelHandle};
 use opscope::engine::EngineSpec;
 use opscope::inputs::{InputSpec, Inputs, ShapeSpec};
 use opscope::model::{EngineError, LoadOptions, RunId, RunInfo};
+use opscope::tensor::{ScanQuery, ScanResult};
 use opscope::{Session, SessionError};
 
 use super::events::{ConsoleEvent, Inbox, RunEnd, RunOutput};
@@ -30,8 +31,8 @@ struct Loaded {
     session: Session,
     inputs: Inputs,
     debugger: Debugger,
-    /// Reports that the model is unloaded when it is dropped.
-    _handle: LoadedModelHandle,
+    /// Keeps the outputs of the last run, and reports that the model is unloaded when it is dropped.
+    handle: LoadedModelHandle,
     next_run: AtomicU64,
     /// How often pending runs were cancelled.
     cancelled: AtomicU64,
@@ -65,7 +66,7 @@ impl Debuggee {
         let server = debugger.serve(ServerOptions { listen: Listen::Nowhere }).map_err(Failure::failed)?;
         let handle = session.shown_to(&debugger);
         let (next_run, cancelled, left) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let loaded = Loaded { session, inputs, debugger, _handle: handle, next_run, cancelled, left };
+        let loaded = Loaded { session, inputs, debugger, handle, next_run, cancelled, left };
         // The plan tells where breakpoints are before the first run, and wrong inputs are reported now.
         let batch = loaded.inputs.batch(loaded.session.graph(), 0).map_err(Failure::wrong_use)?;
         let plan = loaded.session.model().plan(&batch.tensors).map_err(|error| refused(&error))?;
@@ -144,9 +145,13 @@ impl Loaded {
         let output = |(slot, &id): (usize, &opscope::onnx::ValueId)| {
             let view = outputs.view(slot);
             let (dtype, shape) = (view.dtype().to_string(), view.shape().to_vec());
-            RunOutput { name: graph.value(id).name.clone(), dtype, shape }
+            // Without bytes, as strings have none, there is no NaN either.
+            let ScanResult { nan, infinite, .. } = ScanResult::of(&view, ScanQuery::NON_FINITE).unwrap_or_default();
+            RunOutput { name: graph.value(id).name.clone(), dtype, shape, nan, infinite }
         };
-        Ok(graph.outputs.iter().enumerate().map(output).collect())
+        let described = graph.outputs.iter().enumerate().map(output).collect();
+        self.handle.keep_outputs(outputs.into());
+        Ok(described)
     }
 }
 

@@ -115,3 +115,39 @@ fn functions_of_a_tensor_are_printed_as_conditions_have_them() {
     );
     ended.says(&["no value of this name"]);
 }
+
+#[test]
+fn the_outputs_of_a_run_that_has_ended_can_be_read() {
+    let place = Workplace::new();
+    let (nan, input) = (fixture("nan.onnx"), fixture("nan.input.x.npy"));
+    let commands = [
+        "run",
+        "print z",
+        "print output[1]",
+        "stats y",
+        "print max(z)",
+        "save z z.npy",
+        "break tail",
+        "run",
+        "-print y",
+        "continue",
+    ];
+    let text = batch(&place, &[&nan, "--input", &input], &commands).stdout;
+    in_order(
+        &text,
+        &[
+            "Run 0 ended: y float32 [3] with 1 NaN and 1 infinite, z float32 [3] with 1 infinite",
+            "value(\"z\")  float32 [3]\n[-1.   inf  0.5]",
+            "output[1]  float32 [3]\n[-1.   inf  0.5]",
+            "NaN       1",
+            "max(value(\"z\")) = 0.5",
+            "before #2 tail (Mul), run 1",
+            "Run 1 ended",
+        ],
+    );
+    assert_eq!(read(place.path("z.npy")).shape(), [3]);
+    assert!(
+        !text.contains("value(\"y\")  float32"),
+        "a stopped run has no y yet, and that of run 0 is not shown: {text}"
+    );
+}

@@ -3,7 +3,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use opscope_model::{Kernel, RunId};
+use opscope_model::{DeviceTensors, Kernel, RunId};
 use opscope_onnx::{Graph, Operator};
 use opscope_tensor::Tensor;
 
@@ -288,6 +288,14 @@ impl Attachment {
     /// Returns an error if the client is no longer attached.
     pub fn graph(&self, model: ModelId) -> Result<Option<Arc<Graph>>, DebugError> {
         Ok(self.registry()?.graph(model))
+    }
+
+    /// Returns the outputs of the run of a model that ended last; `None` if the program does not keep them.
+    ///
+    /// # Errors
+    /// Returns an error if the client is no longer attached.
+    pub fn kept_outputs(&self, model: ModelId) -> Result<Option<Arc<dyn DeviceTensors>>, DebugError> {
+        Ok(self.registry()?.kept_outputs(model))
     }
 
     /// Returns the kernels of a model's newest plan; `None` before its first one.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use opscope_model::{Capabilities, Fidelity};
+use opscope_model::{Capabilities, DeviceTensors, Fidelity};
 use opscope_onnx::Graph;
 
 use super::shared::Shared;
@@ -28,6 +28,14 @@ impl LoadedModelHandle {
     pub fn with_capabilities(self, capabilities: Capabilities) -> Self {
         self.shared.registry().set_executes_skipped(self.model, !capabilities.skip);
         self
+    }
+
+    /// Keeps the outputs of a run that has ended, in place of those of an earlier run. Clients can read them until the next
+    /// run has ended.
+    pub fn keep_outputs(&self, outputs: Arc<dyn DeviceTensors>) {
+        let earlier = self.shared.registry().keep_outputs(self.model, outputs);
+        // The memory is freed while the registry is not locked.
+        drop(earlier);
     }
 
     /// Returns the model's number.

@@ -1,6 +1,6 @@
 use std::sync::{Arc, OnceLock, Weak};
 
-use opscope_model::{Fidelity, Kernel};
+use opscope_model::{DeviceTensors, Fidelity, Kernel};
 use opscope_onnx::Graph;
 
 use super::sites::Site;
@@ -30,6 +30,8 @@ struct Model {
     flawed: Arc<OnceLock<FlawedInitializers>>,
     /// The event that announced it, for clients that attach later.
     announced: EventKind,
+    /// The outputs of the run that ended last, if they were kept.
+    outputs: Option<Arc<dyn DeviceTensors>>,
 }
 
 /// How many plans of a model are remembered.
@@ -75,6 +77,7 @@ impl Models {
             plans: Vec::new(),
             flawed: Arc::default(),
             announced: announced.clone(),
+            outputs: None,
         });
         (id, announced)
     }
@@ -141,6 +144,15 @@ impl Models {
 
     pub fn graph(&self, id: ModelId) -> Option<Arc<Graph>> {
         self.known.iter().find(|model| model.id == id)?.graph.upgrade()
+    }
+
+    /// Keeps the outputs of a run, and returns those that were kept before.
+    pub fn keep_outputs(&mut self, id: ModelId, outputs: Arc<dyn DeviceTensors>) -> Option<Arc<dyn DeviceTensors>> {
+        self.known.iter_mut().find(|model| model.id == id)?.outputs.replace(outputs)
+    }
+
+    pub fn kept_outputs(&self, id: ModelId) -> Option<Arc<dyn DeviceTensors>> {
+        self.known.iter().find(|model| model.id == id)?.outputs.clone()
     }
 
     pub fn graphs(&self) -> Vec<(ModelId, Arc<Graph>)> {

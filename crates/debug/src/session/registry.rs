@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use opscope_model::{Fidelity, Kernel, RunId};
+use opscope_model::{DeviceTensors, Fidelity, Kernel, RunId};
 use opscope_onnx::Graph;
 
 use super::announcer::Announcer;
@@ -231,6 +231,16 @@ impl Registry {
 
     pub fn graphs(&self) -> Vec<(ModelId, Arc<Graph>)> {
         self.models.graphs()
+    }
+
+    /// Keeps the outputs of a run, and returns those that were kept before.
+    pub fn keep_outputs(&mut self, id: ModelId, outputs: Arc<dyn DeviceTensors>) -> Option<Arc<dyn DeviceTensors>> {
+        self.models.keep_outputs(id, outputs)
+    }
+
+    /// Returns the outputs of the run that ended last, if they were kept.
+    pub fn kept_outputs(&self, id: ModelId) -> Option<Arc<dyn DeviceTensors>> {
+        self.models.kept_outputs(id)
     }
 
     /// Returns a model's newest plan; `None` before its first one.

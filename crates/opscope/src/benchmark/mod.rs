@@ -8,6 +8,7 @@ mod instruments;
 mod job;
 mod latency;
 mod measure;
+mod not_finite;
 mod output;
 mod report;
 mod run;
@@ -18,6 +19,7 @@ pub use instruments::InstrumentError;
 pub use job::{CaptureSpec, Goal, Job, JobHooks, OutputFormat, OutputSpec, Repetition, Stage};
 pub use latency::Latency;
 pub use measure::MeasureError;
+pub use not_finite::{NotFinite, NotFiniteOutput};
 pub use opscope_profile::median_interval;
 pub use output::{
     KeptCapture, OutputPathError, UnfinishedError, UnfinishedOutput, remove_unfinished_outputs, unfinished_outputs,

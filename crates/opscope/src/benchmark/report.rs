@@ -7,6 +7,7 @@ use opscope_profile::{Account, EngineInfo, Load};
 use serde::Serialize;
 
 use super::latency::Latency;
+use super::not_finite::NotFinite;
 use crate::machine::Machine;
 use crate::verify::Verification;
 
@@ -113,6 +114,9 @@ pub struct Measured {
     /// The result of comparing the plan with the exact one; `None` if it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// The outputs that have NaN or infinite elements; `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_finite: Option<NotFinite>,
     /// Samples per second: `1000 * batchsize / mean`, with `mean` in milliseconds, as other tools compute it. With several runs at
     /// a time `mean` is a run's share of the time in which any was in progress.
     pub throughput: f64,

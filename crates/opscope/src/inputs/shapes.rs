@@ -24,6 +24,24 @@ pub enum ShapeSpec {
     Fixed(Vec<NamedShape>),
 }
 
+impl ShapeSpec {
+    /// The option of a command that gives these shapes: `--dym-shape=data:1,600;info:1,600`. `None` if no option does.
+    pub fn word(&self) -> Option<String> {
+        let shape = |shape: &NamedShape| {
+            let dims: Vec<String> = shape.dims.iter().map(ToString::to_string).collect();
+            format!("{}:{}", shape.name, dims.join(","))
+        };
+        Some(match self {
+            Self::Smallest => return None,
+            Self::Batch(batch) => format!("--dym-batch={batch}"),
+            Self::HeightWidth(height, width) => format!("--dym-hw={height},{width}"),
+            Self::Fixed(shapes) => {
+                format!("--dym-shape={}", shapes.iter().map(shape).collect::<Vec<_>>().join(";"))
+            }
+        })
+    }
+}
+
 /// An input and its dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NamedShape {

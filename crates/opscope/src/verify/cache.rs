@@ -29,7 +29,7 @@ struct File {
     verification: Verification,
 }
 
-const SCHEMA: &str = "opscope.verified/1";
+const SCHEMA: &str = "opscope.verified/2";
 
 impl Cache {
     pub fn of(session: &Session, inputs: &[Tensor], directory: Option<&Path>) -> Self {

@@ -1,106 +1,227 @@
+use std::collections::BTreeSet;
 use std::fmt;
 
-use opscope_onnx::Graph;
-use opscope_tensor::{DType, DifferenceAccumulator, Tensor, Tolerance};
+use opscope_onnx::{Graph, Operator, OperatorId, ValueId};
+use opscope_tensor::{DType, Difference, DifferenceAccumulator, Tensor, Tolerance};
 use serde::{Deserialize, Serialize};
 
-/// An output that differs.
+use super::scale::Bounded;
+use super::trial::Trial;
+
+/// How far an output is from the exact plan's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputDifference {
     /// The output's name.
     pub output: String,
-    /// The largest difference of two elements, as a share of the exact plan's largest element; `None` if the two cannot be
-    /// compared element by element.
+    /// The largest difference of two elements; `None` if the two cannot be compared element by element.
+    pub largest: Option<f64>,
+    /// The same as a share of the exact plan's largest element.
     pub of_largest: Option<f64>,
-    /// What else differs: its type, its shape, or the positions of NaN and infinity.
+    /// The largest magnitude that an element can have, if they come out of bounded functions such as a Sigmoid. The
+    /// difference is judged by it, and otherwise by the exact plan's largest element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// The largest difference of what the bounded functions take, as a share of the largest element there. `None` if the
+    /// plans do not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<f64>,
+    /// What else differs: its type, its shape, the positions of NaN and infinity, or what a bounded function takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
+impl OutputDifference {
+    /// The largest difference as a share of what it is judged by.
+    pub(super) fn share(&self) -> f64 {
+        match self.scale {
+            Some(scale) => self.largest.map(|largest| largest / scale),
+            None => self.of_largest,
+        }
+        .unwrap_or(0.0)
+    }
+}
+
 impl fmt::Display for OutputDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.because, self.of_largest) {
-            (Some(because), _) => write!(f, "{} ({because})", self.output),
-            (None, Some(share)) => write!(f, "{} by {share:.2} of its largest element", self.output),
-            (None, None) => f.write_str(&self.output),
+        let output = &self.output;
+        match (&self.because, self.of_largest, self.scale) {
+            (Some(because), ..) => write!(f, "{output} ({because})"),
+            (None, _, Some(scale)) => write!(f, "{output} by {:.2} of the {scale:.2} that it can be", self.share()),
+            (None, Some(share), None) => write!(f, "{output} by {share:.2} of its largest element"),
+            (None, None, None) => f.write_str(output),
         }
     }
 }
 
 /// Compares the outputs of two plans, with tolerances for the types that a graph computes in.
-pub(super) struct OutputComparison {
+pub(super) struct OutputComparison<'a> {
+    graph: &'a Graph,
     /// The coarsest floating-point type in the graph.
     coarsest: Option<DType>,
     /// Whether numbers are rounded to 8 bits: a difference in the last digit can then become a whole step.
     quantised: bool,
+    /// For each output the bounded functions that it comes from.
+    bounded: Vec<Option<Bounded>>,
 }
 
 /// A share of an output's largest element: some steps of an 8-bit quantisation.
 const SOME_STEPS: f64 = 0.05;
 
-impl OutputComparison {
-    pub fn of(graph: &Graph) -> Self {
+/// How far float32 may be apart that come out of a bounded function, as a share of its scale: engines approximate these
+/// functions, with about the same error where they are nearly 0. docs/verify.md says how this was measured.
+const OF_SCALE: f64 = 5e-6;
+
+/// How far what a bounded function takes may be apart, as a share of the largest element there. It only has to show what the
+/// function hides where its values hardly change.
+const OF_TAKEN: f64 = 0.02;
+
+impl<'a> OutputComparison<'a> {
+    pub fn of(graph: &'a Graph) -> Self {
         let types = || graph.values.iter().filter_map(|value| value.dtype);
         let is_quantised = |op_type: &str| op_type.starts_with("QLinear") || op_type.contains("QuantizeLinear");
         let coarsest = [DType::Bf16, DType::F16].into_iter().find(|coarse| types().any(|dtype| dtype == *coarse));
         let quantised = graph.operators.iter().any(|operator| is_quantised(&operator.op_type));
-        Self { coarsest, quantised }
+        let bounded = graph.outputs.iter().map(|output| Bounded::of(graph, *output)).collect();
+        Self { graph, coarsest, quantised, bounded }
     }
 
-    fn tolerance(&self, dtype: DType) -> Tolerance {
-        let is_float = matches!(dtype, DType::F16 | DType::Bf16 | DType::F32 | DType::F64);
-        let of_type = Tolerance::of(self.coarsest.filter(|_| is_float).unwrap_or(dtype));
-        match self.quantised && is_float {
-            true => Tolerance { of_max: of_type.of_max.max(SOME_STEPS), ..of_type },
-            false => of_type,
-        }
+    /// Returns the values that the bounded functions take.
+    pub fn taken(&self) -> BTreeSet<ValueId> {
+        let functions = self.bounded.iter().flatten().flat_map(|bounded| &bounded.functions);
+        functions.filter_map(|function| taken(self.graph.operator(*function))).collect()
     }
 
-    /// Returns the largest difference of an output as a share of its largest element, and the outputs that differ.
-    pub fn compare(
-        &self,
-        graph: &Graph,
-        found: &[Option<Tensor>],
-        expected: &[Option<Tensor>],
-    ) -> (f64, Vec<OutputDifference>) {
-        let mut largest = 0.0_f64;
-        let mut differing = Vec::new();
-        for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
-            let (Some(found), Some(expected)) = (found, expected) else { continue };
-            let output = graph.value(graph.outputs[index]).name.clone();
-            match self.one(found, expected) {
-                Ok(share) => largest = largest.max(share),
-                Err((of_largest, because)) => differing.push(OutputDifference { output, of_largest, because }),
+    /// Returns how far each output is from the expected one, or only those that differ.
+    pub fn compare(&self, found: &Trial, expected: &Trial) -> Result<Vec<OutputDifference>, Vec<OutputDifference>> {
+        let (mut equal, mut differing) = (Vec::new(), Vec::new());
+        for (slot, outputs) in found.outputs.iter().zip(&expected.outputs).enumerate() {
+            let (Some(output), Some(expected_output)) = outputs else { continue };
+            let bounded = self.bounded[slot].as_ref().filter(|_| is_float(expected_output.dtype()));
+            let name = &self.graph.value(self.graph.outputs[slot]).name;
+            let (mut difference, mut is_equal) = self.one(name, output, expected_output, bounded);
+            for function in bounded.iter().flat_map(|bounded| &bounded.functions) {
+                let Some(share) = self.taken_apart(*function, found, expected) else { continue };
+                difference.taken = Some(difference.taken.unwrap_or(0.0).max(share));
+                if is_equal && share > self.most_of_taken() {
+                    let function = &self.graph.operator(*function).name;
+                    difference.because =
+                        Some(format!("what {function} takes differs by {share:.2} of its largest element"));
+                    is_equal = false;
+                }
             }
+            if is_equal { &mut equal } else { &mut differing }.push(difference);
         }
-        (largest, differing)
+        if differing.is_empty() { Ok(equal) } else { Err(differing) }
     }
 
-    fn one(&self, found: &Tensor, expected: &Tensor) -> Result<f64, (Option<f64>, Option<String>)> {
+    /// Compares an output. Returns its difference, and whether it counts as equal.
+    fn one(
+        &self,
+        name: &str,
+        found: &Tensor,
+        expected: &Tensor,
+        bounded: Option<&Bounded>,
+    ) -> (OutputDifference, bool) {
+        let scale = bounded.map(|bounded| bounded.scale);
+        let mut output = OutputDifference {
+            output: name.to_owned(),
+            largest: None,
+            of_largest: None,
+            scale,
+            taken: None,
+            because: None,
+        };
         let (left, right) = (found.dtype(), expected.dtype());
         if (left, found.shape()) != (right, expected.shape()) {
-            let reason = format!("{left} {:?} instead of {right} {:?}", found.shape(), expected.shape());
-            return Err((None, Some(reason)));
+            output.because = Some(format!("{left} {:?} instead of {right} {:?}", found.shape(), expected.shape()));
+            return (output, false);
         }
-        let tolerance = self.tolerance(right);
-        let Ok(mut difference) = DifferenceAccumulator::new(left, right, found.elements(), tolerance.relative) else {
-            return Ok(0.0);
-        };
-        difference.update(found.bytes(), expected.bytes());
-        let difference = difference.finish();
-        let share = match difference.max_reference {
-            0.0 => difference.max_absolute,
-            largest => difference.max_absolute / largest,
-        };
-        let elsewhere = difference.nan_mismatches + difference.infinite_mismatches;
+        let tolerance = self.tolerance(right, scale);
+        let Some(difference) = difference(found, expected, tolerance.relative) else { return (output, true) };
+        output.largest = Some(difference.max_absolute);
+        output.of_largest = Some(of_largest(&difference));
+        let elsewhere = difference.mismatches();
         // A number between two integers may be rounded to the other one.
         let few =
             self.quantised && (difference.count - difference.equal) as f64 <= SOME_STEPS * difference.count as f64;
-        if difference.is_within(&tolerance) || (tolerance == Tolerance::EXACT && few) {
-            return Ok(share);
+        let is_equal = difference.is_within(&tolerance) || (tolerance == Tolerance::EXACT && few);
+        if !is_equal && elsewhere > 0 {
+            output.because = Some(format!("{elsewhere} elements are NaN or infinite in one of the two only"));
         }
-        let because =
-            (elsewhere > 0).then(|| format!("{elsewhere} elements are NaN or infinite in one of the two only"));
-        Err((Some(share), because))
+        (output, is_equal)
     }
+
+    /// The tolerance for an output of this type, whose elements can be as large as `scale` if that is known.
+    fn tolerance(&self, dtype: DType, scale: Option<f64>) -> Tolerance {
+        let of_type = Tolerance::of(self.coarsest.filter(|_| is_float(dtype)).unwrap_or(dtype));
+        if !is_float(dtype) {
+            return of_type;
+        }
+        let steps = if self.quantised { SOME_STEPS } else { 0.0 };
+        let of_scale = match self.coarsest {
+            None if dtype == DType::F32 => OF_SCALE,
+            _ => of_type.of_max,
+        };
+        Tolerance {
+            absolute: of_type.absolute + of_scale.max(steps) * scale.unwrap_or(0.0),
+            relative: of_type.relative,
+            of_max: if scale.is_some() { of_type.of_max } else { of_type.of_max.max(steps) },
+        }
+    }
+
+    /// How far what bounded functions take may be apart.
+    fn most_of_taken(&self) -> f64 {
+        if self.quantised { OF_TAKEN.max(SOME_STEPS) } else { OF_TAKEN }
+    }
+
+    /// Returns how far apart what a function takes is in two plans, as a share of the largest element. An optimised plan may
+    /// have it in another order. Returns `None` if not both plans show it, as numbers.
+    fn taken_apart(&self, function: OperatorId, found: &Trial, expected: &Trial) -> Option<f64> {
+        let value = taken(self.graph.operator(function))?;
+        let (found, expected) = (found.values.get(&value)?, expected.values.get(&value)?);
+        if found.elements() != expected.elements() || !is_float(found.dtype()) || !is_float(expected.dtype()) {
+            return None;
+        }
+        let share = |found: &Tensor, expected: &Tensor| {
+            let difference = difference(found, expected, 0.0)?;
+            Some(if difference.mismatches() > 0 { f64::INFINITY } else { of_largest(&difference) })
+        };
+        let in_order = share(found, expected)?;
+        if in_order <= self.most_of_taken() {
+            return Some(in_order);
+        }
+        share(&sorted(found)?, &sorted(expected)?)
+    }
+}
+
+/// What a bounded function takes.
+fn taken(function: &Operator) -> Option<ValueId> {
+    function.inputs.first().copied().flatten()
+}
+
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
+}
+
+fn difference(found: &Tensor, expected: &Tensor, relative: f64) -> Option<Difference> {
+    let (left, right) = (found.dtype(), expected.dtype());
+    let mut difference = DifferenceAccumulator::new(left, right, found.elements(), relative).ok()?;
+    difference.update(found.bytes(), expected.bytes());
+    Some(difference.finish())
+}
+
+/// The largest difference as a share of the expected tensor's largest element.
+fn of_largest(difference: &Difference) -> f64 {
+    match difference.max_reference {
+        0.0 => difference.max_absolute,
+        largest => difference.max_absolute / largest,
+    }
+}
+
+/// The elements in order of their size, as float32.
+fn sorted(tensor: &Tensor) -> Option<Tensor> {
+    let tensor = tensor.cast(DType::F32)?;
+    let mut elements: Vec<f32> = tensor.bytes().as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    elements.sort_by(f32::total_cmp);
+    Tensor::from_f32(vec![elements.len()], &elements).ok()
 }

@@ -10,6 +10,7 @@ mod deadline;
 mod difference;
 mod fingerprint;
 mod random;
+mod scale;
 mod search;
 mod steps;
 mod trial;

@@ -1,13 +1,15 @@
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use opscope_model::{EngineError, Fidelity, LoadOptions, PlanForm};
+use opscope_onnx::ValueId;
 use opscope_tensor::{DType, Tensor};
 use opscope_text::shown_size;
 
 use super::difference::OutputComparison;
-use super::trial::{Trial, run_until};
+use super::trial::{Trial, Trying, run_until};
 use super::values::{find_values, kernel_outputs, with_random_numbers};
-use super::{Outcome, ValueSteps, Verification, Verify, WrongForm};
+use super::{Outcome, OutputDifference, ValueSteps, Verification, Verify, WrongForm};
 use crate::{Session, machine};
 
 /// The time that a comparison may take in addition to that of the measured runs.
@@ -23,6 +25,9 @@ const EXACT: &str = "the exact plan";
 pub(super) struct Search<'a> {
     session: &'a Session,
     inputs: Vec<Tensor>,
+    comparison: OutputComparison<'a>,
+    /// The values that are compared beside the outputs.
+    values: BTreeSet<ValueId>,
     /// The result of the engine's own plan.
     own: Result<Trial, EngineError>,
     deadline: Option<Instant>,
@@ -32,16 +37,21 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     /// Runs the engine's own plan, and determines how long the rest may take.
     pub fn begin(session: &'a Session, inputs: &[Tensor], runs: u64, when: Verify) -> Self {
+        let comparison = OutputComparison::of(session.graph());
+        let is_shown = |fidelity| session.engine().capabilities(fidelity).intermediates;
+        let is_shown = is_shown(Fidelity::Optimised) && is_shown(Fidelity::Exact);
+        let values = if is_shown { comparison.taken() } else { BTreeSet::new() };
+        let twice = Trying { runs: 2, values: &values, deadline: None };
         let mut own = None;
         let mut used = inputs.to_vec();
         if let Some(varied) = varied(inputs) {
             // The graph may not accept these numbers; then the given ones are used.
-            if let Ok(trial) = run_until(session, &varied, 2, None) {
+            if let Ok(trial) = run_until(session, &varied, twice) {
                 (own, used) = (Some(trial), varied);
             }
         }
-        let own = own.map_or_else(|| run_until(session, &used, 2, None), Ok);
-        let mut search = Self { session, inputs: used, own, deadline: None, skipped: None };
+        let own = own.map_or_else(|| run_until(session, &used, twice), Ok);
+        let mut search = Self { session, inputs: used, comparison, values, own, deadline: None, skipped: None };
         if when == Verify::Auto {
             search.limit(runs);
         }
@@ -75,39 +85,40 @@ impl<'a> Search<'a> {
             return skipped(because);
         }
         let exact = self.session.with_options(&self.session.options(Fidelity::Exact)).ok()?;
-        let reference = match run_until(&exact, &self.inputs, 1, self.deadline) {
+        let (comparison, values) = (&self.comparison, &self.values);
+        let once = Trying { runs: 1, values, deadline: self.deadline };
+        let reference = match run_until(&exact, &self.inputs, once) {
             Ok(reference) => reference,
             Err(EngineError::Stopped(_)) => return skipped(TOO_LONG.to_owned()),
             Err(_) => return None,
         };
-        let comparison = OutputComparison::of(self.session.graph());
-        let compared = |form: &PlanForm, trial: Result<Trial, EngineError>| {
-            compare_form(&comparison, self.session, form, &reference, trial)
-        };
+        let compared =
+            |form: &PlanForm, trial: Result<Trial, EngineError>| compare_form(comparison, form, &reference, trial);
+        let twice = Trying { runs: 2, values, deadline: None };
         let forms = self.session.engine().forms();
         let (own, weaker) = forms.split_first()?;
         let mut wrong = Vec::new();
-        let right =
-            |form: &PlanForm, largest_difference| Outcome::Right { form: form.name().to_owned(), largest_difference };
+        let right = |form: &PlanForm, outputs: Vec<OutputDifference>| {
+            let largest_difference = outputs.iter().map(OutputDifference::share).fold(0.0, f64::max);
+            Outcome::Right { form: form.name().to_owned(), largest_difference, outputs }
+        };
         let outcome = match compared(own, self.own) {
-            Ok(largest) => right(own, largest),
+            Ok(outputs) => right(own, outputs),
             Err(found) => {
                 wrong.push(found);
                 let mut found = None;
                 for form in weaker {
-                    let trial = self
-                        .session
-                        .in_form(form.clone())
-                        .and_then(|session| run_until(&session, &self.inputs, 2, None));
+                    let trial =
+                        self.session.in_form(form.clone()).and_then(|session| run_until(&session, &self.inputs, twice));
                     match compared(form, trial) {
-                        Ok(largest) => {
-                            found = Some(right(form, largest));
+                        Ok(outputs) => {
+                            found = Some(right(form, outputs));
                             break;
                         }
                         Err(other) => wrong.push(other),
                     }
                 }
-                found.unwrap_or_else(|| right(&PlanForm::new(EXACT), 0.0))
+                found.unwrap_or_else(|| right(&PlanForm::new(EXACT), Vec::new()))
             }
         };
         let mut verification = Verification::of(outcome, wrong);
@@ -149,18 +160,17 @@ pub(super) fn session_for(session: &Session, verification: &Verification) -> Opt
     session.with_options(&options).ok().map(Some)
 }
 
-/// Compares the outputs of a form with the reference's. Returns the largest difference, or what is wrong.
+/// Compares a form with the reference. Returns how far each output is from it, or what is wrong.
 fn compare_form(
-    comparison: &OutputComparison,
-    session: &Session,
+    comparison: &OutputComparison<'_>,
     form: &PlanForm,
     reference: &Trial,
     trial: Result<Trial, EngineError>,
-) -> Result<f64, WrongForm> {
+) -> Result<Vec<OutputDifference>, WrongForm> {
     let wrong = |outputs, fails_with, run_ms| WrongForm { form: form.name().to_owned(), outputs, fails_with, run_ms };
     let trial = trial.map_err(|error| wrong(Vec::new(), Some(error.to_string()), None))?;
-    let (largest, outputs) = comparison.compare(session.graph(), &trial.outputs, &reference.outputs);
-    if outputs.is_empty() { Ok(largest) } else { Err(wrong(outputs, None, Some(trial.time.as_secs_f64() * 1e3))) }
+    let run_ms = trial.time.as_secs_f64() * 1e3;
+    comparison.compare(&trial, reference).map_err(|outputs| wrong(outputs, None, Some(run_ms)))
 }
 
 /// Replaces floating-point inputs whose elements are all equal, such as the generated zeros of a benchmark, by random

@@ -43,8 +43,11 @@ pub enum Outcome {
     Right {
         /// Its form.
         form: String,
-        /// The largest difference of an output, as a share of the output's largest element.
+        /// The largest difference of an output, as a share of what it is judged by: see [`OutputDifference::scale`].
         largest_difference: f64,
+        /// How far each output is from the exact plan's. Empty if the exact plan itself runs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<OutputDifference>,
     },
     /// It was not compared.
     Skipped {
@@ -92,7 +95,7 @@ impl Verification {
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
         let (form, difference) = match &self.outcome {
-            Outcome::Right { form, largest_difference } => (form, *largest_difference),
+            Outcome::Right { form, largest_difference, .. } => (form, *largest_difference),
             Outcome::Skipped { because } => {
                 return format!("the outputs were not compared with the exact plan's: {because}");
             }
@@ -120,7 +123,7 @@ impl Verification {
             format!("the plan with {}{time} {}", wrong.form, wrong.fault(3))
         };
         let mut details: Vec<String> = self.wrong.iter().map(wrong).collect();
-        if let (Outcome::Right { form, largest_difference }, false) = (&self.outcome, details.is_empty()) {
+        if let (Outcome::Right { form, largest_difference, .. }, false) = (&self.outcome, details.is_empty()) {
             details.push(format!("{form} gives the outputs of the exact plan, {}", within(*largest_difference)));
         }
         details
@@ -132,11 +135,11 @@ impl Verification {
     }
 }
 
-/// The difference of outputs that count as equal: `within 3.6e-7 of the largest element`.
+/// The difference of outputs that count as equal: `within 3.6e-7 of the largest value`.
 fn within(difference: f64) -> String {
     match difference {
         0.0 => "to the last bit".to_owned(),
-        share => format!("within {share:.1e} of the largest element"),
+        share => format!("within {share:.1e} of the largest value"),
     }
 }
 

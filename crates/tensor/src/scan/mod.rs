@@ -78,6 +78,16 @@ pub struct ScanResult {
 }
 
 impl ScanQuery {
+    /// The numbers of NaN and infinite elements.
+    pub const NON_FINITE: Self = Self {
+        nan: Detail::Count,
+        infinite: Detail::Count,
+        zeros: Detail::Nothing,
+        range: false,
+        absmax: false,
+        moments: false,
+    };
+
     /// Returns everything that either of the two asks.
     pub fn or(self, other: Self) -> Self {
         Self {

@@ -94,8 +94,8 @@ impl Console {
         Ok(())
     }
 
-    /// Requests something of a tensor where the run is stopped. A value that the run does not hold, or that is named while no
-    /// run is stopped, may be a weight of the model's file.
+    /// Requests something of a tensor where the run is stopped. While no run is stopped, the outputs of the run that ended last
+    /// can be read. A value that neither of them holds may be a weight of the model's file.
     pub(super) fn at<R>(&self, part: &TensorPart, request: impl Fn(At) -> Result<R, DebugError>) -> Result<(At, R)> {
         let stop = self.stop_in_run();
         let refused = match &stop {
@@ -105,11 +105,13 @@ impl Console {
             },
             Err(error) => anyhow::anyhow!("{error}"),
         };
-        if let TensorRef::Value(_) = part.tensor
-            && let Ok(model) = self.model()
-        {
-            match request(model.into()) {
-                Ok(answer) => return Ok((model.into(), answer)),
+        let Ok(model) = self.model() else { return Err(refused) };
+        let is_named = matches!(part.tensor, TensorRef::Value(_));
+        let is_output = is_named || matches!(part.tensor, TensorRef::Output(_));
+        let places = [(At::Outputs(model), self.stop().is_err() && is_output), (At::Model(model), is_named)];
+        for (at, _) in places.into_iter().filter(|(_, may_be_there)| *may_be_there) {
+            match request(at) {
+                Ok(answer) => return Ok((at, answer)),
                 Err(error) if error.code() != ErrorCode::NoSuchTensor => return Err(error.into()),
                 Err(_) => {}
             }

@@ -67,10 +67,20 @@ pub struct RunOutput {
     pub dtype: String,
     /// Its shape.
     pub shape: Vec<usize>,
+    /// How many of its elements are NaN.
+    pub nan: u64,
+    /// How many of its elements are infinite.
+    pub infinite: u64,
 }
 
 impl fmt::Display for RunOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {:?}", self.name, self.dtype, self.shape)
+        write!(f, "{} {} {:?}", self.name, self.dtype, self.shape)?;
+        match (self.nan, self.infinite) {
+            (0, 0) => Ok(()),
+            (nan, 0) => write!(f, " with {nan} NaN"),
+            (0, infinite) => write!(f, " with {infinite} infinite"),
+            (nan, infinite) => write!(f, " with {nan} NaN and {infinite} infinite"),
+        }
     }
 }

@@ -65,6 +65,27 @@ impl EngineArguments {
         self.engine.map_or_else(|| environment.engine(), Ok)
     }
 
+    /// Returns the words with which another call of the command gets the same engine, whose name is given.
+    pub fn words(&self, name: EngineName) -> Vec<String> {
+        let engine = Some(name).filter(|name| *name != EngineName::Tract || self.engine.is_some());
+        let mode = self.execution_mode.map(|mode| mode.name().to_owned());
+        let level = self.graph_optimization_level.map(|level| level.name().to_owned());
+        let options = [
+            ("engine", engine.map(|name| name.name().to_owned())),
+            ("engine-library", self.engine_library.as_ref().map(|library| library.display().to_string())),
+            ("execution-mode", mode),
+            ("graph-optimization-level", level),
+            ("allow-spinning", self.allow_spinning.map(|spins| spins.to_string())),
+            ("inter-op-threads", self.inter_op_threads.map(|threads| threads.to_string())),
+        ];
+        let words = options.into_iter().filter_map(|(option, value)| Some(format!("--{option}={}", value?)));
+        let providers = self.providers.0.iter().flat_map(|provider| {
+            let options = provider.options.iter().map(|(key, value)| format!("--provider-option={key}={value}"));
+            std::iter::once(format!("--provider={}", provider.name)).chain(options)
+        });
+        words.chain(providers).collect()
+    }
+
     /// Returns these engines, each with the options that are its own.
     ///
     /// # Errors

@@ -11,6 +11,9 @@ pub enum At {
     Event(Sequence),
     /// In a model's file: weights, by the names of their values, whether a run is stopped or not.
     Model(ModelId),
+    /// Among the outputs of the run of a model that ended last, by their names or as `output[0]`. A program that is debugged
+    /// from elsewhere does not keep them.
+    Outputs(ModelId),
 }
 
 /// The answer to `tensor`: what its attachment holds.

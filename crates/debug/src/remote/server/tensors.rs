@@ -1,5 +1,7 @@
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use opscope_model::DeviceTensors;
 use opscope_onnx::OnnxError;
 use opscope_tensor::{Accumulator, Histogram, Region, Slice, Tensor, TensorError, TensorView, TopBy};
 
@@ -98,7 +100,32 @@ fn look<R: Send + 'static>(
     match at {
         At::Event(event) => attachment.look(event, move |stopped| sliced(&stopped.tensor(&part.tensor)?))?,
         At::Model(model) => sliced(&weight(attachment, model, &part.tensor)?.view()),
+        At::Outputs(model) => {
+            let (outputs, slot) = kept_output(attachment, model, &part.tensor)?;
+            sliced(&outputs.view(slot))
+        }
     }
+}
+
+/// Returns the outputs of the run of a model that ended last, and the slot of the one that is meant.
+fn kept_output(
+    attachment: &Attachment,
+    model: ModelId,
+    reference: &TensorRef,
+) -> Result<(Arc<dyn DeviceTensors>, usize), DebugError> {
+    let missing = |reason: String| DebugError::NoSuchTensor { reference: reference.to_string(), reason };
+    let outputs = attachment.kept_outputs(model)?;
+    let outputs = outputs.ok_or_else(|| missing("no run has ended whose outputs the program keeps".to_owned()))?;
+    let slot = match reference {
+        TensorRef::Output(slot) => Some(*slot).filter(|slot| *slot < outputs.len()),
+        TensorRef::Value(name) => {
+            let graph = graphs::graph(attachment, model)?;
+            graph.outputs.iter().position(|&output| graph.value(output).name == *name)
+        }
+        TensorRef::Input(_) | TensorRef::Weight(_) => None,
+    };
+    let slot = slot.ok_or_else(|| missing(format!("it is none of the model's {} outputs", outputs.len())))?;
+    Ok((outputs, slot))
 }
 
 /// Reads a weight from the model's file.

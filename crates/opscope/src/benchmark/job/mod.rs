@@ -65,14 +65,18 @@ pub struct Job {
     pub survives_crash: bool,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
+    /// The words of `opscope debug` that run the model on the same inputs, without those that choose among several shapes.
+    pub debug_words: Vec<String>,
 }
 
 impl Job {
     /// A job that runs a model once, after one warm-up, with zeros, and captures and writes nothing. It is named after the
     /// local date and time, as in `2026_01_31-14_05_59`.
     pub fn new(model: impl Into<PathBuf>) -> Self {
+        let model = model.into();
         Self {
-            model: model.into(),
+            debug_words: vec![model.display().to_string()],
+            model,
             inputs: InputSpec::Generated(Data::Zero),
             shapes: vec![ShapeSpec::Smallest],
             repetition: Repetition::default(),

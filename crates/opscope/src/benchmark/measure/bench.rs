@@ -14,6 +14,7 @@ use super::engine_end::EngineEnd;
 use super::{MeasureContext, MeasureError, Measurement};
 use crate::Session;
 use crate::benchmark::job::{Goal, Repetition, Stage};
+use crate::benchmark::not_finite::NotFiniteOutput;
 use crate::inputs::{Batch, Inputs};
 use crate::session::Inference;
 
@@ -73,6 +74,8 @@ struct Samples {
     memory: Option<(RunMemory, Option<OperatorId>)>,
     /// The notes of those plans.
     notes: Vec<String>,
+    /// The first set of inputs whose outputs have NaN or infinite elements, by its number, and these outputs.
+    not_finite: Option<(usize, Vec<NotFiniteOutput>)>,
     /// The different shapes of the inputs.
     shapes: Vec<Vec<Vec<usize>>>,
 }
@@ -303,10 +306,18 @@ impl<'a> Bench<'a> {
             samples.runs.push(Sample { upload, compute, download, batch: size, shape });
             drop(samples);
             if first_pass {
+                self.note_not_finite(index, NotFiniteOutput::find(graph, &host));
                 (self.context.outputs)(index, &batch, &host)?;
             }
         }
         Ok(())
+    }
+
+    fn note_not_finite(&self, index: usize, outputs: Vec<NotFiniteOutput>) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        if !outputs.is_empty() && samples.not_finite.as_ref().is_none_or(|(first, _)| index < *first) {
+            samples.not_finite = Some((index, outputs));
+        }
     }
 
     fn describe(&self, index: usize, batch: &Batch) -> Arc<[InputEntry]> {
@@ -357,6 +368,7 @@ impl<'a> Bench<'a> {
             shapes: samples.shapes,
             memory: samples.memory,
             notes: samples.notes,
+            not_finite: samples.not_finite,
             unstable: samples.unstable,
             busy: 0.0,
         };

@@ -12,6 +12,7 @@ use opscope_tensor::{Tensor, TensorError};
 use self::bench::Bench;
 use super::instruments::Instruments;
 use super::job::{JobHooks, Repetition};
+use super::not_finite::NotFiniteOutput;
 use crate::Session;
 use crate::inputs::{Batch, InputError, Inputs};
 
@@ -58,6 +59,8 @@ pub(super) struct Measurement {
     pub memory: Option<(RunMemory, Option<OperatorId>)>,
     /// How the plans run the model, a note each.
     pub notes: Vec<String>,
+    /// The first set of inputs whose outputs have NaN or infinite elements, by its number, and these outputs.
+    pub not_finite: Option<(usize, Vec<NotFiniteOutput>)>,
     /// Whether it reached its limit before the median was as stable as wanted.
     pub unstable: bool,
 }

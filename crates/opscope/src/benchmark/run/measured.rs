@@ -37,6 +37,7 @@ impl Measured {
             run_memory: measurement.memory.map(|memory| MemorySummary::of(memory, graph)),
             notes: measurement.notes.clone(),
             verification: None,
+            not_finite: None,
             npu_compute_time_list: measurement.compute.clone(),
             filesinfo,
         })

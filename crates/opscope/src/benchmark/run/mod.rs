@@ -23,6 +23,7 @@ use super::error::JobError;
 use super::instruments::Instruments;
 use super::job::{CaptureSpec, Job, JobHooks, OutputSpec, Stage};
 use super::measure::{MeasureContext, MeasureError, Measurement, measure};
+use super::not_finite::NotFinite;
 use super::output::{OutputPath, OutputWriter, RunPaths};
 use super::report::{FailedShapes, FileInfo, InputSummary, Measured, Report};
 use crate::inputs::{Batch, InputError, InputSpec, Inputs, ShapeSpec, made_up_dimensions};
@@ -88,6 +89,9 @@ impl Job {
                     measurements.measured.extend(measured.map(|measured| Measured {
                         verification,
                         made_up_dimensions: made_up(self, graph, shapes),
+                        not_finite: measurement.not_finite.as_ref().map(|(run, outputs)| {
+                            NotFinite::new(*run, outputs.clone(), &self.debug_words, is_table.then_some(shapes))
+                        }),
                         ..measured
                     }));
                     measurements.failure = outcome.err();

@@ -10,7 +10,7 @@ use opscope_profile::{EngineInfo, Load, ReferenceTimes};
 use super::close::write_summary;
 use crate::benchmark::{
     DebuggerSummary, DumpSummary, FailedShapes, FileInfo, InputSummary, Latency, Measured, MemorySummary, ModelSummary,
-    ProfileSummary, Report, ShapeTimes, median_interval,
+    NotFinite, NotFiniteOutput, ProfileSummary, Report, ShapeTimes, median_interval,
 };
 use crate::machine::Machine;
 use crate::verify::{KernelOutput, Outcome, OutputDifference, Verification, WrongForm};
@@ -34,6 +34,7 @@ fn measured(batch: usize) -> Measured {
         run_memory: Some(MemorySummary { bytes: 4096, operator: Some("mul".into()), unknown: 1 }),
         notes: vec!["input x is smaller than the file says".into()],
         verification: Some(verification()),
+        not_finite: Some(not_finite()),
         throughput: 1000.0 * batch as f64 / 1.28,
         throughput_at_median: 1000.0 * batch as f64 / 1.25,
         batchsize: batch as f64,
@@ -44,15 +45,42 @@ fn measured(batch: usize) -> Measured {
     }
 }
 
+fn not_finite() -> NotFinite {
+    let output = NotFiniteOutput { output: "y".into(), nan: 2, infinite: 1, elements: 10 };
+    NotFinite {
+        run: 0,
+        outputs: vec![output],
+        command: "opscope debug models/small.onnx -ex 'catch nan' -ex run".into(),
+    }
+}
+
 /// Returns a verification that found a plan right after one that is wrong and one that does not run.
 fn verification() -> Verification {
-    let output = OutputDifference { output: "y".into(), of_largest: Some(0.5), because: None };
-    let other = OutputDifference { output: "z".into(), of_largest: None, because: Some("its shape differs".into()) };
+    let output = |name: &str, largest: f64| OutputDifference {
+        output: name.into(),
+        largest: Some(largest),
+        of_largest: Some(largest / 8.0),
+        scale: Some(1.0),
+        taken: Some(0.25),
+        because: None,
+    };
+    let other = OutputDifference {
+        output: "z".into(),
+        largest: None,
+        of_largest: None,
+        scale: None,
+        taken: None,
+        because: Some("its shape differs".into()),
+    };
     let wrong = |form: &str| WrongForm { form: form.into(), outputs: vec![], fails_with: None, run_ms: None };
     Verification {
-        outcome: Outcome::Right { form: "no rewrites".into(), largest_difference: 1e-7 },
+        outcome: Outcome::Right {
+            form: "no rewrites".into(),
+            largest_difference: 1e-7,
+            outputs: vec![output("y", 1e-7)],
+        },
         wrong: vec![
-            WrongForm { outputs: vec![output, other], run_ms: Some(1.25), ..wrong("every rewrite") },
+            WrongForm { outputs: vec![output("y", 0.5), other], run_ms: Some(1.25), ..wrong("every rewrite") },
             WrongForm { fails_with: Some("a rewrite failed".into()), ..wrong("fewer rewrites") },
         ],
         seconds: 0.75,
@@ -129,6 +157,7 @@ fn a_summary_of_what_is_always_there_is_as_it_was() {
         median_interval_95: None,
         notes: vec![],
         verification: None,
+        not_finite: None,
         by_shape: vec![],
         ..measured(1)
     };
