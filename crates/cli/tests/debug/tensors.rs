@@ -124,7 +124,7 @@ fn the_outputs_of_a_run_that_has_ended_can_be_read() {
         "run",
         "print z",
         "print output[1]",
-        "stats y",
+        "stats output[0]",
         "print max(z)",
         "save z z.npy",
         "break tail",

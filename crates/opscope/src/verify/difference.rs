@@ -71,9 +71,12 @@ const SOME_STEPS: f64 = 0.05;
 /// functions, with about the same error where they are nearly 0. docs/verify.md says how this was measured.
 const OF_SCALE: f64 = 5e-6;
 
-/// How far what a bounded function takes may be apart, as a share of the largest element there. It only has to show what the
-/// function hides where its values hardly change.
-const OF_TAKEN: f64 = 0.02;
+/// How far what a bounded function takes may be apart, as a share of the largest element there. It shows what the function hides
+/// where its values hardly change. Right plans were measured to be a hundredth of this apart.
+const OF_TAKEN: f64 = 1e-3;
+
+/// The same where the graph computes in a coarser type than float32.
+const OF_TAKEN_COARSE: f64 = 0.02;
 
 impl<'a> OutputComparison<'a> {
     pub fn of(graph: &'a Graph) -> Self {
@@ -171,7 +174,11 @@ impl<'a> OutputComparison<'a> {
 
     /// How far what bounded functions take may be apart.
     fn most_of_taken(&self) -> f64 {
-        if self.quantised { OF_TAKEN.max(SOME_STEPS) } else { OF_TAKEN }
+        match (self.quantised, self.coarsest) {
+            (true, _) => SOME_STEPS,
+            (false, Some(_)) => OF_TAKEN_COARSE,
+            (false, None) => OF_TAKEN,
+        }
     }
 
     /// Returns how far apart what a function takes is in two plans, as a share of the largest element. An optimised plan may
