@@ -16,6 +16,8 @@ import reference
 
 SECONDS = 300
 """How long a run of the command may take."""
+ROUNDING = 1e-4
+"""A difference below this share of an output's scale, or of its largest element, is rounding alone."""
 ENOUGH_MS = 5000
 """About how long the loops of a benchmark may take, by the time that the dump's run took."""
 
@@ -33,7 +35,8 @@ class Run:
 
     def __init__(self, opscope, path, files, place, name, *options):
         where = ["--output", place, "--output-dirname", name]
-        self.command = [str(part) for part in [opscope, "benchmark", path, "--input", ",".join(map(str, files)), *where, *options]]
+        given = ["--input", ",".join(map(str, files))] if files else []
+        self.command = [str(part) for part in [opscope, "benchmark", path, *given, *where, *options]]
         try:
             ended = subprocess.run(self.command, capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -95,7 +98,13 @@ def described(path):
 
 
 def benchmark(opscope, path, proto, files, place, loops, expected, result):
-    run = Run(opscope, path, files, place, "r", "--outfmt", "NPY", "--loop", loops)
+    run = Run(opscope, path, files, place, "r", "--outfmt", "NPY", "--loop", loops, "--verify", "on")
+    result["faults"] += weakened(run, "its input")
+    try:
+        random = Run(opscope, path, [], place, "n", "--pure-data-type", "random", "--seed", 1, "--verify", "on")
+        result["faults"] += weakened(random, "random input")
+    except Refused:
+        pass  # the smallest shapes, or such numbers, are no input of this model
     result["ours_ms"] = run.summary["NPU_compute_time"]["median"]
     result["notes"] += [line for line in run.said if line.startswith(("note:", "warning:"))]
     outputs = [file for each in run.summary["filesinfo"].values() for file in each["outfiles"]]
@@ -107,6 +116,15 @@ def benchmark(opscope, path, proto, files, place, loops, expected, result):
             result["faults"].append(f"optimised, output {output.name}: {problem}")
         if difference is not None:
             result["optimised_worst"] = max(result.get("optimised_worst", 0.0), difference)
+
+
+def weakened(run, given):
+    """The outputs for whose rounding alone a less optimised plan runs."""
+    wrong = run.summary.get("verification", {}).get("wrong", [])
+    outputs = [output for form in wrong for output in form["outputs"] if "because" not in output]
+    share = lambda output: output["largest"] / output["scale"] if "scale" in output else output["of_largest"]
+    rounded = [output for output in outputs if share(output) < ROUNDING]
+    return [f"with {given}, a weaker plan runs because output {output['output']} differs by {output['largest']:.2g}" for output in rounded]
 
 
 def profile(opscope, path, files, place, loops):
