@@ -6,8 +6,6 @@ use opscope_onnx::Graph;
 use opscope_tensor::{ScanQuery, ScanResult, Tensor};
 use serde::Serialize;
 
-use crate::inputs::ShapeSpec;
-
 /// The outputs of a run that have NaN or infinite elements. Of each set of inputs the first measured run is looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotFinite {
@@ -58,14 +56,12 @@ impl fmt::Display for NotFiniteOutput {
 }
 
 impl NotFinite {
-    /// `words` are those of `opscope debug` that run the model as the benchmark does; `shapes` are those of the inputs, if the
-    /// benchmark is of several.
-    pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, words: &[String], shapes: Option<&ShapeSpec>) -> Self {
+    /// `words` are those of `opscope debug` that run the model as the benchmark does, and `shapes` is the one for the inputs' shapes.
+    pub(super) fn new(run: usize, outputs: Vec<NotFiniteOutput>, words: &[String], shapes: Option<&str>) -> Self {
         let catch = if outputs.iter().any(|output| output.nan > 0) { "catch nan" } else { "catch inf" };
         let runs = if run == 0 { "run".to_owned() } else { format!("run {}", run + 1) };
-        let shapes = shapes.and_then(ShapeSpec::dym_shape).map(|shapes| format!("--dym-shape={shapes}"));
         let fixed = ["opscope", "debug"].into_iter().chain(words.iter().map(String::as_str));
-        let all = fixed.chain(shapes.as_deref()).chain(["-ex", catch, "-ex", &runs]);
+        let all = fixed.chain(shapes).chain(["-ex", catch, "-ex", &runs]);
         let command = all.map(quoted).collect::<Vec<_>>().join(" ");
         Self { run, outputs, command }
     }
@@ -94,7 +90,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inputs::NamedShape;
 
     fn output(nan: u64, infinite: u64) -> NotFiniteOutput {
         NotFiniteOutput { output: "y".to_owned(), nan, infinite, elements: 10 }
@@ -105,9 +100,8 @@ mod tests {
         let words = ["it's.onnx", "--seed=3"].map(str::to_owned);
         let found = NotFinite::new(0, vec![output(0, 1), output(2, 0)], &words, None);
         assert_eq!(found.command, r"opscope debug 'it'\''s.onnx' --seed=3 -ex 'catch nan' -ex run");
-        let shapes = ShapeSpec::Fixed(vec![NamedShape { name: "x".to_owned(), dims: vec![2, 3] }]);
-        let found = NotFinite::new(4, vec![output(0, 1)], &words[1..], Some(&shapes));
-        assert_eq!(found.command, "opscope debug --seed=3 --dym-shape=x:2,3 -ex 'catch inf' -ex 'run 5'");
+        let found = NotFinite::new(4, vec![output(0, 1)], &words[1..], Some("--dym-shape=x:2,3;y:1"));
+        assert_eq!(found.command, "opscope debug --seed=3 '--dym-shape=x:2,3;y:1' -ex 'catch inf' -ex 'run 5'");
     }
 
     #[test]

@@ -25,15 +25,19 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// The option of a command that gives these shapes: `--dym-shape=data:1,600;info:1,600`. `None` if no option does.
-    pub fn word(&self) -> Option<String> {
+    /// The option of a command that gives a graph's inputs these shapes: `--dym-shape=data:1,600;info:1,600`. `None` if they
+    /// have them without an option.
+    pub fn word(&self, graph: &Graph) -> Option<String> {
+        let is_open = |value: &Value| matches!(value.shape.as_deref(), Some([Dim::Symbol(_), ..]));
+        let has_batch = || graph.inputs.iter().any(|&input| is_open(graph.value(input)));
         let shape = |shape: &NamedShape| {
             let dims: Vec<String> = shape.dims.iter().map(ToString::to_string).collect();
             format!("{}:{}", shape.name, dims.join(","))
         };
         Some(match self {
             Self::Smallest => return None,
-            Self::Batch(batch) => format!("--dym-batch={batch}"),
+            Self::OpenBatch(_) if !has_batch() => return None,
+            Self::Batch(batch) | Self::OpenBatch(batch) => format!("--dym-batch={batch}"),
             Self::HeightWidth(height, width) => format!("--dym-hw={height},{width}"),
             Self::Fixed(shapes) => {
                 format!("--dym-shape={}", shapes.iter().map(shape).collect::<Vec<_>>().join(";"))

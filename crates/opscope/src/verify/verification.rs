@@ -109,9 +109,7 @@ impl Verification {
             None => format!("the outputs are those of the exact plan, {within} ({found})"),
             Some(own) => {
                 let fault = own.fault(1);
-                format!(
-                    "the engine's own plan {fault}; it runs with {form}, which gives those of the exact plan ({found})"
-                )
+                format!("it runs with {form}, because the engine's own plan {fault} ({found})")
             }
         }
     }

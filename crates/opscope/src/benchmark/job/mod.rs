@@ -65,7 +65,7 @@ pub struct Job {
     pub survives_crash: bool,
     /// The command line, for the summary.
     pub arguments: Vec<String>,
-    /// The words of `opscope debug` that run the model on the same inputs, without those that choose among several shapes.
+    /// The words of `opscope debug` that run the model on the same inputs, without the option for their shapes.
     pub debug_words: Vec<String>,
 }
 

@@ -90,7 +90,7 @@ impl Job {
                         verification,
                         made_up_dimensions: made_up(self, graph, shapes),
                         not_finite: measurement.not_finite.as_ref().map(|(run, outputs)| {
-                            NotFinite::new(*run, outputs.clone(), &self.debug_words, is_table.then_some(shapes))
+                            NotFinite::new(*run, outputs.clone(), &self.debug_words, shapes.word(graph).as_deref())
                         }),
                         ..measured
                     }));
