@@ -86,7 +86,7 @@ fn the_command_has_the_options_of_the_run_and_gets_to_the_set_of_inputs() {
     let random = ["it's here/nan.onnx", "--pure-data-type", "zero", "--dym-shape", "x:4", "--load-budget", "2"];
     let ended = place.benchmark_well(&random);
     assert!(ended.stderr.contains("4 infinite among its 4 elements"), "{ended:?}");
-    let words = "nan.onnx' --pure-data-type=zero --dym-shape=x:4 --load-budget=2 -ex 'catch inf' -ex run";
+    let words = "nan.onnx' --pure-data-type=zero --load-budget=2 --dym-shape=x:4 -ex 'catch inf' -ex run";
     assert!(ended.stderr.contains(words), "{ended:?}");
 }
 
