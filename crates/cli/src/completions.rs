@@ -5,6 +5,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::exit::{Exit, Failure};
+use crate::help::own;
 use crate::terminal::print_as_is;
 
 /// The shells whose scripts are tested.
@@ -24,9 +25,8 @@ fn shell() -> impl TypedValueParser<Value = Shell> {
 
 /// Runs the command for the command line `opscope`.
 pub fn run(arguments: &CompletionsArguments, opscope: &Command) -> Result<Exit, Failure> {
-    // The scripts would offer hidden commands, too.
-    let shown = opscope.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
-    let mut shown = Command::new("opscope").version(env!("CARGO_PKG_VERSION")).subcommands(shown);
+    // The scripts would offer hidden commands, and options of other tools, too.
+    let mut shown = own(opscope);
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut shown, "opscope", &mut script);
     print_as_is(String::from_utf8_lossy(&script).trim_end())?;

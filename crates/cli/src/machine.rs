@@ -17,7 +17,7 @@ use crate::terminal::{print, print_json};
 /// The arguments of `opscope machine`.
 #[derive(Debug, Args)]
 pub struct MachineArguments {
-    /// Numbers of threads; one and all processors if not given
+    /// Numbers of threads [default: one and all processors]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     threads: Vec<NonZeroUsize>,
     /// Measure again, also if an earlier measurement is kept

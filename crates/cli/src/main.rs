@@ -1,7 +1,7 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod debug;
 mod engines;
 mod exit;
 mod export;
+mod help;
 mod inspect;
 mod isolate;
 mod machine;
@@ -22,11 +23,13 @@ mod options;
 mod recover;
 mod report;
 mod terminal;
+mod vendor_env;
 
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::isolate::Invocation;
@@ -35,59 +38,54 @@ use crate::isolate::Invocation;
 #[derive(Debug, Parser)]
 #[command(name = "opscope", version, arg_required_else_help = true)]
 struct Cli {
+    /// The help, with the options of other tools
+    #[arg(long, global = true, action = ArgAction::HelpLong, hide = true)]
+    help_all: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run an ONNX model: how fast it is, where the time goes, what every operator computes
-    #[command(after_help = EXIT_CODES)]
+    /// Run an ONNX model: how fast it is, and where the time goes
     Benchmark(Box<options::BenchmarkArguments>),
-    /// Write the timelines and tables of a recording that a profiled run left
-    #[command(after_help = EXIT_CODES)]
+    /// Write the timelines and tables of a recording
     Export(export::ExportArguments),
-    /// Compare two dumps, a model with a dump, or two ways to run a model, and name the first operator that diverges; or compare the times
-    /// of two recordings or summaries
-    #[command(after_help = EXIT_CODES)]
+    /// Compare values or times; name the first operator that diverges
     Compare(Box<compare::CompareArguments>),
     /// Show what a model, a dump or a recording contains
-    #[command(after_help = EXIT_CODES)]
     Inspect(inspect::InspectArguments),
-    /// Write one HTML page that shows recordings, summaries and dumps, to look at in any browser
-    #[command(after_help = EXIT_CODES)]
+    /// Write one HTML page of recordings, summaries and dumps
     Report(report::ReportArguments),
-    /// Stop a model at its operators, look at its tensors, change them, and continue
-    #[command(after_help = EXIT_CODES)]
+    /// Stop a model at its operators, look at tensors, change them
     Debug(Box<debug::DebugArguments>),
-    /// Show the engines that can run a model here, and what each of them can do
-    #[command(after_help = EXIT_CODES)]
+    /// Show the engines that can run a model here
     Engines(engines::EnginesArguments),
-    /// Show what this machine reaches: how much it computes and reads in a second
-    #[command(after_help = EXIT_CODES)]
+    /// Show how much this machine computes and reads in a second
     Machine(machine::MachineArguments),
-    /// Recover the records of a file-backed buffer whose process was killed, and say what was lost
-    #[command(after_help = EXIT_CODES)]
+    /// Recover the records of a process that was killed
     Recover(recover::RecoverArguments),
-    /// Print a script with which a shell completes opscope's commands, options and values
-    #[command(after_help = EXIT_CODES)]
+    /// Print a script that completes commands and options in a shell
     Completions(completions::CompletionsArguments),
+    /// Run a program with the libraries of opscope that have vendors' names
+    VendorEnv(vendor_env::VendorEnvArguments),
     /// Run a model once and print nothing
-    #[command(hide = true, after_help = EXIT_CODES)]
+    #[command(hide = true)]
     Attempt(Box<engines::AttemptArguments>),
     /// Write the manual pages into a directory
-    #[command(hide = true, after_help = EXIT_CODES)]
+    #[command(hide = true)]
     Manual(manual::ManualArguments),
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong use or configuration, 3 done but data incomplete, \
-     4 compared and different.";
-
 fn main() -> ExitCode {
     let invocation = Invocation::new(std::env::args_os());
-    let cli = match Cli::try_parse_from(options::expand(invocation.words().iter().cloned())) {
+    let words = options::expand(invocation.words().iter().cloned());
+    if let Some(mistake) = help::mistaken(&words) {
+        return refuse(&mistake);
+    }
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(answer) => return explain(&answer),
+        Err(answer) => return explain(&answer, &words),
     };
     let outcome = match cli.command {
         Command::Benchmark(arguments) => benchmark::run(*arguments, &invocation),
@@ -100,6 +98,7 @@ fn main() -> ExitCode {
         Command::Machine(arguments) => machine::run(&arguments),
         Command::Recover(arguments) => recover::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, &Cli::command()),
+        Command::VendorEnv(arguments) => vendor_env::run(&arguments),
         Command::Attempt(arguments) => engines::attempt(&arguments),
         Command::Manual(arguments) => manual::run(&arguments, Cli::command()),
     };
@@ -113,8 +112,16 @@ fn main() -> ExitCode {
 }
 
 /// Prints the help, the version, or what is wrong with the command line.
-fn explain(answer: &clap::Error) -> ExitCode {
-    match answer.print() {
+fn explain(answer: &clap::Error, words: &[OsString]) -> ExitCode {
+    if let Some(refusal) = help::refusal(answer) {
+        return refuse(&refusal);
+    }
+    let written = match help::asked(answer, words, &Cli::command()) {
+        Some(help) if answer.use_stderr() => io::stderr().write_all(help.as_bytes()),
+        Some(help) => io::stdout().write_all(help.as_bytes()),
+        None => answer.print(),
+    };
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             // If stderr is closed, too, only the exit code is left.
             let _ = writeln!(io::stderr(), "error: the help cannot be printed: {error}");
@@ -123,6 +130,11 @@ fn explain(answer: &clap::Error) -> ExitCode {
         _ if answer.use_stderr() => Exit::WrongUse.into(),
         _ => Exit::Done.into(),
     }
+}
+
+fn refuse(message: &str) -> ExitCode {
+    eprintln!("error: {}", opscope::text::shown_text(message));
+    Exit::WrongUse.into()
 }
 
 impl From<Exit> for ExitCode {

@@ -9,10 +9,8 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::exit::{Exit, Failure};
+use crate::help::{ENVIRONMENT, EXIT_CODES, own, page as page_of};
 use crate::terminal::shown_path;
-
-/// How the text behind every command's help begins. The manual has a section of this name instead.
-pub const EXIT_CODES: &str = "Exit codes: ";
 
 /// The arguments of `opscope manual`.
 #[derive(Debug, Args)]
@@ -23,7 +21,7 @@ pub struct ManualArguments {
 
 /// Runs the command for the command line `opscope`.
 pub fn run(arguments: &ManualArguments, opscope: Command) -> Result<Exit, Failure> {
-    let mut opscope = opscope.disable_help_subcommand(true);
+    let mut opscope = own(&opscope).disable_help_subcommand(true);
     opscope.build();
     let commands: Vec<Command> = shown_commands(&opscope).cloned().collect();
     let names: Vec<String> = [&opscope].into_iter().chain(&commands).map(page_name).collect();
@@ -51,7 +49,6 @@ fn write(path: &Path, page: &[u8]) -> io::Result<()> {
 /// Returns the page of a command, which refers to the others of `names`.
 fn page(mut command: Command, names: &[String]) -> io::Result<Vec<u8>> {
     let name = page_name(&command);
-    let codes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     // The synopsis would list every option otherwise.
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
@@ -70,9 +67,19 @@ fn page(mut command: Command, names: &[String]) -> io::Result<Vec<u8>> {
         manual.render_subcommands_section(&mut page)?;
     }
     let mut end = Roff::new();
-    if let Some(codes) = codes.strip_prefix(EXIT_CODES) {
-        end.control("SH", ["EXIT STATUS"]).text([roman(codes)]);
+    let said = page_of(name.trim_start_matches("opscope").trim_start_matches('-'));
+    if let Some(said) = said {
+        end.control("SH", ["EXAMPLES"]);
+        definitions(&mut end, &said.examples);
     }
+    end.control("SH", ["ENVIRONMENT"]);
+    definitions(&mut end, &ENVIRONMENT);
+    if let Some(said) = said.filter(|said| !said.files.is_empty()) {
+        end.control("SH", ["FILES"]);
+        definitions(&mut end, said.files);
+    }
+    end.control("SH", ["EXIT STATUS"]);
+    definitions(&mut end, &EXIT_CODES);
     end.control("SH", ["SEE ALSO"]);
     let others: Vec<&String> = names.iter().filter(|other| **other != name).collect();
     for (index, other) in others.iter().enumerate() {
@@ -81,4 +88,11 @@ fn page(mut command: Command, names: &[String]) -> io::Result<Vec<u8>> {
     }
     end.to_writer(&mut page)?;
     Ok(page)
+}
+
+/// Writes a list of terms, each with what it means.
+fn definitions(section: &mut Roff, list: &[(&str, &str)]) {
+    for (term, meaning) in list {
+        section.control("TP", []).text([bold(*term)]).text([roman(*meaning)]);
+    }
 }

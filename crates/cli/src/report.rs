@@ -18,8 +18,8 @@ pub struct ReportArguments {
     /// Recordings, dumps, summaries (NAME_summary.json), and output directories of runs, in any mix
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The page; report.html if not given, or report-2.html and so on where that exists
-    #[arg(long, value_name = "FILE.html")]
+    /// The page [default: report.html, or report-2.html and so on where that exists]
+    #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The path of the page and what is missing, as a JSON object
     #[arg(long)]

@@ -31,41 +31,43 @@ pub struct CompareArguments {
     /// How the first model is run: exact, every operator as it stands in the file; or optimised, fused and fast, where only
     /// what the kernels give is compared
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    #[arg(value_name = "FIDELITY")]
     fidelity: Fidelity,
     /// How the second model is run, likewise
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    #[arg(value_name = "FIDELITY")]
     reference_fidelity: Fidelity,
     /// Threads within an operator for the first model
-    #[arg(long, default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1")]
     engine_threads: NonZeroUsize,
     /// Threads within an operator for the second model
-    #[arg(long, default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1")]
     reference_threads: NonZeroUsize,
     #[command(flatten)]
     engine: EngineArguments,
-    /// What runs the second model: tract or onnxruntime (short: ort); the engine of the first one if not given
+    /// What runs the second model: tract or onnxruntime (short: ort) [default: the engine of the first one]
     #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = "Engine")]
     reference_engine: Option<EngineName>,
-    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    /// Let loading take N times the time and memory that a model of its size may take [default: 1]
     #[arg(long, value_name = "N")]
     load_budget: Option<LoadBudget>,
-    /// Input files for models that are run, with commas between them; random data if not given
-    #[arg(long, value_delimiter = ',')]
+    /// Input files for models that are run, with commas between them [default: random data]
+    #[arg(long, value_name = "FILES", value_delimiter = ',')]
     input: Vec<PathBuf>,
     /// The seed of random data
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Shapes of random data, such as "data:1,600;info:1,600"
-    #[arg(long)]
+    #[arg(long, value_name = "SHAPES")]
     dym_shape: Option<String>,
     /// The model of the dumps: gives the order of operators and what each of them takes
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// A file of name pairs, "name,name in the reference" a line
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
     /// How tensors are matched that no mapping names: "name", or "position" in the graph where values were renamed
-    #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "name|position")]
+    #[arg(long = "match", value_parser = one_of(MatchBy::ALL, |way| way.name()), value_name = "WAY")]
     #[arg(default_value = "name")]
     match_by: MatchBy,
     /// Tolerances, such as "0.001" or "float16=0.01,1e-3": relative, and as a share of the largest element
@@ -73,13 +75,14 @@ pub struct CompareArguments {
     tolerances: Vec<String>,
     /// The order of the table: as the graph executes, or the largest error first
     #[arg(long, value_parser = one_of(Order::ALL, |order| order.name()), default_value_t = Order::Graph)]
+    #[arg(value_name = "ORDER")]
     order: Order,
     /// End with exit code 4 if the times are longer than the baseline's by more than that with 95 % confidence: in total, or
     /// of an operator or a type, such as "5%" or "10%:MatMul"; may be repeated
     #[arg(long, value_name = "PERCENT[:NAME]")]
     fail_above: Vec<Threshold>,
     /// Rows of the table
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, value_name = "N", default_value_t = 30)]
     rows: usize,
     /// Also write the comparison as a table with commas
     #[arg(long, value_name = "FILE")]

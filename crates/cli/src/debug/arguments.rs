@@ -22,18 +22,19 @@ pub struct DebugArguments {
     /// How faithfully the file is followed: exact, every operator as it stands there; or optimised, fused and fast, where an
     /// operator may be a part of a step of the engine, or none at all
     #[arg(long, value_parser = one_of(Fidelity::ALL, |fidelity| fidelity.name()), default_value_t = Fidelity::Exact)]
+    #[arg(value_name = "FIDELITY")]
     pub fidelity: Fidelity,
-    /// Threads within one operator; 1 if not given
+    /// Threads within one operator [default: 1]
     #[arg(long, value_name = "N")]
     pub engine_threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub engine: EngineArguments,
-    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    /// Let loading take N times the time and memory that a model of its size may take [default: 1]
     #[arg(long, value_name = "N")]
     pub load_budget: Option<LoadBudget>,
     /// Run the model and this debugger in a process of its own: a crash of the engine's library is then an error of this command
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
-    #[arg(conflicts_with = "attach")]
+    #[arg(value_name = "BOOL", conflicts_with = "attach")]
     pub isolate: Option<bool>,
     #[command(flatten)]
     pub script: Script,
@@ -42,9 +43,11 @@ pub struct DebugArguments {
     pub batch: bool,
     /// Print one JSON object a line
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL")]
     pub json: Option<bool>,
     /// Print results, stops and errors only
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
+    #[arg(value_name = "BOOL")]
     pub quiet: Option<bool>,
 }
 

@@ -21,7 +21,7 @@ use crate::terminal::{print, print_json, shown_path};
 /// The arguments of `opscope engines`.
 #[derive(Debug, Args)]
 pub struct EnginesArguments {
-    /// The file of ONNX Runtime's library, libonnxruntime.so; it is looked for if not given
+    /// The file of ONNX Runtime's library, libonnxruntime.so [default: looked for]
     #[arg(long, value_name = "PATH")]
     engine_library: Option<PathBuf>,
     /// One JSON document

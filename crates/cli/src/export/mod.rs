@@ -23,10 +23,10 @@ pub struct ExportArguments {
     sources: Vec<PathBuf>,
     /// One format: timeline.pftrace, for ui.perfetto.dev; timeline.json, for chrome://tracing and others; the tables
     /// op_summary.csv, op_statistic.csv, api_statistic.csv, and msprof_tx.csv if the user's code marked something; or
-    /// Parquet, for pandas, DuckDB, Polars and others. All of them but Parquet if not given
-    #[arg(long, value_parser = one_of(ExportFormat::ALL, |format| format.name()))]
+    /// Parquet, for pandas, DuckDB, Polars and others [default: all but Parquet]
+    #[arg(long, value_parser = one_of(ExportFormat::ALL, |format| format.name()), value_name = "FORMAT")]
     format: Option<ExportFormat>,
-    /// Where to; into the recording's own directory if not given
+    /// Where to [default: the recording's own directory]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Append the Parquet tables of the recordings to the set in this directory, which is partitioned by date, model and

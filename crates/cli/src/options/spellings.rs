@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// An option with more than one spelling, or one whose value is optional.
 pub(super) struct Spelling {
@@ -63,8 +64,8 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     boolean("quiet", &[]),
 ];
 
-/// Returns the words of a command line, with the program's name, in the form that clap reads. Only words after `benchmark` or
-/// `debug` and before `--` change; the values of `-ex` and `-x` of `debug` stay as they are.
+/// Returns the words of a command line, with the program's name, in the form that clap reads. A model in the place of a command
+/// stands for `benchmark`. Only words after `benchmark` or `debug` and before `--` change; the values of `-ex` and `-x` of `debug` stay as they are.
 ///
 /// A boolean takes the next word only if that is one of `1 0 true false yes no y n t f`, in any case; otherwise it is true.
 pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -75,8 +76,12 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         let command = !word.as_bytes().starts_with(b"-");
         let benchmark = word == "benchmark";
         scripted = word == "debug";
+        let is_model = command && !benchmark && is_model(&word);
+        if is_model {
+            expanded.push("benchmark".into());
+        }
         expanded.push(word);
-        if benchmark || scripted {
+        if benchmark || scripted || is_model {
             break;
         }
         if command {
@@ -113,6 +118,14 @@ pub fn expand(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     }
     expanded.extend(words);
     expanded
+}
+
+/// Returns whether the first word of a command line is a model to run, and no command: it ends in `.onnx`, or is a path or an existing
+/// file that has no command's name.
+fn is_model(word: &OsStr) -> bool {
+    let path = Path::new(word);
+    path.extension().is_some_and(|extension| extension == "onnx")
+        || (word.as_bytes().iter().any(|byte| b"./".contains(byte)) && path.is_file())
 }
 
 /// Splits a word into the option's name, its row in the table, and the value behind `=`. Returns `None` for words that are

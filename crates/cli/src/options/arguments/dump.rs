@@ -23,7 +23,7 @@ pub struct DumpArguments {
     /// Only operators from one to another in the order of the graph, written FIRST..LAST; repeatable
     #[arg(long, value_name = "FIRST..LAST", help_heading = DUMPED)]
     pub dump_range: Vec<String>,
-    /// The inputs of operators, their outputs, or both; outputs if not given
+    /// The inputs of operators, their outputs, or both [default: outputs]
     #[arg(long, value_parser = one_of(IoSelection::ALL, |io| io.name()), value_name = "SIDE", help_heading = DUMPED)]
     pub dump_io: Option<IoSelection>,
     /// Only this input or output slot, from 0; repeatable
@@ -42,8 +42,8 @@ pub struct DumpArguments {
     /// At most this many bytes; what does not fit is named in the manifest
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_budget: Option<Bytes>,
-    /// Which files: numpy's, one for each tensor; AscendCL's, one for each operator and run; or a table of statistics; npy
-    /// if not given
+    /// Which files: numpy's, one for each tensor; AscendCL's, one for each operator and run; or a table of statistics
+    /// [default: npy]
     #[arg(long, value_parser = one_of(DumpFormat::ALL.iter().copied(), |format| format.name), value_name = "FORMAT")]
     #[arg(help_heading = DUMPED)]
     pub dump_format: Option<&'static DumpFormat>,
@@ -51,11 +51,10 @@ pub struct DumpArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = DUMPED)]
     pub dump_histograms: Option<bool>,
-    /// The memory for tensors that wait to be written; 256M if not given
+    /// The memory for tensors that wait to be written [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = DUMPED)]
     pub dump_cap: Option<Bytes>,
-    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file; block if not
-    /// given
+    /// What happens when it is full: the run waits, the tensor is left out and named, or it waits in a file [default: block]
     #[arg(long, value_parser = one_of(Policy::all(), Policy::name), value_name = "POLICY", help_heading = DUMPED)]
     pub dump_policy: Option<Policy>,
     /// Only say how many tensors and bytes the dump would have

@@ -19,24 +19,24 @@ const ENGINE: &str = "Engine";
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[allow(missing_docs)]
 pub struct EngineArguments {
-    /// What runs the model: tract, which is built in, or onnxruntime (short: ort), whose library is looked for; tract if
-    /// neither this nor the environment variable OPSCOPE_ENGINE names one
+    /// What runs the model: tract, which is built in, or onnxruntime (short: ort), whose library is looked for
+    /// [default: what OPSCOPE_ENGINE names, or tract]
     #[arg(long, value_name = "ENGINE", value_parser = engine_name(), help_heading = ENGINE)]
     pub engine: Option<EngineName>,
-    /// The file of ONNX Runtime's library, libonnxruntime.so; it is looked for if not given
+    /// The file of ONNX Runtime's library, libonnxruntime.so [default: looked for]
     #[arg(long, value_name = "PATH", help_heading = ENGINE)]
     pub engine_library: Option<PathBuf>,
     #[command(flatten)]
     pub providers: ProviderArguments,
-    /// Whether ONNX Runtime runs independent operators at the same time: sequential (if not given), parallel
+    /// Whether ONNX Runtime runs independent operators at the same time [default: sequential]
     #[arg(long, value_name = "MODE", value_parser = one_of(ExecutionMode::ALL, |mode| mode.name()))]
     #[arg(help_heading = ENGINE)]
     pub execution_mode: Option<ExecutionMode>,
-    /// How far ONNX Runtime optimises: disable, basic, extended, layout, all (if not given)
+    /// How far ONNX Runtime optimises [default: all]
     #[arg(long, value_name = "LEVEL", value_parser = one_of(GraphOptimizationLevel::ALL, |level| level.name()))]
     #[arg(help_heading = ENGINE)]
     pub graph_optimization_level: Option<GraphOptimizationLevel>,
-    /// Whether ONNX Runtime's threads wait for work in a busy loop; they do if not given
+    /// Whether ONNX Runtime's threads wait for work in a busy loop [default: yes]
     #[arg(long, value_name = "BOOL", value_parser = truth, help_heading = ENGINE)]
     pub allow_spinning: Option<bool>,
     /// Threads among operators; needs --execution-mode parallel
@@ -151,8 +151,8 @@ impl ProviderArguments {
 impl Args for ProviderArguments {
     fn augment_args(command: Command) -> Command {
         let provider = Arg::new(Self::PROVIDER).long("provider").value_name("NAME").help(
-            "An execution provider of ONNX Runtime, such as cpu, cuda or tensorrt; several in order of preference; cpu if not \
-             given",
+            "An execution provider of ONNX Runtime, such as cpu, cuda or tensorrt; several in order of preference \
+             [default: cpu]",
         );
         let option =
             Arg::new(Self::OPTION).long("provider-option").value_name("KEY=VALUE").value_parser(key_and_value).help(

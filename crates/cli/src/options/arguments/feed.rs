@@ -15,11 +15,11 @@ pub struct FeedArguments {
     /// Input files or directories, one for each of the model's inputs, with commas between them [also: -i]
     #[arg(long, value_name = "FILES", help_heading = MODEL)]
     pub input: Option<String>,
-    /// The generated data if there is no --input; zero if not given [also: -pdt]
+    /// The generated data if there is no --input [default: zero] [also: -pdt]
     #[arg(long, value_parser = one_of(Data::ALL, |data| data.name()), ignore_case = true, value_name = "TYPE")]
     #[arg(help_heading = MODEL)]
     pub pure_data_type: Option<Data>,
-    /// The seed of random input; 0 if not given
+    /// The seed of random input [default: 0]
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub seed: Option<u64>,
     /// The shapes, such as "data:1,600;info:1,600" [also: -ds]

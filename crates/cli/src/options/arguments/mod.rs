@@ -23,8 +23,10 @@ const MODEL: &str = "Model and input";
 const MEASURING: &str = "Measuring";
 const INSTRUMENTS: &str = "Profile, dump and debug";
 const OUTPUT: &str = "Output";
-const NOTED: &str = "Accepted for scripts of other tools, with a note";
-const REFUSED: &str = "Known and refused, with the reason";
+/// The heading of options that do nothing here.
+pub const NOTED: &str = "Accepted for scripts of other tools, with a note";
+/// The heading of options that are refused.
+pub const REFUSED: &str = "Known and refused, with the reason";
 
 /// Where a run's inputs lie, in the original.
 const RUN_MODES: [&str; 4] = ["array", "files", "tensor", "full"];
@@ -45,31 +47,31 @@ pub struct BenchmarkArguments {
     pub model: Option<PathBuf>,
     #[command(flatten)]
     pub fed: FeedArguments,
-    /// Let loading take N times the time and memory that a model of its size may take; 1 if not given
+    /// Let loading take N times the time and memory that a model of its size may take [default: 1]
     #[arg(long, value_name = "N", help_heading = MODEL)]
     pub load_budget: Option<LoadBudget>,
-    /// Measured runs per set of inputs; if not given, as many as fit into two seconds
+    /// Measured runs per set of inputs [default: as many as fit into two seconds]
     #[arg(long = "loop", value_name = "N", help_heading = MEASURING)]
     pub loops: Option<NonZeroU64>,
-    /// Warm-up runs before those; 1 if not given, or as many as fit into 0.2 seconds before two measured ones [also: -wcount]
+    /// Warm-up runs before those [default: as many as fit into 0.2 seconds before two measured ones; with --loop, 1] [also: -wcount]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub warmup_count: Option<u64>,
     /// Repeat until the confidence interval of the median is at most this wide
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = MEASURING)]
     pub until_stable: Option<f64>,
-    /// Repeat for at least this many seconds; with --until-stable for at most this many, 60 if not given
+    /// Repeat for at least this many seconds; with --until-stable for at most this many [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = MEASURING)]
     pub duration: Option<Duration>,
-    /// Runs at a time; 1 if not given
+    /// Runs at a time [default: 1]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub threads: Option<NonZeroUsize>,
-    /// Threads within one operator
+    /// Threads within one operator [default: 1]
     #[arg(long, value_name = "N", help_heading = MEASURING)]
     pub engine_threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub engine: EngineArguments,
     /// Compare the optimised plan with the exact one before it is timed, and run a weaker one where it is wrong: auto
-    /// (where that is quick; if not given), on, off
+    /// (where that is quick), on, off [default: auto]
     #[arg(long, value_parser = one_of(Verify::ALL, |verify| verify.name()), ignore_case = true, value_name = "WHEN")]
     #[arg(help_heading = MEASURING)]
     pub verify: Option<Verify>,
@@ -111,21 +113,21 @@ pub struct BenchmarkArguments {
     /// The directory of results [also: -o]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
-    /// The name of this run in it; date and time if not given [also: -od]
+    /// The name of this run in it [default: date and time] [also: -od]
     #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     pub output_dirname: Option<PathBuf>,
-    /// How the model's outputs are written; BIN if not given
+    /// How the model's outputs are written [default: BIN]
     #[arg(long, value_parser = one_of(OutputFormat::ALL, |format| format.name()), ignore_case = true)]
     #[arg(value_name = "FORMAT", help_heading = OUTPUT)]
     pub outfmt: Option<OutputFormat>,
-    /// The axis on which outputs are split per input file; 0 if not given [also: -oba]
+    /// The axis on which outputs are split per input file [default: 0] [also: -oba]
     #[arg(long, value_name = "AXIS", help_heading = OUTPUT)]
     pub output_batchsize_axis: Option<usize>,
     /// Print all numbers: the machine, memory, percentiles, copies, and the tables of a profile
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub details: Option<bool>,
-    /// Rows of the tables of a profile; 10 if not given
+    /// Rows of the tables of a profile [default: 10]
     #[arg(long, value_name = "N", help_heading = OUTPUT)]
     pub rows: Option<usize>,
     /// Print one JSON document

@@ -1,0 +1,205 @@
+//! The help in its three lengths: `-h` is one screen, `--help` has every option that does something, and `--help-all` those of other
+//! tools, too. [`pages`] is the table of examples, and [`tips`] that of words of other tools.
+
+mod pages;
+mod tips;
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command, Error};
+
+pub use self::pages::{ENVIRONMENT, EXIT_CODES, Page, page};
+pub use self::tips::mistaken;
+use self::tips::{of_command, of_option};
+use crate::options::{NOTED, REFUSED};
+
+/// How much the help says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Short,
+    Full,
+    All,
+}
+
+/// Returns the help that a command line asks for. `words` are those that clap refused with `error`.
+pub fn asked(error: &Error, words: &[OsString], opscope: &Command) -> Option<String> {
+    let length = match error.kind() {
+        ErrorKind::DisplayHelp if words.iter().any(|word| word == "--help-all") => Length::All,
+        ErrorKind::DisplayHelp if words.iter().any(|word| word == "-h") => Length::Short,
+        ErrorKind::DisplayHelp => Length::Full,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Length::Short,
+        _ => return None,
+    };
+    let mut names = words.iter().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
+    let first = names.next().filter(|word| *word != "help").or_else(|| names.next());
+    let command = first.and_then(|name| opscope.find_subcommand(name)).unwrap_or(opscope);
+    Some(rendered(command, opscope, length))
+}
+
+/// Returns what is wrong with a command line and what would be right, where that is known better here than by clap.
+pub fn refusal(error: &Error) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let option = context(ContextKind::InvalidArg)?;
+            Some(format!("unknown option '{option}'; {}", of_option(option)?))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let command = context(ContextKind::InvalidSubcommand)?;
+            Some(format!("unknown command '{command}'; {}", of_command(command)?))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the program without hidden commands and without the options of other tools: what completions and manual pages have.
+pub fn own(opscope: &Command) -> Command {
+    let commands = opscope.get_subcommands().filter(|command| !command.is_hide_set());
+    let commands = commands.map(|command| with_options(command, |option| !is_foreign(option)));
+    let about = opscope.get_about().cloned().unwrap_or_default();
+    Command::new("opscope").about(about).version(env!("CARGO_PKG_VERSION")).subcommands(commands)
+}
+
+fn is_foreign(option: &Arg) -> bool {
+    option.get_help_heading().is_some_and(|heading| heading == NOTED || heading == REFUSED)
+}
+
+fn is_boolean(option: &Arg) -> bool {
+    let is_named = option.get_value_names().is_some_and(|names| names.iter().any(|name| name == "BOOL"));
+    is_named && option.get_num_args().is_some_and(|count| count.min_values() == 0)
+}
+
+/// Returns a command with those of its options.
+fn with_options(command: &Command, keep: impl Fn(&Arg) -> bool) -> Command {
+    let name = page(command.get_name()).map_or("opscope", |page| page.command);
+    let mut kept = Command::new(name).disable_help_subcommand(true);
+    if let Some(about) = command.get_about() {
+        kept = kept.about(about.clone());
+    }
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let options = command.get_arguments().filter(|option| keep(option)).cloned();
+    kept.subcommands(shown).args(options)
+}
+
+fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
+    let name = if command.get_name() == opscope.get_name() { "" } else { command.get_name() };
+    let page = page(name);
+    let is_shown = |option: &Arg| match (length, option.get_long()) {
+        _ if option.is_positional() => true,
+        (_, Some("help-all")) => false,
+        (Length::All, _) => true,
+        (Length::Full, _) => !is_foreign(option),
+        (Length::Short, long) => {
+            long.is_some_and(|long| page.is_some_and(|page| page.options.contains(&long))) && !is_foreign(option)
+        }
+    };
+    let has_foreign = command.get_arguments().any(is_foreign);
+    let mut shown = with_options(command, is_shown);
+    let options: Vec<String> = shown.get_arguments().map(|option| option.get_id().to_string()).collect();
+    for id in options {
+        shown = shown.mut_arg(id, |option| plain(option, length));
+    }
+    let own_name = if name.is_empty() { "opscope".to_owned() } else { format!("opscope {name}") };
+    shown = shown.bin_name(&own_name).disable_help_subcommand(true).disable_help_flag(true).help_template(template(
+        page,
+        &own_name,
+        name,
+        length,
+        has_foreign,
+    ));
+    if name.is_empty() {
+        shown = shown.override_usage("opscope MODEL.onnx [OPTIONS]\n       opscope <COMMAND> [OPTIONS]");
+    }
+    shown.render_help().to_string()
+}
+
+/// An option as the help shows it: a switch without its value, and on one screen only what it does.
+fn plain(mut option: Arg, length: Length) -> Arg {
+    if is_boolean(&option) {
+        option = option.action(ArgAction::SetTrue).num_args(0).require_equals(false);
+        option = option.default_missing_value(Resettable::Reset);
+    }
+    if option.is_positional() || length == Length::Short {
+        option = option.help_heading(Resettable::Reset);
+    }
+    if length == Length::Short {
+        let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+        option = option.help(first_clause(&help).to_owned());
+        if option.get_action().takes_values() {
+            option = option.hide_possible_values(true);
+        }
+    }
+    option
+}
+
+/// Returns a help text up to where it goes into details.
+fn first_clause(help: &str) -> &str {
+    let ends = ["; ", ". ", " [also", " (short"].iter().filter_map(|end| help.find(end));
+    ends.min().map_or(help, |end| &help[..end])
+}
+
+fn template(page: Option<&Page>, own_name: &str, name: &str, length: Length, has_foreign: bool) -> String {
+    let examples = page.map(|page| format!("Examples:\n{}", examples(page))).unwrap_or_default();
+    if length == Length::Short {
+        let more = match name {
+            "" => "`opscope COMMAND -h` shows the options of a command, `opscope --help` says more.".to_owned(),
+            _ => format!("`{own_name} --help` shows every option."),
+        };
+        return format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{examples}\n{{all-args}}\n\n{more}\n");
+    }
+    let mut end = format!("{examples}\nEnvironment:\n");
+    if name.is_empty() {
+        for (name, what) in &ENVIRONMENT {
+            let _ = writeln!(end, "  {name:<24}{what}");
+        }
+    } else {
+        end = examples;
+    }
+    let codes: Vec<String> = EXIT_CODES.iter().map(|(code, what)| format!("{code} {what}")).collect();
+    let _ = write!(end, "\nExit codes: {}.\n", codes.join(", "));
+    end.push_str("-h shows one screen, --help every option, --version the version.\n");
+    if has_foreign && length == Length::Full {
+        end.push_str("--help-all adds the options of other tools that do nothing here or are refused.\n");
+    }
+    format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{{all-args}}\n\n{end}")
+}
+
+fn examples(page: &Page) -> String {
+    let width = page.examples.iter().map(|(line, _)| line.len()).max().unwrap_or(0) + 2;
+    let mut text = String::new();
+    for (line, what) in &page.examples {
+        let _ = writeln!(text, "  {line:<width$}{what}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn a_screen_has_at_most_24_lines_of_80_columns() {
+        let mut opscope = Cli::command().term_width(80);
+        opscope.build();
+        for command in opscope.get_subcommands().chain([&opscope]).filter(|command| !command.is_hide_set()) {
+            let name = command.get_name();
+            if name == "help" {
+                continue;
+            }
+            let text = rendered(command, &opscope, Length::Short);
+            assert!(text.lines().count() <= 24, "{name} has {} lines:\n{text}", text.lines().count());
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What the help and the manual say of each command beside its options: examples, the options that people use most, and files.
+
+/// A command's part of the help.
+pub struct Page {
+    /// Its name; empty for `opscope` itself.
+    pub command: &'static str,
+    /// Command lines, each with what it is for.
+    pub examples: [(&'static str, &'static str); 3],
+    /// The options that `-h` shows, by their long names.
+    pub options: &'static [&'static str],
+    /// What it reads or writes.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+/// Every command's page.
+pub const PAGES: [Page; 12] = [
+    Page {
+        command: "",
+        examples: [
+            ("opscope model.onnx", "how fast the model is"),
+            ("opscope model.onnx --profiler --output out", "where the time goes"),
+            ("opscope debug model.onnx", "stop at operators and look at tensors"),
+        ],
+        options: &[],
+        files: &[(CACHE, "what machines reach, and which plans are right, for the next command")],
+    },
+    Page {
+        command: "benchmark",
+        examples: [
+            ("opscope benchmark model.onnx --loop 100", "time 100 runs"),
+            ("opscope benchmark model.onnx --profiler --output out", "where the time goes"),
+            ("opscope benchmark model.onnx --dump --output out", "every operator's outputs"),
+        ],
+        options: &["input", "dym-shape", "loop", "duration", "threads", "engine", "profiler", "dump", "output", "json"],
+        files: &[
+            (
+                "OUT/RUN_summary.json",
+                "times of the run, with --output OUT; RUN is the date and time or --output-dirname",
+            ),
+            ("OUT/RUN/", "the outputs of the model"),
+            ("OUT/profiler/RUN/", "the recording of --profiler, with its timelines and tables"),
+            ("OUT/dump/RUN/", "the tensors of --dump"),
+        ],
+    },
+    Page {
+        command: "export",
+        examples: [
+            ("opscope export out/profiler/first", "timelines and tables, into the recording"),
+            ("opscope export out/profiler/first --format perfetto", "only the timeline"),
+            ("opscope export out/profiler/* --into set", "Parquet tables of many recordings"),
+        ],
+        options: &["format", "output", "into", "json", "quiet"],
+        files: &[
+            ("timeline.pftrace, timeline.json", "timelines, for ui.perfetto.dev and for chrome://tracing"),
+            ("op_summary.csv, op_statistic.csv, api_statistic.csv", "tables of operators, operator types and calls"),
+        ],
+    },
+    Page {
+        command: "compare",
+        examples: [
+            ("opscope compare a.onnx b.onnx --input x.npy", "run both, and compare every value"),
+            ("opscope compare out/dump/first golden", "two dumps, or directories of .npy"),
+            ("opscope compare out/profiler/old out/profiler/new", "the times of two runs"),
+        ],
+        options: &["input", "tolerance", "engine", "reference-engine", "order", "fail-above", "rows", "csv", "json"],
+        files: &[],
+    },
+    Page {
+        command: "inspect",
+        examples: [
+            ("opscope inspect model.onnx", "operators, parameters, inputs and outputs"),
+            ("opscope inspect out/profiler/first", "where a run's time went"),
+            ("opscope inspect out", "what an output directory holds"),
+        ],
+        options: &["operators", "rows", "distribution", "memory", "check", "engine", "json"],
+        files: &[],
+    },
+    Page {
+        command: "report",
+        examples: [
+            ("opscope report out", "everything of an output directory"),
+            ("opscope report out/profiler/a out/profiler/b", "two runs, side by side"),
+            ("opscope report out --output page.html", "under a name of your own"),
+        ],
+        options: &["output", "json", "quiet"],
+        files: &[("report.html", "the page, which loads nothing")],
+    },
+    Page {
+        command: "debug",
+        examples: [
+            ("opscope debug model.onnx --input x.npy", "a prompt; type help there"),
+            ("opscope debug model.onnx --ex run --batch", "run commands, then end"),
+            ("opscope debug --attach 1234", "a program that runs with --debug-server"),
+        ],
+        options: &["input", "dym-shape", "attach", "fidelity", "engine", "ex", "batch", "json", "quiet"],
+        files: &[],
+    },
+    Page {
+        command: "engines",
+        examples: [
+            ("opscope engines", "which engines there are"),
+            ("opscope engines --engine-library ./lib", "with a library of your own"),
+            ("opscope engines --json", "for a script"),
+        ],
+        options: &["engine-library", "json"],
+        files: &[],
+    },
+    Page {
+        command: "machine",
+        examples: [
+            ("opscope machine", "with one thread and with all"),
+            ("opscope machine --threads 1,2", "with these numbers of threads"),
+            ("opscope machine --again", "measure anew"),
+        ],
+        options: &["threads", "again", "json"],
+        files: &[(CACHE, "what was measured")],
+    },
+    Page {
+        command: "recover",
+        examples: [
+            ("opscope recover buffer.bin", "what is there, and what was lost"),
+            ("opscope recover buffer.bin --records", "every record, one a line"),
+            ("opscope recover buffer.bin --json", "for a script"),
+        ],
+        options: &["records", "json"],
+        files: &[],
+    },
+    Page {
+        command: "completions",
+        examples: [
+            ("opscope completions bash", "for ~/.bashrc: source <(opscope completions bash)"),
+            ("opscope completions zsh", "for a directory of $fpath, as _opscope"),
+            ("opscope completions fish", "for ~/.config/fish/completions/opscope.fish"),
+        ],
+        options: &[],
+        files: &[],
+    },
+    Page {
+        command: "vendor-env",
+        examples: [
+            ("opscope vendor-env ./my_tool", "a program of rocprofiler-sdk, AscendCL..."),
+            ("opscope vendor-env bash", "a shell, for several programs"),
+            ("opscope vendor-env", "print what to set"),
+        ],
+        options: &[],
+        files: &[("PREFIX/lib/opscope/vendor/", "the libraries with vendors' names")],
+    },
+];
+
+const CACHE: &str = "$XDG_CACHE_HOME/opscope/, ~/.cache/opscope/";
+
+/// The environment variables that commands read.
+pub const ENVIRONMENT: [(&str, &str); 8] = [
+    ("OPSCOPE_ENGINE", "the engine where no --engine is given: tract or onnxruntime"),
+    ("ORT_DYLIB_PATH", "the file of ONNX Runtime's library, where no --engine-library is given"),
+    ("VIRTUAL_ENV", "the Python environment in which ONNX Runtime is looked for first"),
+    ("OPSCOPE_LIB_DIR", "where libraries that are fed, such as librocprofiler-sdk.so.1, are looked for first"),
+    ("XDG_CACHE_HOME", "the directory of caches; ~/.cache if not set"),
+    ("XDG_RUNTIME_DIR", "the directory of debuggers' sockets"),
+    ("GE_PROFILING_TO_STD_OUT", "with 1, --profiler leaves the raw recording only"),
+    ("COLUMNS", "the width of texts, where the output is no terminal"),
+];
+
+/// What each exit code means.
+pub const EXIT_CODES: [(&str, &str); 5] = [
+    ("0", "done"),
+    ("1", "failed"),
+    ("2", "wrong use or configuration"),
+    ("3", "done but data incomplete"),
+    ("4", "compared and different"),
+];
+
+/// Returns the page of a command.
+pub fn page(command: &str) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.command == command)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::{Cli, options};
+
+    #[test]
+    fn every_example_is_a_command_line_of_its_page() {
+        for page in &PAGES {
+            for (line, _) in &page.examples {
+                let words = options::expand(line.split(' ').map(Into::into));
+                assert_eq!(words[1], if page.command.is_empty() { words[1].to_str().unwrap() } else { page.command });
+                if let Err(error) = Cli::try_parse_from(words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_shown_command_has_a_page_whose_options_it_has() {
+        let opscope = Cli::command();
+        for command in opscope.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let page = page(command.get_name()).unwrap_or_else(|| panic!("{} has no page", command.get_name()));
+            for option in page.options {
+                let has = command.get_arguments().any(|argument| argument.get_long() == Some(option));
+                assert!(has, "{} has no --{option}", page.command);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `opscope vendor-env`: a program for which the libraries with vendors' names are those of opscope.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::print;
+
+/// Where the loader of libraries looks first.
+const VARIABLE: &str = "LD_LIBRARY_PATH";
+
+/// The arguments of `opscope vendor-env`.
+#[derive(Debug, Args)]
+pub struct VendorEnvArguments {
+    /// The program and its arguments; without it, the variables are printed
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// Runs the command. It returns only if no program was started.
+pub fn run(arguments: &VendorEnvArguments) -> Result<Exit, Failure> {
+    let directory = directory()?;
+    let earlier = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let places = [directory].into_iter().chain(earlier.iter().flat_map(env::split_paths));
+    let value = env::join_paths(places).map_err(Failure::failed)?;
+    let Some((program, rest)) = arguments.program.split_first() else {
+        return print(format!("export {VARIABLE}={}", quoted(&value.to_string_lossy()))).map(|()| Exit::Done);
+    };
+    let error = Command::new(program).args(rest).env(VARIABLE, value).exec();
+    Err(Failure::failed(format!("{} cannot be started: {error}", program.display())))
+}
+
+/// Returns where the libraries of this installation are.
+fn directory() -> Result<PathBuf, Failure> {
+    let program = env::current_exe().map_err(Failure::failed)?;
+    let prefix = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let places = [prefix.join("lib/opscope/vendor"), prefix.join("lib")];
+    // Installed by name, they are where their tools look.
+    let has_one = |place: &&PathBuf| NAMES.iter().any(|name| place.join(name).exists());
+    places.iter().find(has_one).cloned().ok_or_else(|| {
+        let [vendor, lib] = places.each_ref().map(|place| place.display());
+        Failure::failed(format!(
+            "no library with a vendor's name is in {vendor} or {lib}; scripts/install PREFIX installs them"
+        ))
+    })
+}
+
+/// Libraries, one of each vendor's interface.
+const NAMES: [&str; 5] =
+    ["librocprofiler-sdk.so.1", "librocprofiler64.so.2", "libroctx64.so.4", "libascendcl.so", "libcudadebugger.so.1"];
+
+/// Returns a word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
