@@ -1,7 +1,7 @@
 //! The `opscope` command: parse, resolve, call the library, print.
 //!
 //! Each command has a file or folder of its name. Below them: `options` (the options of a benchmark, from their spelling to
-//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
+//! a job), `isolate` (a job in a process of its own), `child` (a process that dies with its parent), `consumers` (libraries that are fed), `found` (what lies at a path), `help` (its lengths, examples, tips), `terminal` (messages, progress, signals) and `exit` (codes and failures).
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod debug;
 mod engines;
 mod exit;
 mod export;
+mod found;
 mod help;
 mod inspect;
 mod isolate;
@@ -67,7 +68,7 @@ enum Command {
     Recover(recover::RecoverArguments),
     /// Print a script that completes commands and options in a shell
     Completions(completions::CompletionsArguments),
-    /// Run a program with the libraries of opscope that have vendors' names
+    /// Run a program with opscope's libraries of vendors' names
     VendorEnv(vendor_env::VendorEnvArguments),
     /// Run a model once and print nothing
     #[command(hide = true)]

@@ -24,7 +24,7 @@ pub struct ReportArguments {
     /// The path of the page and what is missing, as a JSON object
     #[arg(long)]
     json: bool,
-    /// No messages but errors
+    /// Print only errors, and the document of --json
     #[arg(long)]
     quiet: bool,
 }
@@ -47,7 +47,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let problems: Vec<String> = report.problems().collect();
     if arguments.json {
         print_json(json!({ "schema": "opscope.report/1", "path": path, "problems": problems }))?;
-    } else {
+    } else if !arguments.quiet {
         print(shown_path(&path))?;
     }
     problems.iter().for_each(|problem| messages.warning(problem));

@@ -137,3 +137,31 @@ fn an_option_that_is_nearly_right_is_offered() {
     opscope(&place, &["benchmark", "m.onnx", "--lop", "3"]).refused(2, &["'--lop'", "'--loop"]);
     opscope(&place, &["benchmrk", "m.onnx"]).refused(2, &["'benchmrk'", "'benchmark'"]);
 }
+
+#[test]
+fn quiet_prints_nothing_that_was_not_asked_for() {
+    let place = Workplace::new();
+    std::fs::copy(model("digits_cnn.onnx"), place.path("m.onnx")).unwrap();
+    let silent = |arguments: &[&str]| {
+        let ended = opscope(&place, arguments);
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "", ""), "{arguments:?}");
+    };
+    silent(&["benchmark", "m.onnx", "--profiler", "--output", "out", "--output-dirname", "run", "--quiet"]);
+    silent(&["export", "out/profiler/run", "--output", "exports", "--quiet"]);
+    silent(&["export", "out/profiler/run", "--into", "set", "--quiet"]);
+    silent(&["report", "out", "--quiet"]);
+    // What was asked for is printed.
+    let json = opscope(&place, &["benchmark", "m.onnx", "--json", "--quiet"]);
+    assert_eq!((json.json()["schema"].as_str(), json.stderr.as_str()), (Some("opscope.summary/1"), ""));
+    let table = opscope(&place, &["compare", "m.onnx", "m.onnx", "--quiet"]);
+    assert!(table.stdout.contains("16 tensors compared") && table.stderr.is_empty(), "{table:?}");
+}
+
+#[test]
+fn a_set_says_how_much_came_into_it() {
+    let place = Workplace::new();
+    place.benchmark_well(&[&model("digits_cnn.onnx"), "--profiler", "-o", "out", "-od", "run"]);
+    let ended = opscope(&place, &["export", "out/profiler/run", "--into", "set"]);
+    let files = ended.stdout.lines().count();
+    ended.says(&[&format!("1 of 1 recordings added to set: {files} files, ")]);
+}

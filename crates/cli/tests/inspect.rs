@@ -32,12 +32,99 @@ fn a_model_is_shown_with_its_operators_and_their_attributes() {
     let place = Workplace::new();
     let digits = model("digits_cnn.onnx");
     let operator = "0 Conv /conv1/Conv: image, conv1.weight, conv1.bias -> /conv1/Conv_output_0";
-    shows(&place, &digits, &["image float32 [batch, 1, 8, 8]", "16 operators", operator, "pads = [1, 1, 1, 1]"]);
+    let listed = inspect(&place, &[&digits, "--operators"]);
+    for text in ["image float32 [batch, 1, 8, 8]", "16 operators", operator, "pads = [1, 1, 1, 1]"] {
+        assert!(listed.stdout.contains(text), "{text}: {listed:?}");
+    }
     let json = inspect(&place, &[&digits, "--json"]).json();
     assert_eq!(json["schema"], "opscope.model/1");
     assert_eq!(json["operators"].as_array().unwrap().len(), 16);
     assert_eq!(json["operators"][0]["op_type"], "Conv");
     assert_eq!(json["outputs"][0]["name"], "probabilities");
+}
+
+/// The expectations are those of the network's layers, counted by hand from their shapes.
+#[test]
+fn a_model_is_summed_up_in_one_screen_with_its_parameters_and_operations() {
+    let place = Workplace::new();
+    let digits = model("digits_cnn.onnx");
+    let lines = [
+        "input  image float32 [batch, 1, 8, 8]",
+        "with image [1, 1, 8, 8]",
+        "16 operators of ",
+        "made by '",
+        "--operators",
+    ];
+    shows(&place, &digits, &lines);
+    let text = inspect(&place, &[&digits]).stdout;
+    assert!(text.lines().count() <= 24 && !text.contains("pads = "), "{text}");
+    assert!(text.lines().nth(10).unwrap().starts_with("Conv "), "the type with most operations comes first: {text}");
+
+    let json = inspect(&place, &[&digits, "--json"]).json();
+    let types = json["types"].as_array().unwrap();
+    let sum = |key: &str| types.iter().map(|row| row[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("count"), sum("flops")), (16, json["flops"]["total"].as_u64().unwrap()));
+    assert_eq!(sum("parameters"), json["parameters"]["count"].as_u64().unwrap());
+    let parameters = json["operators"].as_array().unwrap().len();
+    assert_eq!(parameters, 16);
+    assert_eq!(json["parameters"]["bytes"].as_u64().unwrap() % 4, 0);
+    assert_eq!(json["flops"]["shapes"], serde_json::json!([[1, 1, 8, 8]]));
+    inspect(&place, &["models", "--operators"]).refused(2, &["--operators is for models"]);
+}
+
+/// Runs twice, and exports everything: the directory has one of each thing that opscope writes.
+fn everything() -> Workplace {
+    let place = after("--profiler");
+    place.benchmark_well(&[&model("digits_cnn.onnx"), "--dump", "-o", "out", "-od", "second"]);
+    let done = |arguments: &[&str]| {
+        let ended = end(&mut place.command(arguments));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    };
+    done(&["report", "out", "--output", "page.html"]);
+    done(&["export", "out/profiler/run", "--into", "set"]);
+    done(&["export", "out/profiler/run", "--format", "parquet", "--output", "tables"]);
+    place
+}
+
+#[test]
+fn whatever_opscope_writes_is_known_with_a_command_for_it() {
+    let place = everything();
+    for (path, says) in [
+        ("out/run_summary.json", "the summary of a run\ntry: opscope report out/run_summary.json"),
+        ("out/profiler/run/manifest.json", "the manifest of a recording\ntry: opscope inspect out/profiler/run"),
+        ("out/profiler/run/records.bin", "the records of a recording\ntry: opscope inspect out/profiler/run"),
+        ("out/profiler/run/op_summary.csv", "a row for each execution of an operator\ntry: python3"),
+        ("out/profiler/run/timeline.pftrace", "a timeline for Perfetto\ntry: open https://ui.perfetto.dev"),
+        ("out/profiler/run/timeline.json", "a timeline for Chrome"),
+        ("out/dump/second/manifest.json", "the manifest of a dump\ntry: opscope inspect out/dump/second"),
+        ("out/dump/second/index.jsonl", "a part of a dump\ntry: opscope inspect out/dump/second"),
+        ("page.html", "a report\ntry: xdg-open page.html"),
+        ("set", "a set of Parquet tables of recordings"),
+        ("tables", "exports of a recording or dump"),
+        ("tables/operators.parquet", "a Parquet table\ntry: python3"),
+    ] {
+        shows(&place, path, &[&format!("{path}: "), says]);
+        let json = inspect(&place, &[path, "--json"]).json();
+        assert_eq!(json["schema"], "opscope.found/1", "{path}");
+        inspect(&place, &[path, "--check"]).refused(2, &["--check is for dumps"]);
+    }
+}
+
+#[test]
+fn an_output_directory_of_several_runs_is_listed_and_its_commands_work() {
+    let place = everything();
+    let ended = inspect(&place, &["out"]);
+    for text in
+        ["out: an output directory with 2 runs", "summary    out/run_summary.json", "dump       out/dump/second"]
+    {
+        assert!(ended.stdout.contains(text), "{text}: {ended:?}");
+    }
+    let commands: Vec<&str> = ended.stdout.lines().filter_map(|line| line.strip_prefix("try: opscope ")).collect();
+    assert_eq!(commands.len(), 5, "{ended:?}");
+    for command in commands {
+        let ended = end(&mut place.command(&command.split(' ').collect::<Vec<_>>()));
+        assert!(ended.code.is_some_and(|code| code != 2), "{command}: {ended:?}");
+    }
 }
 
 #[test]

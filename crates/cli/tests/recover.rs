@@ -104,6 +104,14 @@ fn a_file_that_is_not_a_buffer_is_refused_by_name() {
     let place = Workplace::new();
     place.write("text", "these are no records, and there is nothing that could be recovered of them");
     recover(&place, &["text"]).refused(2, &["text: this is not the file of a buffer"]);
+    std::fs::copy(process::model("digits_cnn.onnx"), place.path("m.onnx")).unwrap();
+    recover(&place, &["m.onnx"])
+        .refused(2, &["m.onnx is not the file of a buffer; it is a model; write: opscope inspect m.onnx"]);
+    place.benchmark_well(&["m.onnx", "--profiler", "-o", "out", "-od", "run"]);
+    let recording = "it is a recording; write: opscope inspect out/profiler/run";
+    recover(&place, &["out/profiler/run"]).refused(2, &[recording]);
+    recover(&place, &["out/profiler/run/records.bin"])
+        .refused(2, &["it is the records of a recording; write: opscope inspect out/profiler/run"]);
     recover(&place, &["nowhere"]).refused(2, &["cannot read nowhere"]);
     recover(&place, &["."]).refused(2, &["cannot read ."]);
     recover(&place, &[]).refused(2, &["<FILE>"]);

@@ -182,6 +182,9 @@ fn a_recording_enters_a_set_once_also_when_two_processes_append_it_at_the_same_t
     let again = end(&mut place.command(&all));
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{again:?}");
     again.says(&["out/profiler/a is in the set already and stays as it is: set/recordings/date="]);
+    again.says(&["note: 0 of ", " recordings added to set: 0 files, 0 B; ", " were there already"]);
+    let quiet = end(&mut place.command(&[&all[..], &["--quiet"]].concat()));
+    assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (Some(0), "", ""), "{quiet:?}");
     // A copy is the same recording.
     let copied = place.path("moved");
     std::fs::create_dir(&copied).unwrap();

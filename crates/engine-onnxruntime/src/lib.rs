@@ -47,5 +47,5 @@ mod taps;
 mod times;
 
 pub use engine::OnnxRuntimeEngine;
-pub use library::{Library, LibraryError};
+pub use library::{Library, LibraryError, Skipped};
 pub use options::{ExecutionMode, GraphOptimizationLevel, OnnxRuntimeOptions, Provider, UnknownWord};

@@ -9,6 +9,9 @@ pub const LIBRARY_NAMES: [&str; 2] = ["librocprofiler-sdk.so.1", "librocprofiler
 /// The environment variable that names a directory of consumers.
 pub const LIBRARY_DIRECTORY: &str = "OPSCOPE_LIB_DIR";
 
+/// Where an installation has the libraries with vendors' names that were not asked for by name, below its `lib`.
+const VENDOR_DIRECTORY: &str = "opscope/vendor";
+
 /// Which libraries are looked for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
@@ -24,7 +27,7 @@ pub struct Search {
 
 impl Search {
     /// The [known names](LIBRARY_NAMES) in the places of this process: the directory that `OPSCOPE_LIB_DIR` names, and those beside the producer. Beside an
-    /// executable these are its directory and `../lib`, beside a shared library its directory.
+    /// executable these are its directory, `../lib` and `../lib/opscope/vendor`, beside a shared library its directory and `opscope/vendor` in it.
     pub fn of_this_process() -> Self {
         Self { names: LIBRARY_NAMES.map(str::to_owned).to_vec(), named: named(), beside: beside(), tools: Vec::new() }
     }
@@ -46,5 +49,6 @@ fn beside() -> Vec<PathBuf> {
     let file = is_library.clone().or_else(|| std::env::current_exe().ok()).and_then(|file| file.canonicalize().ok());
     let Some(directory) = file.as_deref().and_then(Path::parent) else { return Vec::new() };
     let lib = directory.parent().map(|prefix| prefix.join("lib")).filter(|_| is_library.is_none());
-    [directory.to_owned()].into_iter().chain(lib).collect()
+    let vendor = lib.as_deref().unwrap_or(directory).join(VENDOR_DIRECTORY);
+    [directory.to_owned()].into_iter().chain(lib).chain([vendor]).collect()
 }

@@ -142,6 +142,9 @@ fn show(report: &Report, job: &Job, reporting: Reporting) -> Result<(), Failure>
     if reporting.json {
         return print_json(serde_json::to_string_pretty(report).map_err(Failure::failed)?);
     }
+    if reporting.quiet {
+        return Ok(());
+    }
     let width = if reporting.text == TextForm::OtherTools { 80 } else { terminal::width() };
     let view = View { form: reporting.text, rows: reporting.rows, width, bars: terminal::bars() };
     print(text::render(report, job, view).trim_end())

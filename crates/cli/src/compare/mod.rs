@@ -93,7 +93,7 @@ pub struct CompareArguments {
     /// One JSON document
     #[arg(long)]
     json: bool,
-    /// No messages but errors
+    /// Print no messages but errors; the comparison is printed
     #[arg(long)]
     quiet: bool,
 }

@@ -62,5 +62,8 @@ fn text(engine: &EngineFacts) -> String {
         table.row([what].into_iter().chain(can).map(str::to_owned));
     }
     text.push_str(table.text().trim_end());
+    for skipped in &engine.skipped {
+        let _ = write!(text, "\nskipped: {}", opscope::text::shown_text(skipped));
+    }
     text
 }

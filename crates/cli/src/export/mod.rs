@@ -36,7 +36,7 @@ pub struct ExportArguments {
     /// The paths of what was written, as a JSON array
     #[arg(long)]
     json: bool,
-    /// No messages but errors
+    /// Print only errors, and the document of --json
     #[arg(long)]
     quiet: bool,
 }
@@ -119,7 +119,7 @@ fn tell(exported: &[Exported], arguments: &ExportArguments, messages: Messages) 
     let written: Vec<&PathBuf> = exported.iter().flat_map(|exported| &exported.written).collect();
     if arguments.json {
         print_json(json!(written))?;
-    } else {
+    } else if !arguments.quiet {
         written.iter().try_for_each(|path| print(shown_path(path)))?;
     }
     for path in exported.iter().flat_map(|exported| &exported.existed) {

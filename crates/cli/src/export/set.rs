@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use opscope::profile::Recording;
+use opscope::text::shown_size;
 use opscope_tables::{Appended, TableSet};
 use serde_json::json;
 
@@ -18,7 +19,7 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
         Recording::open(source.clone()).map_err(Failure::wrong_use)?;
     }
     let set = TableSet::open(into).map_err(Failure::failed)?;
-    let (mut written, mut exit) = (Vec::<PathBuf>::new(), Exit::Done);
+    let (mut written, mut added, mut exit) = (Vec::<PathBuf>::new(), 0, Exit::Done);
     for source in &arguments.sources {
         let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
         let progress = shown_progress(&mut recording, arguments.quiet);
@@ -26,10 +27,11 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
         progress.finish();
         match appended.map_err(Failure::failed)? {
             Appended::Added(files) => {
-                if !arguments.json {
+                if !arguments.json && !arguments.quiet {
                     files.iter().try_for_each(|path| print(shown_path(path)))?;
                 }
                 written.extend(files);
+                added += 1;
             }
             Appended::Existed(file) => {
                 let (source, file) = (source.display(), file.display());
@@ -43,5 +45,17 @@ pub(super) fn append(arguments: &ExportArguments, into: &Path, messages: Message
     if arguments.json {
         print_json(json!(written))?;
     }
+    messages.note(total(&written, arguments.sources.len(), added, into));
     Ok(exit)
+}
+
+/// How much came into the set.
+fn total(written: &[PathBuf], recordings: usize, added: usize, into: &Path) -> String {
+    let bytes: u64 = written.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum();
+    let earlier = match recordings - added {
+        0 => String::new(),
+        earlier => format!("; {earlier} were there already"),
+    };
+    let (files, bytes) = (written.len(), shown_size(bytes));
+    format!("{added} of {recordings} recordings added to {}: {files} files, {bytes}{earlier}", shown_path(into))
 }

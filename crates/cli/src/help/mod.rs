@@ -90,21 +90,18 @@ fn with_options(command: &Command, keep: impl Fn(&Arg) -> bool) -> Command {
 fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
     let name = if command.get_name() == opscope.get_name() { "" } else { command.get_name() };
     let page = page(name);
-    let is_shown = |option: &Arg| match (length, option.get_long()) {
-        _ if option.is_positional() => true,
-        (_, Some("help-all")) => false,
-        (Length::All, _) => true,
-        (Length::Full, _) => !is_foreign(option),
-        (Length::Short, long) => {
-            long.is_some_and(|long| page.is_some_and(|page| page.options.contains(&long))) && !is_foreign(option)
-        }
+    let is_shown = |option: &Arg| match length {
+        _ if option.get_long() == Some("help-all") => false,
+        Length::All => true,
+        Length::Full => !is_foreign(option),
+        Length::Short => page.is_some_and(|page| page.options.iter().any(|(name, _)| *name == name_of(option))),
     };
     let has_foreign = command.get_arguments().any(is_foreign);
     let mut shown = with_options(command, is_shown);
-    let options: Vec<String> = shown.get_arguments().map(|option| option.get_id().to_string()).collect();
-    for id in options {
-        shown = shown.mut_arg(id, |option| plain(option, length));
-    }
+    shown = shown.mut_args(|option| match page.filter(|_| length == Length::Short) {
+        Some(page) => brief(plain(option), page),
+        None => plain(option),
+    });
     let own_name = if name.is_empty() { "opscope".to_owned() } else { format!("opscope {name}") };
     shown = shown.bin_name(&own_name).disable_help_subcommand(true).disable_help_flag(true).help_template(template(
         page,
@@ -119,29 +116,30 @@ fn rendered(command: &Command, opscope: &Command, length: Length) -> String {
     shown.render_help().to_string()
 }
 
-/// An option as the help shows it: a switch without its value, and on one screen only what it does.
-fn plain(mut option: Arg, length: Length) -> Arg {
+/// The name of an option or argument in a page.
+fn name_of(option: &Arg) -> &str {
+    option.get_long().unwrap_or_else(|| option.get_id().as_str())
+}
+
+/// An option as the help shows it: a switch without its value.
+fn plain(mut option: Arg) -> Arg {
     if is_boolean(&option) {
         option = option.action(ArgAction::SetTrue).num_args(0).require_equals(false);
         option = option.default_missing_value(Resettable::Reset);
     }
-    if option.is_positional() || length == Length::Short {
+    if option.is_positional() {
         option = option.help_heading(Resettable::Reset);
-    }
-    if length == Length::Short {
-        let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-        option = option.help(first_clause(&help).to_owned());
-        if option.get_action().takes_values() {
-            option = option.hide_possible_values(true);
-        }
     }
     option
 }
 
-/// Returns a help text up to where it goes into details.
-fn first_clause(help: &str) -> &str {
-    let ends = ["; ", ". ", " [also", " (short"].iter().filter_map(|end| help.find(end));
-    ends.min().map_or(help, |end| &help[..end])
+/// An option as one screen shows it: in the words of the page.
+fn brief(mut option: Arg, page: &Page) -> Arg {
+    let words = page.options.iter().find(|(name, _)| *name == name_of(&option)).map(|(_, words)| *words);
+    if option.get_action().takes_values() {
+        option = option.hide_possible_values(true).hide_default_value(true);
+    }
+    option.help(words).help_heading(Resettable::Reset)
 }
 
 fn template(page: Option<&Page>, own_name: &str, name: &str, length: Length, has_foreign: bool) -> String {
@@ -163,9 +161,9 @@ fn template(page: Option<&Page>, own_name: &str, name: &str, length: Length, has
     }
     let codes: Vec<String> = EXIT_CODES.iter().map(|(code, what)| format!("{code} {what}")).collect();
     let _ = write!(end, "\nExit codes: {}.\n", codes.join(", "));
-    end.push_str("-h shows one screen, --help every option, --version the version.\n");
+    end.push_str("Help: -h shows one screen, --help every option.\n");
     if has_foreign && length == Length::Full {
-        end.push_str("--help-all adds the options of other tools that do nothing here or are refused.\n");
+        end.push_str("Options of other tools that do nothing here, or are refused, are shown by --help-all.\n");
     }
     format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{{all-args}}\n\n{end}")
 }

@@ -6,8 +6,8 @@ pub struct Page {
     pub command: &'static str,
     /// Command lines, each with what it is for.
     pub examples: [(&'static str, &'static str); 3],
-    /// The options that `-h` shows, by their long names.
-    pub options: &'static [&'static str],
+    /// What `-h` shows, with a few words each: options by their long names, and arguments by their ids.
+    pub options: &'static [(&'static str, &'static str)],
     /// What it reads or writes.
     pub files: &'static [(&'static str, &'static str)],
 }
@@ -19,7 +19,7 @@ pub const PAGES: [Page; 12] = [
         examples: [
             ("opscope model.onnx", "how fast the model is"),
             ("opscope model.onnx --profiler --output out", "where the time goes"),
-            ("opscope debug model.onnx", "stop at operators and look at tensors"),
+            ("opscope debug model.onnx", "stop at operators, see tensors"),
         ],
         options: &[],
         files: &[(CACHE, "what machines reach, and which plans are right, for the next command")],
@@ -31,7 +31,18 @@ pub const PAGES: [Page; 12] = [
             ("opscope benchmark model.onnx --profiler --output out", "where the time goes"),
             ("opscope benchmark model.onnx --dump --output out", "every operator's outputs"),
         ],
-        options: &["input", "dym-shape", "loop", "duration", "threads", "engine", "profiler", "dump", "output", "json"],
+        options: &[
+            ("model_file", "the ONNX file"),
+            ("input", "files of inputs, with commas between them"),
+            ("dym-shape", "shapes of inputs, such as \"x:1,3,224,224\""),
+            ("loop", "measured runs"),
+            ("duration", "how long to measure"),
+            ("engine", "tract or onnxruntime"),
+            ("profiler", "record where the time goes"),
+            ("dump", "write every output of every operator"),
+            ("output", "the directory of results"),
+            ("json", "print one JSON document"),
+        ],
         files: &[
             (
                 "OUT/RUN_summary.json",
@@ -49,7 +60,14 @@ pub const PAGES: [Page; 12] = [
             ("opscope export out/profiler/first --format perfetto", "only the timeline"),
             ("opscope export out/profiler/* --into set", "Parquet tables of many recordings"),
         ],
-        options: &["format", "output", "into", "json", "quiet"],
+        options: &[
+            ("sources", "recordings, or a dump for parquet"),
+            ("format", "one format only"),
+            ("output", "where to"),
+            ("into", "append to a set of Parquet tables"),
+            ("json", "the paths as a JSON array"),
+            ("quiet", "print only errors"),
+        ],
         files: &[
             ("timeline.pftrace, timeline.json", "timelines, for ui.perfetto.dev and for chrome://tracing"),
             ("op_summary.csv, op_statistic.csv, api_statistic.csv", "tables of operators, operator types and calls"),
@@ -58,11 +76,23 @@ pub const PAGES: [Page; 12] = [
     Page {
         command: "compare",
         examples: [
-            ("opscope compare a.onnx b.onnx --input x.npy", "run both, and compare every value"),
-            ("opscope compare out/dump/first golden", "two dumps, or directories of .npy"),
+            ("opscope compare a.onnx b.onnx --input x.npy", "run both, compare values"),
+            ("opscope compare out/dump/first golden", "two dumps or directories"),
             ("opscope compare out/profiler/old out/profiler/new", "the times of two runs"),
         ],
-        options: &["input", "tolerance", "engine", "reference-engine", "order", "fail-above", "rows", "csv", "json"],
+        options: &[
+            ("tensors", "a dump, a model, a recording or a summary"),
+            ("reference", "what it is compared with, likewise"),
+            ("input", "files of inputs for models"),
+            ("tolerance", "such as 0.001"),
+            ("engine", "tract or onnxruntime"),
+            ("reference-engine", "the engine of the second model"),
+            ("order", "graph or error"),
+            ("fail-above", "code 4 if slower, such as 5%"),
+            ("rows", "rows of the table"),
+            ("csv", "also write a table"),
+            ("json", "print one JSON document"),
+        ],
         files: &[],
     },
     Page {
@@ -72,7 +102,16 @@ pub const PAGES: [Page; 12] = [
             ("opscope inspect out/profiler/first", "where a run's time went"),
             ("opscope inspect out", "what an output directory holds"),
         ],
-        options: &["operators", "rows", "distribution", "memory", "check", "engine", "json"],
+        options: &[
+            ("path", "what to show"),
+            ("operators", "list every operator of a model"),
+            ("rows", "rows of the tables of a recording"),
+            ("distribution", "how the times of operators are distributed"),
+            ("memory", "memory over the time of a run"),
+            ("check", "only say whether a dump is whole"),
+            ("engine", "also let an engine load the model"),
+            ("json", "print one JSON document"),
+        ],
         files: &[],
     },
     Page {
@@ -82,7 +121,12 @@ pub const PAGES: [Page; 12] = [
             ("opscope report out/profiler/a out/profiler/b", "two runs, side by side"),
             ("opscope report out --output page.html", "under a name of your own"),
         ],
-        options: &["output", "json", "quiet"],
+        options: &[
+            ("paths", "recordings, dumps, summaries, directories"),
+            ("output", "the page"),
+            ("json", "its path as a JSON object"),
+            ("quiet", "print only errors"),
+        ],
         files: &[("report.html", "the page, which loads nothing")],
     },
     Page {
@@ -90,9 +134,20 @@ pub const PAGES: [Page; 12] = [
         examples: [
             ("opscope debug model.onnx --input x.npy", "a prompt; type help there"),
             ("opscope debug model.onnx --ex run --batch", "run commands, then end"),
-            ("opscope debug --attach 1234", "a program that runs with --debug-server"),
+            ("opscope debug --attach 1234", "a running --debug-server"),
         ],
-        options: &["input", "dym-shape", "attach", "fidelity", "engine", "ex", "batch", "json", "quiet"],
+        options: &[
+            ("model", "the ONNX file"),
+            ("input", "files of inputs, with commas between them"),
+            ("dym-shape", "shapes of inputs, such as \"x:1,3,224,224\""),
+            ("attach", "a program, by its number or socket"),
+            ("fidelity", "exact or optimised"),
+            ("engine", "tract or onnxruntime"),
+            ("ex", "run this command first; repeatable"),
+            ("batch", "end after the commands"),
+            ("json", "print one JSON object a line"),
+            ("quiet", "print results, stops and errors only"),
+        ],
         files: &[],
     },
     Page {
@@ -102,7 +157,7 @@ pub const PAGES: [Page; 12] = [
             ("opscope engines --engine-library ./lib", "with a library of your own"),
             ("opscope engines --json", "for a script"),
         ],
-        options: &["engine-library", "json"],
+        options: &[("engine-library", "the file of ONNX Runtime's library"), ("json", "print one JSON document")],
         files: &[],
     },
     Page {
@@ -112,7 +167,7 @@ pub const PAGES: [Page; 12] = [
             ("opscope machine --threads 1,2", "with these numbers of threads"),
             ("opscope machine --again", "measure anew"),
         ],
-        options: &["threads", "again", "json"],
+        options: &[("threads", "numbers of threads"), ("again", "measure again"), ("json", "print one JSON document")],
         files: &[(CACHE, "what was measured")],
     },
     Page {
@@ -122,7 +177,11 @@ pub const PAGES: [Page; 12] = [
             ("opscope recover buffer.bin --records", "every record, one a line"),
             ("opscope recover buffer.bin --json", "for a script"),
         ],
-        options: &["records", "json"],
+        options: &[
+            ("file", "the file of a buffer"),
+            ("records", "print every record"),
+            ("json", "print one JSON document"),
+        ],
         files: &[],
     },
     Page {
@@ -132,7 +191,7 @@ pub const PAGES: [Page; 12] = [
             ("opscope completions zsh", "for a directory of $fpath, as _opscope"),
             ("opscope completions fish", "for ~/.config/fish/completions/opscope.fish"),
         ],
-        options: &[],
+        options: &[("shell", "the shell that reads the script")],
         files: &[],
     },
     Page {
@@ -142,7 +201,7 @@ pub const PAGES: [Page; 12] = [
             ("opscope vendor-env bash", "a shell, for several programs"),
             ("opscope vendor-env", "print what to set"),
         ],
-        options: &[],
+        options: &[("program", "the program and its arguments")],
         files: &[("PREFIX/lib/opscope/vendor/", "the libraries with vendors' names")],
     },
 ];
@@ -180,6 +239,7 @@ mod tests {
     use clap::{CommandFactory, Parser};
 
     use super::*;
+    use crate::help::name_of;
     use crate::{Cli, options};
 
     #[test]
@@ -200,9 +260,9 @@ mod tests {
         let opscope = Cli::command();
         for command in opscope.get_subcommands().filter(|command| !command.is_hide_set()) {
             let page = page(command.get_name()).unwrap_or_else(|| panic!("{} has no page", command.get_name()));
-            for option in page.options {
-                let has = command.get_arguments().any(|argument| argument.get_long() == Some(option));
-                assert!(has, "{} has no --{option}", page.command);
+            for (name, _) in page.options {
+                let has = command.get_arguments().any(|argument| name_of(argument) == *name);
+                assert!(has, "{} has no {name}", page.command);
             }
         }
     }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::PathBuf;
 
 /// Why there is no ONNX Runtime to run a model with.
@@ -6,13 +7,16 @@ use std::path::PathBuf;
 pub enum LibraryError {
     /// There is no library in any of the places.
     #[error(
-        "no ONNX Runtime was found. It was looked for in:\n{}\nGet it with `pip install onnxruntime`, or give its path with \
-         --engine-library or in ORT_DYLIB_PATH",
-        listed(places)
+        "no ONNX Runtime was found: libonnxruntime.so was looked for {}{}\nnot set: {}\nto get it: {}",
+        listed(looked), named(skipped), not_set.join(", "), command(not_set)
     )]
     NotFound {
-        /// Where it was looked for, in order.
-        places: Vec<String>,
+        /// Where it was looked for, in order, each place with what it is.
+        looked: Vec<(&'static str, PathBuf)>,
+        /// The options and variables that would name it and are not given.
+        not_set: Vec<&'static str>,
+        /// Libraries that are for other processors.
+        skipped: Vec<Skipped>,
     },
     /// The file that was named does not exist.
     #[error("{what} names '{}', and there is no such file", path.display())]
@@ -60,6 +64,42 @@ pub enum LibraryError {
     },
 }
 
-fn listed(places: &[String]) -> String {
-    places.iter().map(|place| format!("  {place}")).collect::<Vec<_>>().join("\n")
+/// A library that this processor cannot run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its file.
+    pub path: PathBuf,
+    /// The processor that it is for.
+    pub processor: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is for {}", self.path.display(), self.processor)
+    }
+}
+
+/// The places, those of one sort together.
+fn listed(looked: &[(&'static str, PathBuf)]) -> String {
+    let mut sorts: Vec<(&str, Vec<String>)> = Vec::new();
+    for (what, place) in looked {
+        let place = place.display().to_string();
+        match sorts.iter_mut().find(|(sort, _)| sort == what) {
+            Some((_, places)) => places.push(place),
+            None => sorts.push((what, vec![place])),
+        }
+    }
+    sorts.iter().map(|(what, places)| format!("{what} ({})", places.join(", "))).collect::<Vec<_>>().join(", ")
+}
+
+fn named(skipped: &[Skipped]) -> String {
+    skipped.iter().map(|skipped| format!("; {skipped}")).collect()
+}
+
+/// The command that gets it into a place that is looked into.
+fn command(not_set: &[&str]) -> &'static str {
+    match not_set.contains(&"VIRTUAL_ENV") {
+        true => "python3 -m venv .venv && .venv/bin/pip install onnxruntime",
+        false => "pip install onnxruntime",
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use ort_sys::OrtApiBase;
 
-pub use self::error::LibraryError;
+pub use self::error::{LibraryError, Skipped};
 use self::places::{Found, Surroundings};
 use crate::api::Api;
 use crate::taps::{Domain, Memory};
@@ -19,6 +19,7 @@ use crate::taps::{Domain, Memory};
 /// A loaded libonnxruntime. It stays loaded until the process ends, because its threads and statics cannot be removed.
 pub struct Library {
     path: PathBuf,
+    skipped: Vec<Skipped>,
     version: String,
     api: Api,
     shared_taps: OnceLock<Result<Domain, String>>,
@@ -36,25 +37,26 @@ impl Library {
     /// Finds and loads the library. `explicit` is a path that the user gave; it may name a directory.
     ///
     /// The places are, in this order: `explicit`, `ORT_DYLIB_PATH`, beside the program, the Python package `onnxruntime` of the
-    /// active virtual environment and of the `python3` on `PATH`, and the linker's directories. A library that was loaded
+    /// active virtual environment, of `./venv` and `./.venv`, and of the `python3` on `PATH`, and the linker's directories. A library
+    /// that is for another processor is skipped. A library that was loaded
     /// before is given again.
     ///
     /// # Errors
     /// Returns an error if there is none, it cannot be loaded, or it is too old.
     pub fn find(explicit: Option<&Path>) -> Result<Arc<Self>, LibraryError> {
         static LOADED: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
-        let Found(path) = Surroundings::of_process(explicit).find()?;
+        let Found { path, skipped } = Surroundings::of_process(explicit).find()?;
         let identity = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.get(&identity) {
             return Ok(Arc::clone(library));
         }
-        let library = Arc::new(Self::load(path)?);
+        let library = Arc::new(Self::load(path, skipped)?);
         loaded.insert(identity, Arc::clone(&library));
         Ok(library)
     }
 
-    fn load(path: PathBuf) -> Result<Self, LibraryError> {
+    fn load(path: PathBuf, skipped: Vec<Skipped>) -> Result<Self, LibraryError> {
         let unusable = |reason: String| LibraryError::Unusable { path: path.clone(), reason };
         let base = api_base(&path).map_err(&unusable)?;
         // SAFETY: the library's own table, which lives as long as the library; the text is static.
@@ -68,12 +70,17 @@ impl Library {
         let table = unsafe { (base.GetApi)(number) };
         // SAFETY: a table that is not null has at least the entries of its number, and is never freed.
         let api = unsafe { Api::new(table, number) }.map_err(unusable)?;
-        Ok(Self { path, version, api, shared_taps: OnceLock::new(), own_taps: OnceLock::new() })
+        Ok(Self { path, skipped, version, api, shared_taps: OnceLock::new(), own_taps: OnceLock::new() })
     }
 
     /// Returns where it was found.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the libraries in places before it that were skipped, because they are for other processors.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
     }
 
     /// Returns its version, such as `1.31.1`.

@@ -2,16 +2,24 @@
 
 use std::env;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::LibraryError;
+use super::{LibraryError, Skipped};
 
 /// The name under which the linker knows the library.
 const SONAME: &str = "libonnxruntime.so.1";
 
+/// The virtual environments of a project, as people name them.
+const HERE: &str = "in ./venv and ./.venv";
+
 /// The library's file.
 #[derive(Debug)]
-pub(crate) struct Found(pub PathBuf);
+pub(crate) struct Found {
+    pub path: PathBuf,
+    /// Those before it that this processor cannot run.
+    pub skipped: Vec<Skipped>,
+}
 
 /// What the search depends on, so that tests can choose it.
 pub(crate) struct Surroundings {
@@ -23,6 +31,8 @@ pub(crate) struct Surroundings {
     pub program: Option<PathBuf>,
     /// `VIRTUAL_ENV`.
     pub virtual_env: Option<PathBuf>,
+    /// The working directory.
+    pub here: Option<PathBuf>,
     /// The directories of `PATH`.
     pub path: Vec<PathBuf>,
     /// The directories in which the linker looks, as far as they are known.
@@ -34,7 +44,8 @@ impl Surroundings {
     pub fn of_process(explicit: Option<&Path>) -> Self {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let split = |name: &str| env::var_os(name).map(|value| env::split_paths(&value).collect::<Vec<_>>());
-        let system = ["/lib", "/usr/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+        let of_processor = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
+        let system = ["/lib", "/usr/lib", "/usr/local/lib", &of_processor];
         let mut linker = split("LD_LIBRARY_PATH").unwrap_or_default();
         linker.extend(system.map(PathBuf::from));
         Self {
@@ -42,48 +53,62 @@ impl Surroundings {
             variable: path("ORT_DYLIB_PATH"),
             program: env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned())),
             virtual_env: path("VIRTUAL_ENV"),
+            here: env::current_dir().ok(),
             path: split("PATH").unwrap_or_default(),
             linker,
         }
     }
 
-    /// Returns the first library in the order of the places.
+    /// Returns the first library in the order of the places. A library that was made for another processor is skipped.
     pub fn find(&self) -> Result<Found, LibraryError> {
-        let mut places = Vec::new();
+        let mut not_set = Vec::new();
         for (what, named) in [("--engine-library", &self.explicit), ("ORT_DYLIB_PATH", &self.variable)] {
+            let found = |path: PathBuf| Ok(Found { path, skipped: Vec::new() });
             match named {
                 // A directory is a kindness to those who unpacked an archive.
                 Some(path) if path.is_dir() => match library_in(path) {
-                    Some(found) => return Ok(Found(found)),
+                    Some(path) => return found(path),
                     None => return Err(LibraryError::NoSuchFile { what, path: path.join("libonnxruntime.so") }),
                 },
-                Some(path) if path.is_file() => return Ok(Found(path.clone())),
+                Some(path) if path.is_file() => return found(path.clone()),
                 Some(path) => return Err(LibraryError::NoSuchFile { what, path: path.clone() }),
-                None => places.push(format!("{what}: not given")),
+                None => not_set.push(what),
             }
+        }
+        if self.virtual_env.is_none() {
+            not_set.push("VIRTUAL_ENV");
         }
         let program = self.program.iter().cloned().map(|place| ("beside the program", place));
         let python = self.site_packages().into_iter().map(|(what, place)| (what, place.join("onnxruntime/capi")));
-        let linker = self.linker.iter().cloned().map(|place| ("the linker's path", place));
+        let linker = self.linker.iter().filter(|place| place.is_dir()).cloned();
+        let linker = linker.map(|place| ("in the linker's directories", place));
+        let (mut looked, mut skipped) = (Vec::new(), Vec::new());
         for (what, place) in program.chain(python).chain(linker) {
-            if let Some(found) = library_in(&place) {
-                return Ok(Found(found));
+            match library_in(&place).map(|path| (processor_of(&path), path)) {
+                Some((Some(processor), path)) => skipped.push(Skipped { path, processor }),
+                Some((None, path)) => return Ok(Found { path, skipped }),
+                None => looked.push((what, place)),
             }
-            places.push(format!("{what}: {}", place.display()));
         }
-        Err(LibraryError::NotFound { places })
+        if let Some(here) = self.here.as_ref().filter(|_| looked.iter().all(|(what, _)| *what != HERE)) {
+            looked.push((HERE, here.clone()));
+        }
+        Err(LibraryError::NotFound { looked, not_set, skipped })
     }
 
     /// Returns the `site-packages` of the Python environments that a user would install into. No Python is started.
     fn site_packages(&self) -> Vec<(&'static str, PathBuf)> {
-        let active = self.virtual_env.iter().map(|root| ("the active virtual environment", root.clone()));
+        let active = self.virtual_env.iter().map(|root| ("in the active virtual environment", root.clone()));
+        let here = self.here.iter().flat_map(|here| ["venv", ".venv"].map(|name| here.join(name)));
+        let here = here.map(|root| (HERE, root));
         // The first `python3` on the path, and where its links lead.
         let python = self.path.iter().map(|directory| directory.join("python3")).find(|python| python.is_file());
         let real = python.as_deref().and_then(|python| fs::canonicalize(python).ok());
         let roots = python.into_iter().chain(real).filter_map(|python| Some(python.parent()?.parent()?.to_owned()));
-        let shim = pyenv_root(&self.path).map(|root| ("pyenv", root));
+        let shim = pyenv_root(&self.path).map(|root| ("in the packages of pyenv", root));
         let mut found: Vec<(&'static str, PathBuf)> = Vec::new();
-        for (what, root) in active.chain(roots.map(|root| ("python3 on PATH", root))).chain(shim) {
+        for (what, root) in active.chain(here).chain(roots.map(|root| ("in the packages of python3", root))).chain(shim)
+        {
             for place in packages_under(&root) {
                 if !found.iter().any(|(_, other)| *other == place) {
                     found.push((what, place));
@@ -166,6 +191,25 @@ fn library_in(directory: &Path) -> Option<PathBuf> {
     versioned.max().map(|(_, path)| path)
 }
 
+/// Returns the processor that a library was made for, if that is not this one. A file that is no library of any processor is left
+/// to the loader, which says why.
+fn processor_of(path: &Path) -> Option<String> {
+    let mut head = [0; 20];
+    fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+    let machine = u16::from_le_bytes([head[18], head[19]]);
+    (head.starts_with(b"\x7fELF") && machine != OWN_MACHINE).then(|| {
+        let known = MACHINES.iter().find(|(number, _)| *number == machine);
+        known.map_or_else(|| format!("processor {machine} of ELF's list"), |(_, name)| (*name).to_owned())
+    })
+}
+
+/// Processors, by their number `e_machine` in the head of a library (System V ABI, chapter 4).
+const MACHINES: [(u16, &str); 7] =
+    [(3, "x86"), (21, "powerpc64"), (22, "s390x"), (40, "arm"), (62, "x86_64"), (183, "aarch64"), (243, "riscv")];
+
+/// The number of the processor that this program was made for.
+const OWN_MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +222,15 @@ mod tests {
     }
 
     fn nowhere() -> Surroundings {
-        Surroundings { explicit: None, variable: None, program: None, virtual_env: None, path: vec![], linker: vec![] }
+        Surroundings {
+            explicit: None,
+            variable: None,
+            program: None,
+            virtual_env: None,
+            here: None,
+            path: vec![],
+            linker: vec![],
+        }
     }
 
     #[test]
@@ -192,25 +244,51 @@ mod tests {
             variable: Some(file(&root.join("named.so"))),
             program: Some(root.join("program")),
             virtual_env: Some(root.join("venv")),
+            here: Some(root.join("here")),
             path: vec![root.join("empty"), root.join("system/bin")],
             linker: vec![root.join("linker")],
         };
         let program = file(&root.join("program/libonnxruntime.so"));
         let (venv, system) = (file(&root.join("venv").join(capi)), file(&root.join("system").join(capi)));
+        let (here, hidden) = (file(&root.join("here/venv").join(capi)), file(&root.join("here/.venv").join(capi)));
         let linker = file(&root.join("linker/libonnxruntime.so.1"));
-        let found = |places: &Surroundings| places.find().expect("there is one").0;
+        let found = |places: &Surroundings| places.find().expect("there is one").path;
         assert_eq!(found(&places), root.join("given.so"));
         places.explicit = None;
         assert_eq!(found(&places), root.join("named.so"));
         places.variable = None;
-        for expected in [program, venv, system, linker] {
+        for expected in [program, venv, here, hidden, system, linker] {
             assert_eq!(found(&places), expected);
             fs::remove_file(expected).expect("it was there");
         }
-        let Err(LibraryError::NotFound { places: listed }) = places.find() else { panic!("all are gone") };
-        for part in ["--engine-library", "ORT_DYLIB_PATH", "program", "venv/lib/python3.11", "system/lib", "linker"] {
-            assert!(listed.iter().any(|place| place.contains(part)), "{part} is not in {listed:?}");
+        let error = places.find().expect_err("all are gone").to_string();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 3, "{error}");
+        for part in ["program", "venv/lib/python3.11", "here/.venv/lib", "system/lib", "linker"] {
+            assert!(lines[0].contains(part), "{part} is not in {error}");
         }
+        assert_eq!(lines[1..], ["not set: --engine-library, ORT_DYLIB_PATH", "to get it: pip install onnxruntime"]);
+    }
+
+    #[test]
+    fn a_library_of_another_processor_is_skipped_and_named() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (first, second) = (root.path().join("first"), root.path().join("second"));
+        let mut head = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\0\0";
+        let mut library = |directory: &Path, machine: u16| {
+            head[18..].copy_from_slice(&machine.to_le_bytes());
+            let path = file(&directory.join("libonnxruntime.so"));
+            fs::write(&path, head).expect("it can be written");
+            path
+        };
+        let (foreign, own) = (library(&first, 243), library(&second, OWN_MACHINE));
+        let both = Surroundings { linker: vec![first.clone(), second], ..nowhere() };
+        let found = both.find().expect("the second can be used");
+        assert_eq!((found.path, &found.skipped[0].path), (own, &foreign));
+        let one = Surroundings { linker: vec![first], ..nowhere() };
+        let error = one.find().expect_err("it cannot be used").to_string();
+        assert!(error.contains("is for riscv") && error.contains(&foreign.display().to_string()), "{error}");
+        assert!(error.contains("not set: --engine-library, ORT_DYLIB_PATH, VIRTUAL_ENV"), "{error}");
     }
 
     #[test]
@@ -223,7 +301,7 @@ mod tests {
             |sees: bool| format!("home = {}/base/bin\ninclude-system-site-packages = {sees}\n", root.display());
         let places = Surroundings { virtual_env: Some(root.join("venv")), ..nowhere() };
         fs::write(file(&root.join("venv/pyvenv.cfg")), config(true)).expect("it can be written");
-        assert_eq!(places.find().expect("the base has it").0, base);
+        assert_eq!(places.find().expect("the base has it").path, base);
         fs::write(root.join("venv/pyvenv.cfg"), config(false)).expect("it can be written");
         assert!(matches!(places.find(), Err(LibraryError::NotFound { .. })));
     }
@@ -235,6 +313,6 @@ mod tests {
             file(&root.path().join(format!("libonnxruntime.so.{version}")));
         }
         let places = Surroundings { explicit: Some(root.path().to_owned()), ..nowhere() };
-        assert!(places.find().expect("there are three").0.ends_with("libonnxruntime.so.1.31.1"));
+        assert!(places.find().expect("there are three").path.ends_with("libonnxruntime.so.1.31.1"));
     }
 }

@@ -10,6 +10,9 @@ use super::{EngineName, EngineSpec, Library, LibraryError};
 pub struct EngineFacts {
     /// Its name.
     pub name: EngineName,
+    /// Libraries that were found and skipped, each with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// What it is, or why it is not there.
     #[serde(flatten)]
     pub state: EngineState,
@@ -49,12 +52,22 @@ pub struct FidelityFacts {
 
 /// Returns every engine as it is on this machine. ONNX Runtime is loaded from `library` or from where it is found.
 pub fn survey(library: Option<&Path>) -> Vec<EngineFacts> {
-    let state = |name| {
-        let library = library.filter(|_| name == EngineName::OnnxRuntime).map(Path::to_owned);
-        available(EngineSpec { name, library, ..EngineSpec::default() })
-            .unwrap_or_else(|error| EngineState::Unavailable { reason: error.to_string() })
+    EngineName::ALL.map(|name| facts(name, library)).into()
+}
+
+fn facts(name: EngineName, library: Option<&Path>) -> EngineFacts {
+    let library = library.filter(|_| name == EngineName::OnnxRuntime).map(Path::to_owned);
+    let skipped = match name {
+        EngineName::Tract => Vec::new(),
+        EngineName::OnnxRuntime => match Library::find(library.as_deref()) {
+            Ok(library) => library.skipped().to_vec(),
+            Err(LibraryError::NotFound { skipped, .. }) => skipped,
+            Err(_) => Vec::new(),
+        },
     };
-    EngineName::ALL.map(|name| EngineFacts { name, state: state(name) }).into()
+    let state = available(EngineSpec { name, library, ..EngineSpec::default() })
+        .unwrap_or_else(|error| EngineState::Unavailable { reason: error.to_string() });
+    EngineFacts { name, skipped: skipped.iter().map(ToString::to_string).collect(), state }
 }
 
 fn available(spec: EngineSpec) -> Result<EngineState, LibraryError> {

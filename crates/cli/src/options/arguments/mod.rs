@@ -134,7 +134,7 @@ pub struct BenchmarkArguments {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub json: Option<bool>,
-    /// Print no messages but errors
+    /// Print only errors, and the document of --json
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = truth)]
     #[arg(value_name = "BOOL", help_heading = OUTPUT)]
     pub quiet: Option<bool>,

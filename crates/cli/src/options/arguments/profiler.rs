@@ -9,8 +9,8 @@ use crate::options::values::{one_of, size};
 #[derive(Debug, Clone, Default, clap::Args)]
 #[allow(missing_docs)]
 pub struct ProfilerArguments {
-    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem (on if not given), task-memory,
-    /// sys-cpu-profiling, sys-profiling, sys-pid-profiling (off)
+    /// What is recorded: model-execution, task-time, runtime-api, sys-hardware-mem [default: on]; task-memory,
+    /// sys-cpu-profiling, sys-profiling, sys-pid-profiling [default: off]
     #[arg(long, value_name = "KEY=on|off", help_heading = super::INSTRUMENTS)]
     pub profiler_option: Vec<String>,
     /// The memory for records, such as 8M

@@ -3,7 +3,7 @@ get_filename_component(_ascendcl_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." REA
 if(NOT TARGET ascendcl::ascendcl)
     add_library(ascendcl::ascendcl SHARED IMPORTED)
     set_target_properties(ascendcl::ascendcl PROPERTIES
-        IMPORTED_LOCATION "${_ascendcl_prefix}/lib/@file@"
+        IMPORTED_LOCATION "${_ascendcl_prefix}/@lib@/@file@"
         IMPORTED_SONAME "@soname@"
         INTERFACE_INCLUDE_DIRECTORIES "${_ascendcl_prefix}/include")
 endif()

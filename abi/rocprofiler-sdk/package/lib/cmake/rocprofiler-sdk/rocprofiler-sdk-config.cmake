@@ -2,7 +2,7 @@
 # always there, as rocprofiler-sdk::rocprofiler-sdk-headers and rocprofiler-sdk::rocprofiler-sdk-shared-library. Nothing else is needed.
 get_filename_component(rocprofiler-sdk_ROOT_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
 set(rocprofiler-sdk_INCLUDE_DIR "${rocprofiler-sdk_ROOT_DIR}/include")
-set(rocprofiler-sdk_LIB_DIR "${rocprofiler-sdk_ROOT_DIR}/lib")
+set(rocprofiler-sdk_LIB_DIR "${rocprofiler-sdk_ROOT_DIR}/@lib@")
 set(rocprofiler-sdk_LIBRARIES rocprofiler-sdk::rocprofiler-sdk)
 if(NOT TARGET rocprofiler-sdk::rocprofiler-sdk)
     add_library(rocprofiler-sdk::rocprofiler-sdk-headers INTERFACE IMPORTED)

@@ -2,7 +2,7 @@
 # is always there, as rocprofiler-sdk-roctx::rocprofiler-sdk-roctx-shared-library.
 get_filename_component(rocprofiler-sdk-roctx_ROOT_DIR "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
 set(rocprofiler-sdk-roctx_INCLUDE_DIR "${rocprofiler-sdk-roctx_ROOT_DIR}/include")
-set(rocprofiler-sdk-roctx_LIB_DIR "${rocprofiler-sdk-roctx_ROOT_DIR}/lib")
+set(rocprofiler-sdk-roctx_LIB_DIR "${rocprofiler-sdk-roctx_ROOT_DIR}/@lib@")
 set(rocprofiler-sdk-roctx_LIBRARIES rocprofiler-sdk-roctx::rocprofiler-sdk-roctx)
 if(NOT TARGET rocprofiler-sdk-roctx::rocprofiler-sdk-roctx)
     add_library(rocprofiler-sdk-roctx::rocprofiler-sdk-roctx-shared-library SHARED IMPORTED)

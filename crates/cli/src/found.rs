@@ -1,0 +1,238 @@
+//! What lies at a path: everything that opscope writes, and what to do with it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use opscope::text::shown_text;
+use serde_json::json;
+
+use crate::terminal::shown_path;
+
+/// Something that opscope wrote, or reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    path: PathBuf,
+    /// What it is, such as "the summary of a run".
+    what: String,
+    /// Lines about what is in it.
+    holds: Vec<String>,
+    /// Command lines, each for something that can be done with it.
+    commands: Vec<String>,
+    /// Whether `opscope inspect` shows what it contains.
+    pub is_shown: bool,
+}
+
+/// How much of a file tells what it is.
+const BEGINNING: u64 = 64 * 1024;
+
+impl Found {
+    /// Returns what is at a path, or `None` if opscope does not know it.
+    pub fn at(path: &Path) -> Option<Self> {
+        if path.is_dir() { directory(path) } else { file(path) }
+    }
+
+    /// What it is and what to do with it, a line each.
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!("{}: {}", shown_path(&self.path), self.what)];
+        lines.extend(self.holds.iter().map(|line| format!("  {}", shown_text(line))));
+        lines.extend(self.commands.iter().map(|command| format!("try: {command}")));
+        lines.join("\n")
+    }
+
+    /// The same as one document.
+    pub fn json(&self) -> serde_json::Value {
+        let Self { path, what, holds, commands, .. } = self;
+        json!({ "schema": "opscope.found/1", "path": path, "what": what, "holds": holds, "commands": commands })
+    }
+
+    /// What it is and the first command, as a part of a sentence.
+    pub fn hint(&self) -> String {
+        match self.commands.first() {
+            Some(command) => format!("it is {}; write: {command}", self.what),
+            None => format!("it is {}", self.what),
+        }
+    }
+
+    fn new(path: &Path, what: impl Into<String>, commands: impl IntoIterator<Item = String>) -> Self {
+        let commands = commands.into_iter().collect();
+        Self { path: path.to_owned(), what: what.into(), holds: Vec::new(), commands, is_shown: false }
+    }
+
+    /// Something that `opscope inspect` shows.
+    fn shown(path: &Path, what: &str, more: &[&str]) -> Self {
+        let commands = [&["inspect"], more].concat().into_iter().map(|command| with(command, path));
+        Self { is_shown: true, ..Self::new(path, what, commands) }
+    }
+}
+
+/// A command line of opscope with a path.
+fn with(command: &str, path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@".contains(letter);
+    match !path.is_empty() && path.chars().all(is_plain) {
+        true => format!("opscope {command} {path}"),
+        false => format!("opscope {command} '{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// The directory of a file; `.` for one without a directory.
+fn around(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn directory(path: &Path) -> Option<Found> {
+    if path.join("records.bin").is_file() {
+        return Some(Found::shown(path, "a recording", &["export", "report"]));
+    }
+    if path.join("index.jsonl").is_file() {
+        return Some(Found::shown(path, "a dump", &["report"]));
+    }
+    if path.join("dispatches").is_dir() && path.join("recordings").is_dir() {
+        let query = format!("SELECT * FROM read_parquet('{}/operators/**/*.parquet')", path.display());
+        let duckdb = format!("duckdb -c \"{query}\"");
+        return Some(Found::new(
+            path,
+            "a set of Parquet tables of recordings, partitioned by date, model and host",
+            [duckdb],
+        ));
+    }
+    output_directory(path).or_else(|| outputs_of_run(path)).or_else(|| tables(path))
+}
+
+/// The directory of `--output`, with one run or several.
+fn output_directory(path: &Path) -> Option<Found> {
+    let below = |name: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path.join(name)).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        found.sort();
+        found
+    };
+    let (recordings, dumps) = (below("profiler"), below("dump"));
+    let entries = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path());
+    let mut summaries: Vec<PathBuf> = entries.filter(|path| name_of(path).ends_with("_summary.json")).collect();
+    summaries.sort();
+    let is_ours = |path: &PathBuf| path.join("records.bin").is_file() || path.join("manifest.json").is_file();
+    if summaries.is_empty() && !recordings.iter().chain(&dumps).any(is_ours) {
+        return None;
+    }
+    let runs: Vec<String> =
+        summaries.iter().map(|path| name_of(path).trim_end_matches("_summary.json").to_owned()).collect();
+    let count = match runs.len() {
+        1 => "1 run".to_owned(),
+        count => format!("{count} runs"),
+    };
+    let mut found = Found::new(path, format!("an output directory with {count}"), [with("report", path)]);
+    for (what, command, paths) in
+        [("summary", "inspect", &summaries), ("recording", "inspect", &recordings), ("dump", "inspect", &dumps)]
+    {
+        found.holds.extend(paths.iter().map(|path| format!("{what:<10} {}", path.display())));
+        found.commands.extend(paths.last().map(|path| with(command, path)));
+    }
+    if let [.., a, b] = &summaries[..] {
+        found.commands.push(format!("{} {}", with("compare", a), b.display()));
+    }
+    Some(found)
+}
+
+/// The directory of a run's outputs, beside its summary.
+fn outputs_of_run(path: &Path) -> Option<Found> {
+    let name = path.file_name()?.to_str()?;
+    let summary = around(path).join(format!("{name}_summary.json"));
+    let files: Vec<PathBuf> = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
+    let is_npy = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "npy");
+    if !summary.is_file() || files.iter().any(is_npy) {
+        return None;
+    }
+    let what = format!("the outputs of the run {name}, {} files", files.len());
+    Some(Found::new(path, what, [with("inspect", &summary), with("report", &summary)]))
+}
+
+/// A directory of exported tables.
+fn tables(path: &Path) -> Option<Found> {
+    let mut files: Vec<PathBuf> = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let known: Vec<Found> = files.iter().filter(|path| is_export(path)).filter_map(|path| file(path)).collect();
+    let first = known.first()?.commands.clone();
+    let mut found = Found::new(path, "exports of a recording or dump", first);
+    found.holds = known.iter().map(|known| format!("{}: {}", name_of(&known.path), known.what)).collect();
+    Some(found)
+}
+
+/// Returns whether a file has a name that `opscope export` gives.
+fn is_export(path: &Path) -> bool {
+    export_of(name_of(path)).is_some() || path.extension().is_some_and(|extension| extension == "parquet")
+}
+
+/// What the files of `opscope export` are, by their names, and how each is opened.
+fn export_of(name: &str) -> Option<(&'static str, &'static str)> {
+    let pandas = "python3 -c \"import pandas; print(pandas.read_csv('FILE'))\"";
+    Some(match name {
+        "timeline.pftrace" => ("a timeline for Perfetto", "open https://ui.perfetto.dev and drop FILE there"),
+        "timeline.json" => ("a timeline for Chrome and Perfetto", "open chrome://tracing and load FILE"),
+        "op_summary.csv" => ("a table with a row for each execution of an operator", pandas),
+        "op_statistic.csv" => ("a table with a row for each operator type", pandas),
+        "api_statistic.csv" => ("a table with a row for each kind of call", pandas),
+        "msprof_tx.csv" => ("a table of the marks and ranges of the user's code", pandas),
+        "statistic.csv" => ("a table with the statistics of dumped tensors", pandas),
+        _ => return None,
+    })
+}
+
+fn file(path: &Path) -> Option<Found> {
+    let mut start = Vec::new();
+    // A pipe would block.
+    let regular = path.metadata().ok().filter(|metadata| metadata.is_file())?;
+    File::open(path).ok()?.take(BEGINNING.min(regular.len())).read_to_end(&mut start).ok()?;
+    let filled = |command: &str| command.replace("FILE", &path.display().to_string());
+    if start.starts_with(b"OPSCREC") {
+        return Some(Found::new(path, "the file of a buffer of records", [with("recover", path)]));
+    }
+    if start.starts_with(b"opsrec\0") {
+        let commands = [with("inspect", around(path)), with("export", around(path))];
+        return Some(Found::new(path, "the records of a recording", commands));
+    }
+    if start.starts_with(b"PAR1") {
+        let command = filled("python3 -c \"import pandas; print(pandas.read_parquet('FILE'))\"");
+        return Some(Found::new(path, "a Parquet table", [command]));
+    }
+    if start.starts_with(b"\x93NUMPY") {
+        return Some(Found::shown(path, "an array of numpy's", &[]));
+    }
+    if path.extension().is_some_and(|extension| extension == "onnx") {
+        return Some(Found::shown(path, "a model", &["benchmark"]));
+    }
+    if let Some((what, command)) = export_of(name_of(path)) {
+        return Some(Found::new(path, what, [filled(command)]));
+    }
+    let text = String::from_utf8_lossy(&start);
+    if text.starts_with("<!doctype html>") && text.contains("content=\"opscope ") {
+        return Some(Found::new(path, "a report", [filled("xdg-open FILE")]));
+    }
+    if matches!(name_of(path), "index.jsonl" | "histograms.jsonl") && around(path).join("manifest.json").is_file() {
+        return Some(Found::new(path, "a part of a dump", [with("inspect", around(path))]));
+    }
+    document(path, &text)
+}
+
+/// A JSON document, by its schema.
+fn document(path: &Path, text: &str) -> Option<Found> {
+    let behind = text.trim_start().strip_prefix('{')?.split_once("\"schema\"")?.1;
+    let schema = behind.split('"').nth(1).filter(|schema| schema.starts_with("opscope."))?;
+    let part = |what: &str| Found::new(path, what, [with("inspect", around(path))]);
+    Some(match schema.split('/').next().unwrap_or_default() {
+        "opscope.summary" => {
+            let mut found = Found::new(path, "the summary of a run", [with("report", path)]);
+            found.commands.push(format!("{} OTHER_summary.json", with("compare", path)));
+            found
+        }
+        "opscope.recording" => part("the manifest of a recording"),
+        "opscope.dump" => part("the manifest of a dump"),
+        "opscope.names" => part("the names of a recording"),
+        _ => Found::new(path, format!("a document {schema}, which docs/json.md describes"), []),
+    })
+}
