@@ -102,3 +102,35 @@ fn compare_refuses_an_engine_for_a_side_that_is_not_run() {
     let reference = compare(&[&digits, "dump/run", "--reference-engine", "ort"]);
     reference.refused(2, &["--reference-engine is for a model, and dump/run is a dump"]);
 }
+
+#[test]
+fn a_library_that_is_missing_or_for_another_processor_is_answered_in_three_lines() {
+    let place = Workplace::new();
+    let alone = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        for name in ["ORT_DYLIB_PATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH"] {
+            command.env_remove(name);
+        }
+        end(command.env("PATH", "/nowhere"))
+    };
+    // The head of a library for RISC-V, where `pip` of a virtual environment in the working directory puts ONNX Runtime.
+    let library = ".venv/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1";
+    place.write(library, b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xf3\0");
+    let document = alone(&["engines", "--json"]).json();
+    let onnxruntime = &document["engines"][1];
+    let skipped = onnxruntime["skipped"][0].as_str().unwrap_or_else(|| panic!("{document}"));
+    assert!(skipped.contains(library) && skipped.ends_with("is for riscv"), "{skipped}");
+    assert!(alone(&["engines"]).stdout.contains("is for riscv"));
+
+    if onnxruntime.get("reason").is_none() {
+        return opscope_model::testing::skipped("ONNX Runtime is in a directory of the system");
+    }
+    let ended = alone(&["benchmark", &model("digits_cnn.onnx"), "--engine", "onnxruntime"]);
+    ended.refused(2, &["no ONNX Runtime was found", library]);
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let expected = [
+        "not set: --engine-library, ORT_DYLIB_PATH, VIRTUAL_ENV",
+        "to get it: python3 -m venv .venv && .venv/bin/pip install onnxruntime",
+    ];
+    assert_eq!(lines[1..], expected, "{ended:?}");
+}
