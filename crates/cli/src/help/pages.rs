@@ -56,9 +56,9 @@ pub const PAGES: [Page; 12] = [
     Page {
         command: "export",
         examples: [
-            ("opscope export out/profiler/first", "timelines and tables, into the recording"),
+            ("opscope export out/profiler/first", "timelines and tables"),
             ("opscope export out/profiler/first --format perfetto", "only the timeline"),
-            ("opscope export out/profiler/* --into set", "Parquet tables of many recordings"),
+            ("opscope export out/profiler/* --into set", "Parquet, of many"),
         ],
         options: &[
             ("sources", "recordings, or a dump for parquet"),
@@ -187,9 +187,9 @@ pub const PAGES: [Page; 12] = [
     Page {
         command: "completions",
         examples: [
-            ("opscope completions bash", "for ~/.bashrc: source <(opscope completions bash)"),
-            ("opscope completions zsh", "for a directory of $fpath, as _opscope"),
-            ("opscope completions fish", "for ~/.config/fish/completions/opscope.fish"),
+            ("opscope completions bash", "source <(...) in ~/.bashrc"),
+            ("opscope completions zsh", "as _opscope in $fpath"),
+            ("opscope completions fish", "in ~/.config/fish/completions"),
         ],
         options: &[("shell", "the shell that reads the script")],
         files: &[],
@@ -197,7 +197,7 @@ pub const PAGES: [Page; 12] = [
     Page {
         command: "vendor-env",
         examples: [
-            ("opscope vendor-env ./my_tool", "a program of rocprofiler-sdk, AscendCL..."),
+            ("opscope vendor-env ./my_tool", "a program of ROCm, CANN..."),
             ("opscope vendor-env bash", "a shell, for several programs"),
             ("opscope vendor-env", "print what to set"),
         ],
