@@ -117,7 +117,7 @@ pub const PAGES: [Page; 12] = [
     Page {
         command: "report",
         examples: [
-            ("opscope report out", "everything of an output directory"),
+            ("opscope report out", "all of an output directory"),
             ("opscope report out/profiler/a out/profiler/b", "two runs, side by side"),
             ("opscope report out --output page.html", "under a name of your own"),
         ],
