@@ -176,7 +176,7 @@ fn what_a_recording_or_a_dump_says_of_itself_is_shown_as_escapes() {
         let ended = run(&place, arguments);
         assert!(matches!(ended.code, Some(0 | 3)), "{arguments:?}: {ended:?}");
     }
-    for text in ["optimised", "opscope.recording/2"] {
+    for text in ["optimised", "opscope.recording/3"] {
         poison(&place, manifest, text);
         let ended = run(&place, &["inspect", "out/profiler/p"]);
         assert_eq!((ended.code, ended.stderr.lines().count()), (Some(2), 1), "{ended:?}");

@@ -252,7 +252,7 @@ fn a_recording_is_shown_with_where_its_time_went() {
     let place = after("--profiler");
     shows(&place, "out/profiler/run", &["a recording, complete", "Time of a run", "between operators", "Conv"]);
     let json = inspect(&place, &["out/profiler/run", "--json"]).json();
-    assert_eq!(json["manifest"]["schema"], "opscope.recording/2");
+    assert_eq!(json["manifest"]["schema"], "opscope.recording/3");
     assert_eq!((&json["problems"], &json["account"]["runs"]["measured"]), (&serde_json::json!([]), &1.into()));
 }
 

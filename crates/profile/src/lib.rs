@@ -66,5 +66,8 @@ pub use recording::{
     ModelInfo, ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span,
     TensorKind, close_abandoned,
 };
+/// The packed form of records, for the fuzzer and the benchmark of its readers and writers.
+#[doc(hidden)]
+pub use recording::packed;
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -207,5 +207,5 @@ fn a_directory_without_a_recording_is_refused() {
     assert!(refused.contains("manifest.json"), "{refused}");
     fs::write(root.path().join("manifest.json"), "{\"schema\": \"opscope.dump/1\"}").expect("room");
     let refused = Recording::open(root.path()).expect_err("another schema").to_string();
-    assert!(refused.contains("opscope.dump/1") && refused.contains("opscope.recording/2"), "{refused}");
+    assert!(refused.contains("opscope.dump/1") && refused.contains("opscope.recording/3"), "{refused}");
 }

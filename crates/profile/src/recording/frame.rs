@@ -5,17 +5,21 @@ use std::os::unix::fs::FileExt;
 use opscope_clock::{ClockPair, Ticks, Timestamp};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::packed::{pack, unpack};
+
 /// The first bytes of a file of records. The last one is the version.
-pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x02";
-/// The first bytes of a file of version 1, whose frames are the same.
-pub(crate) const FILE_MAGIC_1: [u8; 8] = *b"opsrec\0\x01";
+pub(crate) const FILE_MAGIC: [u8; 8] = *b"opsrec\0\x03";
+/// The first bytes of files of earlier versions, which have no packed frames.
+pub(crate) const EARLIER_MAGICS: [[u8; 8]; 2] = [*b"opsrec\0\x02", *b"opsrec\0\x01"];
 /// The bytes before the first frame.
 pub(crate) const FILE_HEADER: u64 = 8;
-/// The first bytes of a frame.
-const FRAME_MAGIC: [u8; 4] = *b"OBAT";
+/// The first bytes of a frame that holds records as they are.
+const PLAIN: [u8; 4] = *b"OBAT";
+/// The first bytes of a frame that holds [packed](super::packed) records.
+const PACKED: [u8; 4] = *b"OPAK";
 /// The bytes of a frame before its payload.
 const FRAME_HEADER: usize = 48;
-/// The most payload bytes of one frame. A reader never takes more memory than that, whatever a file says.
+/// The most payload bytes of one frame, also before they are packed. A reader never takes more memory than that, whatever a file says.
 pub(crate) const FRAME_MAX: usize = 128 << 10;
 
 /// A piece of the file: records as they came, with the moment when they were written.
@@ -27,7 +31,7 @@ pub(crate) struct Frame {
     pub dropped: u64,
     /// Both clocks when it was written.
     pub clock: ClockPair,
-    /// The records.
+    /// The records, unpacked.
     pub payload: Vec<u8>,
 }
 
@@ -53,6 +57,13 @@ pub(crate) struct FrameReader {
     read: u64,
 }
 
+/// A frame that was searched for, and where it begins and ends in the file.
+struct Found {
+    frame: Frame,
+    begin: u64,
+    end: u64,
+}
+
 /// What a reader had to leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
@@ -74,18 +85,23 @@ impl<W: Write> FrameWriter<W> {
         Self { into, sequence: frames, bytes, frame: Vec::with_capacity(FRAME_HEADER + FRAME_MAX) }
     }
 
-    /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes.
+    /// Writes one frame. The payload is a whole number of records, at most [`FRAME_MAX`] bytes. It is packed if it becomes
+    /// shorter.
     pub(crate) fn write(&mut self, payload: &[u8], dropped: u64, clock: ClockPair) -> io::Result<()> {
         debug_assert!(payload.len() <= FRAME_MAX);
         self.frame.clear();
-        self.frame.extend_from_slice(&FRAME_MAGIC);
-        self.frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-        for field in [self.sequence, dropped, clock.ticks.as_raw(), clock.time.as_nanos()] {
-            self.frame.extend_from_slice(&field.to_le_bytes());
+        self.frame.resize(FRAME_HEADER, 0);
+        let is_packed = pack(payload, &mut self.frame);
+        if !is_packed {
+            self.frame.extend_from_slice(payload);
         }
-        let checksum = checksum(&self.frame, payload);
-        self.frame.extend_from_slice(&checksum.to_le_bytes());
-        self.frame.extend_from_slice(payload);
+        let (header, payload) = self.frame.split_at_mut(FRAME_HEADER);
+        header[..4].copy_from_slice(if is_packed { &PACKED } else { &PLAIN });
+        header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        let fields = [self.sequence, dropped, clock.ticks.as_raw(), clock.time.as_nanos()];
+        header[8..40].copy_from_slice(fields.map(u64::to_le_bytes).as_flattened());
+        let checksum = checksum(&header[..40], payload);
+        header[40..].copy_from_slice(&checksum.to_le_bytes());
         self.into.write_all(&self.frame)?;
         self.sequence += 1;
         self.bytes += self.frame.len() as u64;
@@ -108,7 +124,8 @@ impl FrameReader {
     pub(crate) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut reader = Self { file, length, position: 0, damage: Damage::default(), read: 0 };
-        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(|header| header == FILE_MAGIC || header == FILE_MAGIC_1) {
+        let is_magic = |header: Vec<u8>| EARLIER_MAGICS.iter().chain([&FILE_MAGIC]).any(|magic| header == magic);
+        if reader.bytes(0, FILE_HEADER as usize)?.is_some_and(is_magic) {
             reader.position = FILE_HEADER;
         }
         Ok(reader)
@@ -119,19 +136,17 @@ impl FrameReader {
         if self.position >= self.length {
             return Ok(None);
         }
-        if let Some(frame) = self.frame_at(self.position)? {
-            self.position += (FRAME_HEADER + frame.payload.len()) as u64;
+        if let Some((frame, end)) = self.frame_at(self.position)? {
+            self.position = end;
             return Ok(Some(frame));
         }
         let lost_from = self.position;
         let found = self.search(lost_from + 1)?;
-        self.position = found.as_ref().map_or(self.length, |(position, _)| *position);
-        self.damage.bytes += self.position - lost_from;
+        let (begin, end) = found.as_ref().map_or((self.length, self.length), |found| (found.begin, found.end));
+        self.position = end;
+        self.damage.bytes += begin - lost_from;
         self.damage.places += 1;
-        Ok(found.map(|(position, frame)| {
-            self.position = position + (FRAME_HEADER + frame.payload.len()) as u64;
-            frame
-        }))
+        Ok(found.map(|found| found.frame))
     }
 
     /// Returns the bytes that were read so far.
@@ -157,7 +172,7 @@ impl FrameReader {
 
     /// Returns the first whole frame from a position on; `None` where the search takes too long for what the file can
     /// hold.
-    fn search(&mut self, from: u64) -> io::Result<Option<(u64, Frame)>> {
+    fn search(&mut self, from: u64) -> io::Result<Option<Found>> {
         const SMALLEST_WINDOW: u64 = 256;
         const LARGEST_WINDOW: u64 = 256 << 10;
         let most = MOST_READINGS.saturating_mul(self.length + FRAME_MAX as u64);
@@ -169,10 +184,10 @@ impl FrameReader {
             window = (window * 2).min(LARGEST_WINDOW);
             let Some(bytes) = self.bytes(position, length)? else { return Ok(None) };
             for offset in 0..bytes.len() {
-                if bytes[offset..].starts_with(&FRAME_MAGIC) {
-                    let candidate = position + offset as u64;
-                    if let Some(frame) = self.frame_at(candidate)? {
-                        return Ok(Some((candidate, frame)));
+                if [PLAIN, PACKED].iter().any(|magic| bytes[offset..].starts_with(magic)) {
+                    let begin = position + offset as u64;
+                    if let Some((frame, end)) = self.frame_at(begin)? {
+                        return Ok(Some(Found { frame, begin, end }));
                     }
                     if self.read > most {
                         return Ok(None);
@@ -180,24 +195,29 @@ impl FrameReader {
                 }
             }
             // The magic may lie across the border of two windows.
-            position += (length.saturating_sub(FRAME_MAGIC.len() - 1)).max(1) as u64;
+            position += (length.saturating_sub(PLAIN.len() - 1)).max(1) as u64;
         }
         Ok(None)
     }
 
-    fn frame_at(&mut self, position: u64) -> io::Result<Option<Frame>> {
+    /// Returns the whole frame that begins at a position, and where it ends.
+    fn frame_at(&mut self, position: u64) -> io::Result<Option<(Frame, u64)>> {
         let Some(header) = self.bytes(position, FRAME_HEADER)? else { return Ok(None) };
         let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"));
         let length = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
-        if header[..4] != FRAME_MAGIC || length > FRAME_MAX {
+        let is_packed = header[..4] == PACKED;
+        if !(is_packed || header[..4] == PLAIN) || length > FRAME_MAX {
             return Ok(None);
         }
-        let Some(payload) = self.bytes(position + FRAME_HEADER as u64, length)? else { return Ok(None) };
+        let begin = position + FRAME_HEADER as u64;
+        let Some(payload) = self.bytes(begin, length)? else { return Ok(None) };
         if checksum(&header[..FRAME_HEADER - 8], &payload) != word(40) {
             return Ok(None);
         }
+        let Some(payload) = (if is_packed { unpack(&payload) } else { Some(payload) }) else { return Ok(None) };
         let clock = ClockPair { ticks: Ticks::from_raw(word(24)), time: Timestamp::from_nanos_since_boot(word(32)) };
-        Ok(Some(Frame { sequence: word(8), dropped: word(16), clock, payload }))
+        let frame = Frame { sequence: word(8), dropped: word(16), clock, payload };
+        Ok(Some((frame, begin + length as u64)))
     }
 
     /// These bytes; `None` where the file ends before.

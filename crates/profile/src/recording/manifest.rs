@@ -11,17 +11,17 @@ use crate::load::Load;
 use crate::whole_file::replace_whole;
 
 /// What this version writes.
-pub(crate) const SCHEMA: &str = "opscope.recording/2";
-/// What this version reads as well: version 1 has no allocations, no retirements and no ranges that were open at the end, and
-/// its run records lack the times of the copies.
-const READABLE: [&str; 2] = [SCHEMA, "opscope.recording/1"];
+pub(crate) const SCHEMA: &str = "opscope.recording/3";
+/// What this version reads as well: before version 3 records are not packed. Version 1 has no allocations, no retirements and no
+/// ranges that were open at the end, and its run records lack the times of the copies.
+const READABLE: [&str; 3] = [SCHEMA, "opscope.recording/2", "opscope.recording/1"];
 /// The manifest's file name.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// What a recording says of itself: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// `opscope.recording/2`.
+    /// `opscope.recording/3`.
     pub schema: String,
     /// Whether everything that was asked for is there.
     pub complete: bool,

@@ -10,6 +10,8 @@ mod manifest;
 mod names;
 mod names_file;
 mod own_times;
+#[doc(hidden)]
+pub mod packed;
 mod reader;
 mod record;
 #[cfg(test)]
