@@ -20,7 +20,7 @@ fn endless(place: &Workplace, arguments: &[&str]) -> Child {
     let mut command = place.command(&[&fixed[..], &watched, arguments].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let records = place.path("out/profiler/run.partial/records.bin");
-    // 64 KiB are some twenty runs, of which one is the warm-up.
+    // 64 KiB are some two hundred runs, of which one is the warm-up.
     while records.metadata().map_or(0, |file| file.len()) < 1 << 16 {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it recorded anything");
         std::thread::yield_now();
@@ -39,6 +39,8 @@ fn wait(mut child: Child) -> Ended {
     Ended { code: child.wait().unwrap().code(), stdout, stderr }
 }
 
+const RAW: [&str; 3] = ["manifest.json", "names.jsonl", "records.bin"];
+
 /// Checks that what was measured is reported, and that the recording is closed, can be read, and says what is missing.
 fn ends_well_after(kind: Signal) {
     let place = Workplace::new();
@@ -46,7 +48,8 @@ fn ends_well_after(kind: Signal) {
     signal(&child, kind);
     let ended = wait(child);
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-    ended.says(&["warning: incomplete: it was interrupted"]);
+    ended.says(&["warning: incomplete: it was interrupted", "make them with: opscope export out/profiler/run"]);
+    assert_eq!(place.tree("out/profiler/run"), RAW, "exports would take longer than a user waits");
     let report = ended.json();
     let measured = report["NPU_compute_time"]["count"].as_u64().unwrap();
     assert!(measured > 0);
@@ -58,6 +61,7 @@ fn ends_well_after(kind: Signal) {
     assert!(manifest["incomplete_because"][0].as_str().unwrap().contains("interrupted"), "{manifest}");
     let ended = place.export(&["out/profiler/run", "--output", "again"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(place.tree("again").len(), 5);
     assert!(place.tree("").iter().all(|path| !path.contains(".partial")));
 }
 
@@ -123,10 +127,35 @@ fn a_run_that_is_killed_while_it_exports_leaves_a_recording_that_is_complete_but
     assert!(!place.path("out/profiler/run").exists() && !place.path("out/run").exists(), "nothing claims to be whole");
     let manifest = place.json("out/profiler/run.partial/manifest.json");
     assert_eq!((&manifest["complete"], &manifest["incomplete_because"]), (&true.into(), &serde_json::json!([])));
-    let ended = place.export(&["out/profiler/run.partial", "--format", "csv"]);
+    let ended = place.export(&["out/profiler/run.partial", "--format", "csv", "--timeline-runs", "all"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
     let table = place.text("out/profiler/run.partial/op_statistic.csv");
     assert!(table.lines().count() > 1, "{table}");
+}
+
+#[test]
+fn ctrl_c_while_it_exports_ends_the_exports_and_says_how_to_make_them() {
+    let place = Workplace::new();
+    let model = model("digits_cnn.onnx");
+    // So many runs that the exports take seconds.
+    let fixed = ["benchmark", &model, "--loop", "20000", "--profiler", "--debug", "--output", "out", "-od", "run"];
+    let all = [&fixed[..], &["--timeline-runs", "all"]].concat();
+    let mut child = place.command(&all).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("exporting the profile") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended before it exported: {said}");
+    }
+    signal(&child, Signal::INT);
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{said}");
+    let says = ["interrupted before all exports were written", "make them with: opscope export out/profiler/run"];
+    says.iter().for_each(|text| assert!(said.contains(text), "{said}"));
+    let files = place.tree("out/profiler/run");
+    assert!(files.len() < 3 + 5 && files.iter().all(|file| !file.ends_with(".part")), "{files:?}");
+    assert_eq!(place.json("out/profiler/run/manifest.json")["complete"], true, "every record is there");
+    assert_eq!(place.export(&["out/profiler/run"]).code, Some(0));
+    assert_eq!(place.tree("out/profiler/run").len(), 3 + 5);
 }
 
 /// A command whose files may not become larger than this, in KiB. Other files still have room, unlike on a full disk.
@@ -147,7 +176,7 @@ fn a_limit_of_file_sizes_leaves_a_recording_that_says_what_is_missing() {
     let model = model("digits_cnn.onnx");
     let fixed = [model.as_str(), "--output", "out", "--output-dirname", "run", "--json"];
     let watched = ["--profiler", "--profiler-watermark", "4K", "--loop", "500"];
-    let ended = limited(&place, 128, &[&fixed[..], &watched].concat());
+    let ended = limited(&place, 48, &[&fixed[..], &watched].concat());
     assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     ended.says(&["warning: incomplete", "records.bin could not be written"]);
     let manifest = place.json("out/profiler/run/manifest.json");

@@ -35,6 +35,7 @@ fn account(path: &Path, loops: u64, shapes: ShapeSpec) -> Account {
         directory: PathBuf::from(directory.path()).join("recording"),
         options: Box::new(ProfilerOptions::default()),
         exports: opscope::profile::Format::ALL.to_vec(),
+        timeline_runs: opscope::profile::TimelineRuns::default(),
     };
     let report = job.run(&JobHooks::default()).expect("the model runs");
     report.profile.and_then(|profile| profile.account).expect("there is an account")

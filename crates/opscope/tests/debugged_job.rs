@@ -10,7 +10,7 @@ use opscope::debug::{AttachOptions, Attachment, BreakpointSpec, Debugger, Event,
 use opscope::dump::{DumpFormat, Request};
 use opscope::inputs::InputSpec;
 use opscope::model::Fidelity;
-use opscope::profile::{Format, ProfilerOptions};
+use opscope::profile::{Format, ProfilerOptions, TimelineRuns};
 use opscope::tensor::{Tensor, npy};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -103,6 +103,7 @@ fn a_profiled_run_stays_optimised_and_is_complete() {
         directory: directory.path().join("profile"),
         options: Box::new(ProfilerOptions::default()),
         exports: vec![Format::Csv],
+        timeline_runs: TimelineRuns::default(),
     };
     let report = with_zeros_after_the_first_operator(&job, &debugger);
     assert_eq!((report.debugger.as_ref().unwrap().stopped_runs, report.engine.fidelity), (1, Fidelity::Optimised));

@@ -1,6 +1,7 @@
 //! A job with a dump that ends before its last run: the dump says so, in every format.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope::benchmark::{CaptureSpec, Job, JobError, JobHooks, Report, Stage};
@@ -17,7 +18,7 @@ fn job(directory: PathBuf, format: &'static DumpFormat) -> Job {
 
 /// Runs the job, and cancels it when `when` returns true for its stage or its number of runs.
 fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Result<Report, JobError> {
-    let cancel = AtomicBool::new(false);
+    let cancel = Arc::new(AtomicBool::new(false));
     let cancel_if = |stage, runs| {
         if when(stage, runs) {
             cancel.store(true, Ordering::Relaxed);
@@ -27,6 +28,7 @@ fn cancelled(job: &Job, when: impl Fn(Option<Stage>, u64) -> bool + Sync) -> Res
         cancel: &cancel,
         stage: &|stage| cancel_if(Some(stage), 0),
         advanced: &|done, _| cancel_if(None, done),
+        ..JobHooks::default()
     })
 }
 

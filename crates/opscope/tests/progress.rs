@@ -1,8 +1,7 @@
 //! The progress that a job reports, for each goal.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use opscope::benchmark::{Goal, Job, JobHooks, Repetition, Report};
@@ -14,9 +13,10 @@ fn run(repeat: impl FnOnce(&mut Repetition)) -> (Report, Vec<(u64, Goal)>) {
     repeat(&mut job.repetition);
     let said = Mutex::new(Vec::new());
     let hooks = JobHooks {
-        cancel: &AtomicBool::new(false),
+        cancel: &Arc::default(),
         stage: &|_| (),
         advanced: &|done, goal| said.lock().unwrap().push((done, goal)),
+        ..JobHooks::default()
     };
     let report = job.run(&hooks).unwrap();
     (report, said.into_inner().unwrap())

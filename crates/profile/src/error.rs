@@ -44,6 +44,9 @@ pub enum ProfileError {
         /// What it would have to say.
         expected: &'static str,
     },
+    /// Reading was [cancelled](crate::Recording::set_cancel).
+    #[error("it was interrupted")]
+    Cancelled,
     /// A profiler switch that does not exist.
     #[error("there is no profiler switch '{name}'; there are {}", known.join(", "))]
     UnknownSwitch {

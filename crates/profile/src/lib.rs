@@ -54,20 +54,20 @@ pub use account::{
     UntimedRuns, Work,
 };
 pub use error::ProfileError;
-pub use export::{Exported, Format, KernelLabels, LabelTable};
+pub use export::{Excerpt, Exported, Format, KernelLabels, LabelTable, ShownRuns, TimelineRuns};
 pub use interval::{MedianEstimate, median_interval};
 pub use load::{Load, LoadMeter, ReferenceTimes};
 pub use options::{ProfilerOptions, SwitchEffect, Switches};
 pub use percentile::{Rank, carries_percentile, percentile};
 pub use profiler::{Profiler, RecordingInfo};
+/// The packed form of records, for the fuzzer and the benchmark of its readers and writers.
+#[doc(hidden)]
+pub use recording::packed;
 pub use recording::{
     AllocationFact, Call, CallFact, ClockInfo, ClockReading, CopyFact, CounterNames, Direction, DispatchFact,
     EngineInfo, Fact, Facts, FusedOperator, Groups, HostInfo, Item, KernelCost, KernelNames, Manifest, MarkerFact,
     ModelInfo, ProcessInfo, RecordCounts, Recording, RetirementFact, RunFact, RunGroup, RunKind, SampleFact, Span,
     TensorKind, close_abandoned,
 };
-/// The packed form of records, for the fuzzer and the benchmark of its readers and writers.
-#[doc(hidden)]
-pub use recording::packed;
 pub use tracer::{PlanNames, Tracer, plan_names};
 pub use whole_file::write_whole;

@@ -19,6 +19,9 @@ pub struct ProfilerOptions {
     pub flush_interval: Duration,
     /// What happens while the disk is slower than the records.
     pub when_full: Policy,
+    /// The bytes of records after which no further run is recorded. Whole runs are: the recording becomes a little larger. Without a
+    /// budget it grows until the disk is full.
+    pub budget: Option<Bytes>,
     /// Whether records wait in a file of the recording instead of in memory, so that a process that is killed loses none:
     /// [`close_abandoned`](crate::close_abandoned) then adds them to the others.
     pub survives_crash: bool,
@@ -79,6 +82,7 @@ impl Default for ProfilerOptions {
             watermark: Bytes::mib(1),
             flush_interval: Duration::from_secs(1),
             when_full: Policy::Lossless,
+            budget: Some(Bytes::mib(1024)),
             survives_crash: false,
         }
     }

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use opscope_clock::Ticks;
 use opscope_model::{Capabilities, Instrument, Kernel, RunInfo, RunObserver};
 use opscope_onnx::Graph;
+use opscope_text::shown_size;
 use opscope_trace::{
-    Buffer, BufferOptions, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
+    Buffer, BufferOptions, Bytes, CallbackThread, Context, DispatchRecord, Kind, MarkerRecord, OpenRanges, Operation,
     Operations, PathLevel, PlanId, Record, RunRecord, ThreadId, TraceError, current_correlation, current_thread,
     open_ranges,
 };
@@ -15,7 +16,7 @@ use opscope_trace::{
 use crate::load::Load;
 use crate::recording::{
     BUFFER, Call, ClockInfo, EngineInfo, HostInfo, LostRecords, Manifest, ModelInfo, NamesLine, ProcessInfo, RangeKey,
-    RecordingWriter, Records, RunKind, SCHEMA, name_of_this_thread, remove,
+    RecordingWriter, Records, RunKind, SCHEMA, Written, name_of_this_thread, remove,
 };
 use crate::run::{Destination, RecordedRun, WantedKinds, engine_call};
 use crate::sampler::Sampler;
@@ -73,6 +74,10 @@ pub struct Profiler {
     known: Mutex<Known>,
     /// What the runs that begin now are for, as the operation of their records.
     kind: AtomicU32,
+    /// How large the recording is, and how large it may become.
+    written: Arc<Written>,
+    budget: u64,
+    runs_beyond_budget: AtomicU64,
     refused: AtomicU64,
     /// The dispatches whose times the engine lost.
     untimed: AtomicU64,
@@ -108,6 +113,7 @@ impl Profiler {
         info: &RecordingInfo,
         options: &ProfilerOptions,
     ) -> Result<Self, ProfileError> {
+        let written = records.written();
         let records = Arc::new(Mutex::new(records));
         let refused = |error: TraceError| ProfileError::Trace(error.to_string());
         let buffer = buffer(directory, options, Arc::clone(&records)).map_err(refused)?;
@@ -123,6 +129,9 @@ impl Profiler {
             writer,
             known: Mutex::new(known),
             kind: AtomicU32::new(RunRecord::MEASURED.0),
+            written,
+            budget: options.budget.map_or(u64::MAX, Bytes::get),
+            runs_beyond_budget: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             untimed: AtomicU64::new(0),
             shortfalls: Mutex::default(),
@@ -145,6 +154,11 @@ impl Profiler {
     /// Returns whether it takes the times of dispatches.
     pub fn takes_times(&self) -> bool {
         self.switches.dispatches
+    }
+
+    /// Returns how many bytes of the recording a run takes, on average; `None` before the first ones were written.
+    pub fn bytes_per_run(&self) -> Option<f64> {
+        self.written.bytes_per_run()
     }
 
     /// Says that the recording will lack something that was asked for, in a sentence that the manifest repeats: the runs
@@ -187,7 +201,12 @@ impl Profiler {
         let shortfalls = self.shortfalls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let load = self.load.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let lost = LostRecords { refused: self.refused.into_inner(), untimed: self.untimed.into_inner() };
+        let lost = LostRecords {
+            refused: self.refused.into_inner(),
+            untimed: self.untimed.into_inner(),
+            runs_beyond_budget: self.runs_beyond_budget.into_inner(),
+        };
+        let notes = beyond_budget(lost.runs_beyond_budget, self.budget).into_iter().chain(notes).collect();
         self.writer.close(&statistics, lost, end, shortfalls, notes, load)
     }
 
@@ -221,6 +240,19 @@ impl Profiler {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Returns whether a run that begins now is recorded. The run with which the recording reached its budget is the last one; what
+    /// the user's code marks is not recorded any more, either.
+    fn has_room(&self) -> bool {
+        if self.written.bytes() < self.budget {
+            return true;
+        }
+        if self.runs_beyond_budget.fetch_add(1, Ordering::Relaxed) == 0 {
+            // It is stopped already where all tracing was shut down.
+            let _ = self.user.stop();
+        }
+        false
+    }
+
     /// Returns the kinds of records that a run emits.
     fn wanted(&self) -> WantedKinds {
         let Switches { runs, dispatches, calls, tensor_memory, .. } = self.switches;
@@ -248,7 +280,7 @@ impl Instrument for Profiler {
             known.plan(run, &self.writer)
         };
         let operation = Operation(self.kind.load(Ordering::Relaxed));
-        let mut wanted = self.wanted();
+        let mut wanted = if self.has_room() { self.wanted() } else { WantedKinds::default() };
         wanted.dispatches &= operation != RunRecord::UNTIMED;
         Box::new(RecordedRun::new(self, wanted, run.id, plan, operation))
     }
@@ -302,6 +334,13 @@ impl Known {
             self.graphs.len() - 1
         })
     }
+}
+
+/// Returns what the manifest says of the runs after the recording had reached its budget; `None` if there were none.
+fn beyond_budget(runs: u64, budget: u64) -> Option<String> {
+    let budget = shown_size(budget);
+    (runs > 0)
+        .then(|| format!("the recording ended at its budget of {budget}; the {runs} runs after that are not in it"))
 }
 
 /// Brings what the user's code marks and counts, and the retirement of correlation ids, into the profiler's buffer.

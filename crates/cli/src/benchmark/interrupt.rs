@@ -71,7 +71,7 @@ impl Interrupt {
     }
 
     /// The flag that a signal sets.
-    pub fn flag(&self) -> &AtomicBool {
+    pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.cancelled
     }
 

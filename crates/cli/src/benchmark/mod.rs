@@ -2,6 +2,7 @@
 
 mod debug_server;
 mod interrupt;
+mod sizes;
 mod text;
 
 use std::iter;
@@ -55,6 +56,7 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     consumers::attach_with_tools(tools, messages)?;
     let interrupt = Interrupt::listen(&isolation, job.engine.name)?;
     let progress = Progress::new(reporting.quiet);
+    let budget = sizes::budget(&job, &action);
     let hooks = JobHooks {
         cancel: interrupt.flag(),
         stage: &|stage| {
@@ -64,6 +66,11 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
             progress.stage(stage);
         },
         advanced: &|done, goal| progress.ran(done, goal),
+        expects: &|bytes| {
+            if let Some(text) = sizes::expected(bytes, budget) {
+                progress.aside(|| messages.note(&text));
+            }
+        },
     };
     messages.debug(format!("{job:?}"));
     let _server = match &debug_server {
@@ -105,6 +112,7 @@ pub fn run(arguments: BenchmarkArguments, invocation: &Invocation) -> Result<Exi
     for not_finite in report.measurements.iter().filter_map(|measured| measured.not_finite.as_ref()) {
         messages.warning(not_finite.sentence());
     }
+    report.profile.iter().flat_map(sizes::notes).for_each(|text| messages.note(text));
     if let Some(debugger) = report.debugger.as_ref().filter(|debugger| debugger.stopped_runs > 0) {
         let stopped = debugger.stopped_runs;
         messages.warning(format!("a debugger stopped {stopped} of the runs: the times include its pauses"));

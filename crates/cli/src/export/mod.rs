@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use opscope::benchmark::Stage;
-use opscope::profile::{Exported, Format, ProfileError, Recording};
+use opscope::profile::{Exported, Format, ProfileError, Recording, ShownRuns, TimelineRuns};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -33,6 +33,10 @@ pub struct ExportArguments {
     /// host. A recording that is in it already stays as it is
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     into: Option<PathBuf>,
+    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
+    /// As many as fit into some ten megabytes if not given. Parquet always has all
+    #[arg(long, value_name = "N|all")]
+    timeline_runs: Option<TimelineRuns>,
     /// The paths of what was written, as a JSON array
     #[arg(long)]
     json: bool,
@@ -80,20 +84,33 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let mut recording = Recording::open(source.clone()).map_err(Failure::wrong_use)?;
     let progress = shown_progress(&mut recording, arguments.quiet);
     let into = directory(arguments, source)?;
-    let exported: Result<Vec<Exported>, Failure> = match arguments.format {
-        Some(ExportFormat::Parquet) => {
-            opscope_tables::export_recording(&recording, &into).map(|exported| vec![exported]).map_err(Failure::failed)
-        }
-        Some(ExportFormat::Profile(format)) => timelines(&recording, &[format], &into).map_err(Failure::failed),
-        None => timelines(&recording, &Format::ALL, &into).map_err(Failure::failed),
+    let runs = arguments.timeline_runs.unwrap_or_default();
+    let exported: Result<(Vec<Exported>, Option<ShownRuns>), Failure> = match arguments.format {
+        Some(ExportFormat::Parquet) => opscope_tables::export_recording(&recording, &into)
+            .map(|exported| (vec![exported], None))
+            .map_err(Failure::failed),
+        Some(ExportFormat::Profile(format)) => timelines(&recording, &[format], runs, &into).map_err(Failure::failed),
+        None => timelines(&recording, &Format::ALL, runs, &into).map_err(Failure::failed),
     };
     progress.finish();
-    tell(&exported?, arguments, messages)?;
+    let (exported, shown) = exported?;
+    tell(&exported, arguments, messages)?;
+    if let Some(shown) = shown {
+        messages.note(format!("timelines and op_summary.csv show {shown}; --timeline-runs all shows all"));
+    }
     Ok(completeness(&recording, messages))
 }
 
-fn timelines(recording: &Recording, formats: &[Format], into: &std::path::Path) -> Result<Vec<Exported>, ProfileError> {
-    formats.iter().map(|format| recording.export(*format, into)).collect()
+/// Returns what was written, and which runs it shows if not all.
+fn timelines(
+    recording: &Recording,
+    formats: &[Format],
+    runs: TimelineRuns,
+    into: &std::path::Path,
+) -> Result<(Vec<Exported>, Option<ShownRuns>), ProfileError> {
+    let excerpt = recording.excerpt(runs)?;
+    let exported = formats.iter().map(|format| excerpt.export(*format, into)).collect::<Result<_, _>>()?;
+    Ok((exported, excerpt.shown_runs()))
 }
 
 /// Returns a progress bar that follows the reading of a recording.

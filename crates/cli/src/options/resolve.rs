@@ -311,7 +311,8 @@ fn profile(
         notes.note(variable, text);
         exports.clear();
     }
-    Ok(CaptureSpec::Profile { directory, options, exports })
+    let timeline_runs = arguments.profiled.timeline_runs.unwrap_or_default();
+    Ok(CaptureSpec::Profile { directory, options, exports, timeline_runs })
 }
 
 fn output(arguments: &BenchmarkArguments) -> Result<Option<OutputSpec>, Refusal> {

@@ -8,7 +8,7 @@ use opscope::benchmark::{CaptureSpec, OutputFormat, Repetition};
 use opscope::dump::{Delivery, DumpFormat, IoSelection, Pattern, Policy, Request, Runs};
 use opscope::engine::{EngineName, ExecutionMode, GraphOptimizationLevel};
 use opscope::inputs::{Data, InputSpec, NamedShape, ShapeSpec};
-use opscope::profile::{ProfilerOptions, Switches};
+use opscope::profile::{ProfilerOptions, Switches, TimelineRuns};
 use opscope::trace::{self, Bytes};
 use opscope::verify::Verify;
 use proptest::prelude::*;
@@ -184,6 +184,15 @@ const OPTIONS: &[(&str, &str, &str, Fate)] = &[
     ("profiler-option", "task-time=off", "m.onnx -o o -pf", Works(|r| !profiler(r).switches.dispatches)),
     ("profiler-size", "9M", "m.onnx -o o -pf", Works(|r| profiler(r).buffer_size == Bytes::mib(9))),
     ("profiler-watermark", "64K", "m.onnx -o o -pf", Works(|r| profiler(r).watermark == Bytes::kib(64))),
+    ("profile-budget", "2G", "m.onnx -o o -pf", Works(|r| profiler(r).budget == Some(Bytes::mib(2048)))),
+    (
+        "timeline-runs",
+        "7",
+        "m.onnx -o o -pf",
+        Works(
+            |r| matches!(r.job.capture, CaptureSpec::Profile { timeline_runs: TimelineRuns::Most(most), .. } if most.get() == 7),
+        ),
+    ),
     ("profiler-policy", "Discard", "m.onnx -o o -pf", Works(|r| profiler(r).when_full == trace::Policy::Discard)),
     (
         "dump",
@@ -333,7 +342,7 @@ fn the_seeds_three_command_lines_are_understood() {
     let CaptureSpec::Dump { directory, format, .. } = &dump.job.capture else { panic!("{:?}", dump.job.capture) };
     assert_eq!((directory, *format), (&Path::new("./dump").join(&dump.job.run_name), &DumpFormat::NPY));
     let profile = request_of("--output ./ --profiler 1");
-    let CaptureSpec::Profile { directory, options, exports } = &profile.job.capture else { panic!("{profile:?}") };
+    let CaptureSpec::Profile { directory, options, exports, .. } = &profile.job.capture else { panic!("{profile:?}") };
     assert_eq!(directory, &Path::new("./profiler").join(&profile.job.run_name));
     assert_eq!((options.switches, exports.len()), (Switches::default(), 3));
 }
@@ -411,6 +420,13 @@ fn the_seeds_rules_are_refusals_that_say_what_to_do() {
         ("m.onnx -db 1 -ds a:1", "--dym-batch and --dym-shape exclude each other"),
         ("m.onnx --profiler-size 1M", "--profiler-size needs --profiler"),
         ("m.onnx --profiler-option aicpu=on", "--profiler-option needs --profiler"),
+        ("m.onnx --profile-budget 1G", "--profile-budget needs --profiler"),
+        ("m.onnx --timeline-runs 3", "--timeline-runs needs --profiler"),
+        (
+            "m.onnx -o o -pf --profile-budget much",
+            "write a size above 0 such as 65536, 64K or 8M (powers of 1024), or none",
+        ),
+        ("m.onnx -o o -pf --timeline-runs 0", "a number from 1, or 'all', would be right"),
         ("m.onnx -o o -pf --profiler-size 1K --profiler-watermark 2K", "2048 bytes are more than the 1024 bytes"),
         (
             "m.onnx -o o -pf --profiler-option speed=on",

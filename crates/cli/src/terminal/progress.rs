@@ -60,6 +60,11 @@ impl Progress {
         self.0.set_position(done);
     }
 
+    /// Prints something beside the bar.
+    pub fn aside(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
+
     /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();

@@ -272,6 +272,7 @@ fn explained(spec: &EngineSpec, name: &str, path: &Path) {
         directory: PathBuf::from(directory.path()).join("recording"),
         options: Box::new(ProfilerOptions::default()),
         exports: opscope::profile::Format::ALL.to_vec(),
+        timeline_runs: opscope::profile::TimelineRuns::default(),
     };
     let report = job.run(&JobHooks::default()).expect("the model runs");
     let account = report.profile.and_then(|profile| profile.account).expect("there is an account");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opscope_dump::{BlacklistEntry, DumpFormat, Io, Pattern, Position, Request, Selection};
 use opscope_onnx::Graph;
-use opscope_profile::ProfilerOptions;
+use opscope_profile::{ProfilerOptions, TimelineRuns};
 
 use super::job::CaptureSpec;
 use crate::acl_json::{
@@ -45,6 +45,7 @@ pub fn apply(
             directory: profiler.output.join(run_name).components().collect(),
             options: Box::new(options(profiler, defaults)),
             exports: Vec::new(),
+            timeline_runs: TimelineRuns::default(),
         },
         (None, None) => CaptureSpec::Nothing,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use opscope_profile::{Account, EngineInfo, Load};
+use opscope_profile::{Account, EngineInfo, Load, ShownRuns};
 use serde::Serialize;
 
 use super::latency::Latency;
@@ -191,13 +191,24 @@ pub struct FileInfo {
 }
 
 /// The profile of a report.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ProfileSummary {
     /// The recording's directory.
     pub directory: PathBuf,
     /// The exported files; empty if only the raw recording was asked for.
     pub exports: Vec<PathBuf>,
-    /// Where the time of a run goes; `None` if only the raw recording was asked for.
+    /// Which runs the timelines show and the table of dispatches; `None` if all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_runs: Option<ShownRuns>,
+    /// Whether the exports that were asked for were skipped, because the job was cancelled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub skipped_exports: bool,
+    /// The bytes of the recording, without exports.
+    pub recording_bytes: u64,
+    /// How many runs were made after the recording had reached its budget.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub runs_beyond_budget: u64,
+    /// Where the time of a run goes; `None` if only the raw recording was asked for, or the job was cancelled when it was large.
     pub account: Option<Account>,
 }
 

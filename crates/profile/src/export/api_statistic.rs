@@ -3,9 +3,8 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::ExportError;
 use super::csv::{Table, thousandths};
-use crate::Recording;
+use super::{Excerpt, ExportError};
 use crate::account::spread::Spread;
 use crate::recording::Fact;
 
@@ -33,7 +32,8 @@ struct Row {
 }
 
 /// Writes a row per call of the engine and per direction of copies. Warm-up runs count, because a call is a call.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
     let mut calls: BTreeMap<(&'static str, &'static str), Spread> = BTreeMap::new();
     for fact in recording.facts()? {
         let (level, name, span) = match fact? {

@@ -5,9 +5,9 @@ use opscope_clock::Ticks;
 use opscope_trace::MarkerOperation;
 use serde_json::{Map, Value, json};
 
-use super::ExportError;
 use super::labels::{LabelTable, correlation_notes, counter_title, path_text, side_title, thread_title};
 use super::nesting::Nesting;
+use super::{Excerpt, ExportError, ShownRuns};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
 use crate::recording::{Fact, Item, MarkerFact, RunGroup, RunKind, Span};
@@ -21,15 +21,16 @@ const CALLS: u64 = 1 << 24;
 const COPIES: u64 = 2 << 24;
 
 /// Writes an array of trace events: times are microseconds since boot with three decimals.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
     let mut events =
         Events { into, pid: recording.manifest().process.pid, recording, rows: BTreeMap::new(), crossing: 0 };
     let mut nesting = Nesting::default();
     let mut labels = LabelTable::new(recording.names());
     let mut notes: HashMap<(u64, u32), String> = HashMap::new();
     let mut memory = TensorMemorySums::default();
-    events.begin()?;
-    for item in recording.groups()? {
+    events.begin(excerpt.shown_runs())?;
+    for item in excerpt.items()? {
         match item? {
             Item::Run(group) => {
                 if let Some(run) = group.record {
@@ -37,6 +38,9 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
                     nesting.place(run.thread, recording.nanos_since_boot(run.span));
                     let row = events.thread(run.thread);
                     let mut args = json!({"run": run.run, "plan": run.plan, "warm_up": run.kind == RunKind::WarmUp, "failed": run.failed});
+                    if let Some(reason) = excerpt.reason(run.run) {
+                        args["shown_because"] = reason.text().into();
+                    }
                     correlation_notes(run.correlation).for_each(|(name, id)| args[name] = id.into());
                     events.slice(row, "run", &name, run.span, &args.to_string())?;
                 }
@@ -115,13 +119,17 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
-    fn begin(&mut self) -> io::Result<()> {
+    fn begin(&mut self, shown: Option<ShownRuns>) -> io::Result<()> {
         let manifest = self.recording.manifest();
         let name = format!(
             "{} ({} {}, {})",
             manifest.model.path, manifest.engine.name, manifest.engine.version, manifest.engine.fidelity
         );
-        let args = json!({"name": name, "schema": SCHEMA, "complete": self.recording.is_complete()});
+        let mut args = json!({"name": name, "schema": SCHEMA, "complete": self.recording.is_complete()});
+        if let Some(shown) = shown {
+            args["shows"] = shown.to_string().into();
+            args["runs"] = json!(shown);
+        }
         write!(self.into, "[\n{}", json!({"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": args}))
     }
 

@@ -3,6 +3,7 @@
 mod api_statistic;
 mod chrome;
 mod csv;
+mod excerpt;
 mod labels;
 mod msprof_tx;
 mod nesting;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::whole_file::write_whole;
 use crate::{DispatchFact, ProfileError, Recording};
 
+pub use excerpt::{Excerpt, ShownRuns, TimelineRuns};
 pub use labels::{KernelLabels, LabelTable};
 
 /// A form that a recording can be exported to.
@@ -32,7 +34,7 @@ pub enum Format {
 /// The one file that is written only where there is something to write.
 const MARKERS: &str = "msprof_tx.csv";
 
-type Writer = fn(&Recording, &mut dyn Write) -> Result<(), ExportError>;
+type Writer = fn(&Excerpt<'_>, &mut dyn Write) -> Result<(), ExportError>;
 
 /// Why an export broke off.
 enum ExportError {
@@ -100,14 +102,25 @@ impl Recording {
         labels::counter_title(self, counter)
     }
 
-    /// Writes the files of a format into a directory that exists, but those that are there already. Memory does not grow
-    /// with the number of runs. A file appears under its name when it is whole.
+    /// Writes the files of a format with all runs, as [`Excerpt::export`] does. Memory does not grow with the number of runs.
+    ///
+    /// # Errors
+    /// Returns an error if the recording cannot be read, or a file cannot be written.
+    pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
+        self.excerpt(TimelineRuns::All)?.export(format, into)
+    }
+}
+
+impl Excerpt<'_> {
+    /// Writes the files of a format into a directory that exists, but those that are there already. Timelines and the table
+    /// of dispatches show the runs of the excerpt; the other tables are of all runs. A file appears under its name when it is
+    /// whole.
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read, or a file cannot be written.
     pub fn export(&self, format: Format, into: &Path) -> Result<Exported, ProfileError> {
         let mut exported = Exported::default();
-        let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.has_markers());
+        let files = format.files().iter().filter(|(name, _)| *name != MARKERS || self.recording().has_markers());
         for (name, writer) in files {
             let path = into.join(name);
             if path.symlink_metadata().is_ok() {
@@ -120,10 +133,10 @@ impl Recording {
     }
 }
 
-fn write_file(recording: &Recording, path: PathBuf, writer: Writer) -> Result<PathBuf, ProfileError> {
+fn write_file(excerpt: &Excerpt<'_>, path: PathBuf, writer: Writer) -> Result<PathBuf, ProfileError> {
     let written = write_whole(&path, |file| {
         let mut file = BufWriter::with_capacity(1 << 20, file);
-        writer(recording, &mut file)?;
+        writer(excerpt, &mut file)?;
         file.flush().map_err(ExportError::Write)
     });
     match written {

@@ -3,10 +3,9 @@ use std::io::Write;
 use opscope_trace::MarkerOperation;
 use serde::Serialize;
 
-use super::ExportError;
 use super::chrome::micros;
 use super::csv::{MISSING, Table, foreign};
-use crate::Recording;
+use super::{Excerpt, ExportError};
 use crate::recording::Fact;
 
 /// The vendor's columns.
@@ -34,7 +33,8 @@ struct Row<'a> {
 
 /// Writes a row per range and per moment that the user's code marked, each thread's in the order in which they ended. Times
 /// are microseconds since 1970 and end with a tab, so that a spreadsheet does not round them.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
     let mut table = Table::new(into, Row::default())?;
     for fact in recording.facts()? {
         let Fact::Marker(marker) = fact? else { continue };

@@ -3,10 +3,9 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::ExportError;
 use super::csv::{Table, foreign, thousandths};
 use super::labels::LabelTable;
-use crate::Recording;
+use super::{Excerpt, ExportError};
 use crate::account::spread::Spread;
 use crate::recording::{Item, own_times};
 
@@ -46,7 +45,8 @@ struct TypeTimes {
 }
 
 /// Writes a row per operator type, by time. Runs that do not count are left out.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
     // What the engine added is of no type of the file, also where it is called like one.
     let (mut of_file, mut of_engine) = (BTreeMap::<String, TypeTimes>::new(), BTreeMap::new());
     let mut labels = LabelTable::new(recording.names());

@@ -4,10 +4,10 @@ use std::io::Write;
 use opscope_text::cell_text;
 use serde::Serialize;
 
-use super::ExportError;
 use super::chrome::micros;
 use super::csv::{MISSING, Table, foreign};
 use super::labels::{LabelTable, path_text};
+use super::{Excerpt, ExportError};
 use crate::Recording;
 use crate::recording::{DispatchFact, Item, RunGroup, RunKind};
 
@@ -69,13 +69,14 @@ struct Row<'a> {
     path: Option<String>,
 }
 
-/// Writes a row per dispatch, in the order in which runs ended. Start times are microseconds since 1970 and end with a
+/// Writes a row per dispatch of the shown runs, in the order in which runs ended. Start times are microseconds since 1970 and end with a
 /// tab, so that a spreadsheet does not round them.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
     let columns = Row { path: recording.has_paths().then(String::new), ..Row::default() };
     let mut table = Table::new(into, columns)?;
     let mut labels = LabelTable::new(recording.names());
-    for item in recording.groups()? {
+    for item in excerpt.items()? {
         if let Item::Run(group) = item? {
             write_run(recording, &group, &mut labels, &mut table)?;
         }

@@ -169,6 +169,9 @@ pub struct RecordCounts {
     pub stalls: u64,
     /// The longest of those waits, in nanoseconds.
     pub longest_stall_ns: u64,
+    /// How many runs were made after the recording had reached its budget. They are not in it.
+    #[serde(default)]
+    pub runs_beyond_budget: u64,
 }
 
 impl Manifest {

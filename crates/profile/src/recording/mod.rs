@@ -33,4 +33,4 @@ pub(crate) use manifest::SCHEMA;
 pub(crate) use names::{Names, NamesLine, display_name};
 pub(crate) use own_times::own_times;
 pub(crate) use threads::name_of_this_thread;
-pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, remove};
+pub(crate) use writer::{BUFFER, LostRecords, RangeKey, RecordingWriter, Records, Written, remove};

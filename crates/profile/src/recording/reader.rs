@@ -3,6 +3,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_clock::Calibration;
 use opscope_onnx::OperatorId;
@@ -26,6 +27,7 @@ pub struct Recording {
     lost_records: bool,
     has_paths: bool,
     progress: Option<Progress>,
+    cancel: Arc<AtomicBool>,
 }
 
 /// Gets the number of bytes of the file of records that were read, and the number that there are.
@@ -38,6 +40,7 @@ pub struct Facts {
     frames: FrameReader,
     records: StoredRecords,
     progress: Option<Progress>,
+    cancel: Arc<AtomicBool>,
 }
 
 impl Recording {
@@ -63,13 +66,28 @@ impl Recording {
         let end = manifest.clock.end.map(|end| end.pair()).or(check.last_clock).unwrap_or(start);
         let calibration = Calibration::between(start, end);
         let RecordsCheck { lost_records, has_paths, .. } = check;
-        Ok(Self { directory, manifest, names, calibration, problems, lost_records, has_paths, progress: None })
+        Ok(Self {
+            directory,
+            manifest,
+            names,
+            calibration,
+            problems,
+            lost_records,
+            has_paths,
+            progress: None,
+            cancel: Arc::default(),
+        })
     }
 
     /// Calls `progress` with the bytes of records that were read and those that there are, from time to time, whenever
     /// the recording is read from here on: once for each file of an export, once for an account.
     pub fn set_progress(&mut self, progress: impl Fn(u64, u64) + Send + Sync + 'static) {
         self.progress = Some(Arc::new(progress));
+    }
+
+    /// Ends whatever reads the recording from here on with [`ProfileError::Cancelled`], once `cancel` is set.
+    pub fn set_cancel(&mut self, cancel: Arc<AtomicBool>) {
+        self.cancel = cancel;
     }
 
     /// Returns the directory that it was opened in.
@@ -157,7 +175,7 @@ impl Recording {
     /// # Errors
     /// Returns an error if the file of records cannot be read.
     pub fn facts(&self) -> Result<Facts, ProfileError> {
-        Facts::open(self.directory.join(RECORDS), self.progress.clone())
+        Facts::open(self.directory.join(RECORDS), self.progress.clone(), Arc::clone(&self.cancel))
     }
 
     /// Everything in the recording, with dispatches put to their runs. Memory is needed for the runs that are open at the
@@ -205,10 +223,10 @@ impl fmt::Debug for Recording {
 }
 
 impl Facts {
-    fn open(path: PathBuf, progress: Option<Progress>) -> Result<Self, ProfileError> {
+    fn open(path: PathBuf, progress: Option<Progress>, cancel: Arc<AtomicBool>) -> Result<Self, ProfileError> {
         let file = File::open(&path).map_err(ProfileError::io("read", &path))?;
         let frames = FrameReader::new(file).map_err(ProfileError::io("read", &path))?;
-        Ok(Self { path, frames, records: StoredRecords::new(Vec::new()), progress })
+        Ok(Self { path, frames, records: StoredRecords::new(Vec::new()), progress, cancel })
     }
 }
 
@@ -219,6 +237,9 @@ impl Iterator for Facts {
         loop {
             if let Some(fact) = self.records.next() {
                 return Some(Ok(fact));
+            }
+            if self.cancel.load(Ordering::Relaxed) {
+                return Some(Err(ProfileError::Cancelled));
             }
             let read = self.frames.next();
             if let Some(progress) = &self.progress {

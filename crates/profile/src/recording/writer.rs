@@ -3,9 +3,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use opscope_clock::{ClockPair, Ticks};
-use opscope_trace::{Batch, KindStatistics, MarkerRecord, NameId, Statistics, ThreadId};
+use opscope_trace::{Batch, Kind, KindStatistics, MarkerRecord, NameId, Statistics, ThreadId};
 
 use super::frame::{FRAME_MAX, FrameWriter};
 use super::manifest::Manifest;
@@ -39,10 +40,33 @@ pub(crate) struct Records {
     frames: FrameWriter<File>,
     payload: Vec<u8>,
     mentions: Mentions,
+    written: Arc<Written>,
+    /// Runs in the payload.
+    runs: u64,
     delivered: u64,
     failure: Option<String>,
     /// The ranges that were written, while they are collected.
     ended_ranges: Option<HashSet<RangeKey>>,
+}
+
+/// How large the file of records is so far, for those who decide whether to record more.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    bytes: AtomicU64,
+    runs: AtomicU64,
+}
+
+impl Written {
+    /// Returns the bytes of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many bytes a run takes, with all of its records; `None` before a run was written.
+    pub(crate) fn bytes_per_run(&self) -> Option<f64> {
+        let runs = self.runs.load(Ordering::Relaxed);
+        (runs > 0).then(|| self.bytes() as f64 / runs as f64)
+    }
 }
 
 /// The records that never came to a buffer.
@@ -52,6 +76,8 @@ pub(crate) struct LostRecords {
     pub refused: u64,
     /// The dispatches whose times the engine lost.
     pub untimed: u64,
+    /// The runs that were not recorded, because the recording had reached its budget.
+    pub runs_beyond_budget: u64,
 }
 
 /// What the file of records came to.
@@ -86,7 +112,9 @@ impl RecordingWriter {
         let records_path = directory.join(RECORDS);
         let frames = FrameWriter::new(new_file(&records_path)?).map_err(ProfileError::io("write", &records_path))?;
         let (payload, mentions) = (Vec::with_capacity(FRAME_MAX), Mentions::new(Arc::clone(&names)));
-        let records = Records { frames, payload, mentions, delivered: 0, failure: None, ended_ranges: None };
+        let (written, runs) = (Arc::default(), 0);
+        let records =
+            Records { frames, payload, mentions, written, runs, delivered: 0, failure: None, ended_ranges: None };
         Ok((Self { directory: directory.to_owned(), manifest, names }, records))
     }
 
@@ -106,7 +134,7 @@ impl RecordingWriter {
         load: Option<Load>,
     ) -> Result<Manifest, ProfileError> {
         let KindStatistics { emitted, dropped, .. } = statistics.total();
-        let LostRecords { refused, untimed } = never;
+        let LostRecords { refused, untimed, runs_beyond_budget } = never;
         let (emitted, dropped) = (emitted + refused, dropped + refused);
         let lost = emitted.saturating_sub(end.delivered + dropped);
         let mut reasons = shortfalls;
@@ -133,6 +161,7 @@ impl RecordingWriter {
             frames: end.frames,
             stalls: statistics.stalls,
             longest_stall_ns: statistics.longest_stall.as_nanos() as u64,
+            runs_beyond_budget,
         });
         for file in [RESERVE, BUFFER] {
             // Nothing depends on it where the disk has room.
@@ -154,6 +183,11 @@ impl RangeKey {
 }
 
 impl Records {
+    /// Returns how much is written, which grows as it is.
+    pub(crate) fn written(&self) -> Arc<Written> {
+        Arc::clone(&self.written)
+    }
+
     /// Collects the ranges that are written from now on.
     pub(crate) fn collect_ended_ranges(&mut self) {
         self.ended_ranges = Some(HashSet::new());
@@ -173,6 +207,7 @@ impl Records {
                 pending = 0;
             }
             self.mentions.record(&record);
+            self.runs += u64::from(record.kind() == Some(Kind::Run));
             if let Some(ended) = &mut self.ended_ranges {
                 ended.extend(record.get::<MarkerRecord>().map(RangeKey::of));
             }
@@ -195,11 +230,16 @@ impl Records {
     fn write_frame(&mut self, records: u64, dropped: u64) {
         if records > 0 && self.failure.is_none() {
             match self.frames.write(&self.payload, dropped, ClockPair::now()) {
-                Ok(()) => self.delivered += records,
+                Ok(()) => {
+                    self.delivered += records;
+                    self.written.bytes.store(self.frames.bytes(), Ordering::Relaxed);
+                    self.written.runs.fetch_add(self.runs, Ordering::Relaxed);
+                }
                 Err(error) => self.failure = Some(format!("{RECORDS} could not be written: {error}")),
             }
         }
         self.payload.clear();
+        self.runs = 0;
     }
 }
 

@@ -44,6 +44,7 @@ pub fn render(report: &Report, job: &Job, view: View) -> String {
         }
         let directory = shown_path(&profile.directory);
         let _ = writeln!(text, "\nprofile   {directory}");
+        let _ = writeln!(text, "          records.bin ({})", shown_size(profile.recording_bytes));
         for export in &profile.exports {
             let _ = writeln!(text, "          {}", export.file_name().unwrap_or_default().to_string_lossy());
         }

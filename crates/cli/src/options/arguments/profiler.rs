@@ -1,9 +1,9 @@
-use opscope::profile::{ProfilerOptions, SwitchEffect};
+use opscope::profile::{ProfilerOptions, SwitchEffect, TimelineRuns};
 use opscope::trace::{Bytes, Policy};
 
 use crate::options::notes::Notes;
 use crate::options::refusal::Refusal;
-use crate::options::values::{one_of, size};
+use crate::options::values::{Budget, budget, one_of, size};
 
 /// What a profile records, and the memory for it, as it stands on the command line.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -24,6 +24,13 @@ pub struct ProfilerArguments {
     #[arg(long, value_parser = one_of(POLICIES, policy_name), ignore_case = true, value_name = "POLICY")]
     #[arg(help_heading = super::INSTRUMENTS)]
     pub profiler_policy: Option<Policy>,
+    /// The size at which the recording ends while the runs go on: 512M, 2G, or none for no limit [1G]
+    #[arg(long, value_name = "SIZE", value_parser = budget, help_heading = super::INSTRUMENTS)]
+    pub profile_budget: Option<Budget>,
+    /// How many runs timelines and op_summary.csv show: the first, the slowest, and those nearest to the median; or all.
+    /// As many as fit into some ten megabytes if not given
+    #[arg(long, value_name = "N|all", help_heading = super::INSTRUMENTS)]
+    pub timeline_runs: Option<TimelineRuns>,
 }
 
 const POLICIES: [Policy; 3] = [Policy::Lossless, Policy::Discard, Policy::Overwrite];
@@ -44,6 +51,8 @@ impl ProfilerArguments {
             ("--profiler-size", self.profiler_size.is_some()),
             ("--profiler-watermark", self.profiler_watermark.is_some()),
             ("--profiler-policy", self.profiler_policy.is_some()),
+            ("--profile-budget", self.profile_budget.is_some()),
+            ("--timeline-runs", self.timeline_runs.is_some()),
         ]
         .into_iter()
         .find_map(|(option, given)| given.then_some(option))
@@ -73,6 +82,7 @@ impl ProfilerArguments {
         options.buffer_size = size.unwrap_or(options.buffer_size);
         options.watermark = watermark.unwrap_or(options.watermark.min(options.buffer_size));
         options.when_full = self.profiler_policy.unwrap_or(options.when_full);
+        options.budget = self.profile_budget.map_or(options.budget, |Budget(budget)| budget);
         Ok(options)
     }
 }

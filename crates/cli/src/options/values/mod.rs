@@ -62,6 +62,18 @@ pub fn size(text: &str) -> Result<Bytes, String> {
     bytes.filter(|bytes| *bytes > 0).map(Bytes::new).ok_or_else(|| right.to_owned())
 }
 
+/// A size that something may reach; `None` if it has no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget(pub Option<Bytes>);
+
+/// Reads a size, or `none`.
+pub fn budget(text: &str) -> Result<Budget, String> {
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(Budget(None));
+    }
+    size(text).map(|size| Budget(Some(size))).map_err(|right| format!("{right}, or none"))
+}
+
 /// Checks a number of threads: a system slows to a halt before it refuses a very large one.
 pub fn threads(option: &'static str, threads: Option<NonZeroUsize>) -> Result<Option<NonZeroUsize>, Refusal> {
     const MOST: usize = 256;

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_dump::{Delivery, DumpError, DumpInfo, Dumper, InputEntry, Request};
 use opscope_model::{Instrument, Model, Plan, RunId, RunInfo, RunObserver};
-use opscope_profile::{Account, Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind};
+use opscope_profile::{Call, Format, Load, ProfileError, Profiler, ProfilerOptions, Recording, RunKind, TimelineRuns};
 
 use super::interruptible::Interruptible;
 use super::{Finished, InstrumentError};
@@ -14,6 +14,9 @@ use crate::benchmark::output::OutputPath;
 use crate::benchmark::report::{DumpSummary, ProfileSummary};
 use crate::roofline::{self, Unmeasured};
 use crate::verify::Verification;
+
+/// The most records of which an account is made for a user who interrupted the runs: it takes a fraction of a second.
+const QUICK_RECORDS: u64 = 1_000_000;
 
 /// What captures the runs: a [`CaptureSpec`] at work.
 pub(super) enum Capture {
@@ -106,6 +109,14 @@ impl Capture {
         }
     }
 
+    /// Returns how many bytes a run takes in a recording, as soon as that is known.
+    pub fn bytes_per_run(&self) -> Option<f64> {
+        match self {
+            Self::Profile(profiler) => profiler.bytes_per_run(),
+            Self::Nothing | Self::Dump(_) => None,
+        }
+    }
+
     pub fn finish(self, job: &Job, path: OutputPath, shortfalls: &[String], hooks: &JobHooks<'_>) -> Finished {
         path.keep();
         let mut finished = Finished::default();
@@ -127,23 +138,39 @@ impl Capture {
 impl Finished {
     /// Closes a recording. What was measured is reported also where that fails.
     fn finish_profile(&mut self, profiler: Profiler, job: &Job, path: OutputPath, hooks: &JobHooks<'_>) {
+        let mut summary = ProfileSummary::default();
         match profiler.finish() {
-            Ok(manifest) => self.incomplete_because = manifest.incomplete_because,
+            Ok(manifest) => {
+                let records = manifest.records.unwrap_or_default();
+                summary.recording_bytes = records.bytes;
+                summary.runs_beyond_budget = records.runs_beyond_budget;
+                self.incomplete_because = manifest.incomplete_because;
+                if let CaptureSpec::Profile { exports, timeline_runs, .. } = &job.capture
+                    && !exports.is_empty()
+                {
+                    // A user who interrupts the runs waits for a second at most.
+                    summary.skipped_exports = hooks.cancel.load(Ordering::Relaxed);
+                    if !summary.skipped_exports || records.delivered <= QUICK_RECORDS {
+                        (hooks.stage)(Stage::Exporting);
+                        let caches = job.verify.cache_directory.as_deref();
+                        match self.export(path.partial(), (exports, *timeline_runs), caches, hooks, &mut summary) {
+                            Ok(()) => {}
+                            Err(ProfileError::Cancelled) => summary.skipped_exports = true,
+                            Err(error) => self.fall_short(format!("the recording could not be exported: {error}")),
+                        }
+                    }
+                    if summary.skipped_exports && self.incomplete_because.is_empty() {
+                        self.fall_short("it was interrupted before all exports were written".to_owned());
+                    }
+                }
+            }
             Err(error) => self.fall_short(format!("the recording could not be closed: {error}")),
         }
-        let (mut written, mut account) = (Vec::new(), None);
-        if let CaptureSpec::Profile { exports, .. } = &job.capture
-            && !exports.is_empty()
-        {
-            (hooks.stage)(Stage::Exporting);
-            match self.export(path.partial(), exports, job.verify.cache_directory.as_deref()) {
-                Ok((files, found)) => (written, account) = (files, Some(found)),
-                Err(error) => self.fall_short(format!("the recording could not be exported: {error}")),
-            }
+        summary.directory = self.commit(path);
+        for file in &mut summary.exports {
+            *file = summary.directory.join(file.file_name().unwrap_or_default());
         }
-        let directory = self.commit(path);
-        let exports = written.iter().filter_map(|file| Some(directory.join(file.file_name()?))).collect();
-        self.profile = Some(ProfileSummary { directory, exports, account });
+        self.profile = Some(summary);
     }
 
     fn finish_dump(&mut self, dumper: &Dumper, path: OutputPath) {
@@ -168,29 +195,46 @@ impl Finished {
         }
     }
 
-    /// Writes the exports of a recording, and returns their paths and where the recording's time went. A format that cannot
-    /// be written is named, and the others are written nevertheless.
+    /// Finds where a recording's time went, and writes its exports unless they are skipped.
     ///
     /// Operators are compared with what the machine reaches only where that was measured before: measuring would add a second.
     fn export(
         &mut self,
-        recording: &Path,
-        formats: &[Format],
+        directory: &Path,
+        exports: (&[Format], TimelineRuns),
         caches: Option<&Path>,
-    ) -> Result<(Vec<PathBuf>, Account), ProfileError> {
-        let recording = Recording::open(recording)?;
-        let mut written = Vec::new();
-        for &format in formats {
-            match recording.export(format, recording.directory()) {
-                Ok(exported) => written.extend(exported.written),
-                Err(error) => self.fall_short(error.to_string()),
-            }
+        hooks: &JobHooks<'_>,
+        summary: &mut ProfileSummary,
+    ) -> Result<(), ProfileError> {
+        let mut recording = Recording::open(directory)?;
+        if !summary.skipped_exports {
+            recording.set_cancel(Arc::clone(hooks.cancel));
         }
         let mut account = recording.account()?;
         if let Ok(Some(machine)) = roofline::of_recording(recording.manifest(), caches, Unmeasured::Skip) {
             account.compare_with(machine);
         }
-        Ok((written, account))
+        summary.account = Some(account);
+        if summary.skipped_exports { Ok(()) } else { self.write_exports(&recording, exports, summary) }
+    }
+
+    /// Writes the exports of a recording. A format that cannot be written is named, and the others are written nevertheless.
+    fn write_exports(
+        &mut self,
+        recording: &Recording,
+        (formats, timeline_runs): (&[Format], TimelineRuns),
+        summary: &mut ProfileSummary,
+    ) -> Result<(), ProfileError> {
+        let excerpt = recording.excerpt(timeline_runs)?;
+        summary.shown_runs = excerpt.shown_runs();
+        for &format in formats {
+            match excerpt.export(format, recording.directory()) {
+                Ok(exported) => summary.exports.extend(exported.written),
+                Err(ProfileError::Cancelled) => return Err(ProfileError::Cancelled),
+                Err(error) => self.fall_short(error.to_string()),
+            }
+        }
+        Ok(())
     }
 
     /// Gives captured data its name, and returns where it then is.

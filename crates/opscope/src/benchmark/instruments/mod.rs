@@ -89,6 +89,11 @@ impl Instruments {
         self.capture.takes_times()
     }
 
+    /// Returns how many bytes a run takes in a recording, as soon as that is known.
+    pub fn bytes_per_run(&self) -> Option<f64> {
+        self.capture.bytes_per_run()
+    }
+
     /// Announces a plan before its first run.
     pub fn planned(&self, model: &dyn Model, plan: &dyn Plan) -> Result<(), DumpError> {
         if let Some(debugger) = self.debugger() {

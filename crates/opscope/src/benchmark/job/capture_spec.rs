@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use opscope_dump::{DumpFormat, Request};
-use opscope_profile::{Format, ProfilerOptions};
+use opscope_profile::{Format, ProfilerOptions, TimelineRuns};
 
 /// What captures the runs of a job. One thing at a time: a dump lengthens the times that a profile shows.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub enum CaptureSpec {
         options: Box<ProfilerOptions>,
         /// What is exported at once.
         exports: Vec<Format>,
+        /// Which runs the exported timelines show.
+        timeline_runs: TimelineRuns,
     },
     /// A dumper, which leaves a dump. The model then runs at exact fidelity.
     Dump {

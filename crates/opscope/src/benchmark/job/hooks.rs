@@ -1,4 +1,5 @@
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use super::Stage;
@@ -7,11 +8,14 @@ use super::Stage;
 #[derive(Clone, Copy)]
 pub struct JobHooks<'a> {
     /// Set to end early; what was measured until then is reported.
-    pub cancel: &'a AtomicBool,
+    pub cancel: &'a Arc<AtomicBool>,
     /// Called when a stage begins.
     pub stage: &'a (dyn Fn(Stage) + Sync),
     /// Called after every run with the number of runs so far.
     pub advanced: &'a (dyn Fn(u64, Goal) + Sync),
+    /// Called once with the bytes that the recording will take without its exports, as soon as the first runs tell; never if the
+    /// number of runs is open.
+    pub expects: &'a (dyn Fn(u64) + Sync),
 }
 
 /// What a measurement still runs for.
@@ -42,7 +46,7 @@ pub enum Goal {
 impl Default for JobHooks<'_> {
     /// Hooks that do nothing and never cancel.
     fn default() -> Self {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        Self { cancel: &NEVER, stage: &|_| (), advanced: &|_, _| () }
+        static NEVER: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+        Self { cancel: &NEVER, stage: &|_| (), advanced: &|_, _| (), expects: &|_| () }
     }
 }

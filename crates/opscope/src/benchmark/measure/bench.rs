@@ -56,6 +56,8 @@ pub(super) struct Bench<'a> {
     /// Descriptions of the sets of inputs by their numbers. Each is hashed once.
     described: Mutex<HashMap<usize, Arc<[InputEntry]>>>,
     failure: Mutex<Option<MeasureError>>,
+    /// Whether the caller knows how large the recording will be.
+    has_expected: AtomicBool,
     /// Set by a thread whose run failed; the others stop before their next run.
     over: AtomicBool,
 }
@@ -124,6 +126,7 @@ impl<'a> Bench<'a> {
             samples: Mutex::default(),
             described: Mutex::default(),
             failure: Mutex::default(),
+            has_expected: AtomicBool::new(false),
             over: AtomicBool::new(false),
         }
     }
@@ -194,6 +197,25 @@ impl<'a> Bench<'a> {
             self.attempt(|| self.one(index, Phase::Measured { first_pass: run < sets }));
             self.context.instruments.measure_load();
             (self.context.hooks.advanced)(run + 1, self.current_goal(run + 1));
+            self.expect(run + 1);
+        }
+    }
+
+    /// Tells the caller once how large the recording will be.
+    fn expect(&self, done: u64) {
+        if self.has_expected.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(bytes_per_run) = self.context.instruments.bytes_per_run() else { return };
+        let runs = match self.current_goal(done) {
+            Goal::Runs(all) => all as f64,
+            // The first runs are slower than others.
+            Goal::Time { passed, all } if passed < (all / 10).min(Duration::from_secs(1)) => return,
+            Goal::Time { passed, all } => done as f64 * all.as_secs_f64() / passed.as_secs_f64(),
+            Goal::Stable { .. } => return,
+        };
+        if !self.has_expected.swap(true, Ordering::Relaxed) {
+            (self.context.hooks.expects)((runs * bytes_per_run) as u64);
         }
     }
 

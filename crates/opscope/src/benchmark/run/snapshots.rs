@@ -132,6 +132,8 @@ fn report() -> Report {
             exports: vec!["out/profiler/run/timeline.json".into()],
             // It has a snapshot of its own, as `account.json`.
             account: None,
+            recording_bytes: 2048,
+            ..ProfileSummary::default()
         }),
         dump: Some(DumpSummary { directory: "out/dump/run".into(), tensors: 10, bytes: 4096, missing: 1 }),
         debugger: Some(DebuggerSummary { stopped_runs: 2 }),

@@ -9,9 +9,9 @@ use opscope_clock::{Calibration, Ticks};
 use opscope_trace::MarkerOperation;
 use prost::encoding;
 
-use super::ExportError;
 use super::labels::{KernelLabels, LabelTable, correlation_notes, counter_title, path_text, side_title, thread_title};
 use super::nesting::Nesting;
+use super::{Excerpt, ExportError};
 use crate::Recording;
 use crate::account::memory::TensorMemorySums;
 use crate::recording::{
@@ -38,11 +38,12 @@ const CROSSING_TRACKS: u64 = 5 << 32;
 const MEMORY_TRACKS: u64 = 6 << 32;
 
 /// Writes the packets. Dispatches are slices within their run's slice.
-pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), ExportError> {
-    let mut trace = Trace::new(recording, into);
+pub(super) fn write(excerpt: &Excerpt<'_>, into: &mut dyn Write) -> Result<(), ExportError> {
+    let recording = excerpt.recording();
+    let mut trace = Trace::new(excerpt, into);
     let mut labels = LabelTable::new(recording.names());
     trace.begin()?;
-    for item in recording.groups()? {
+    for item in excerpt.items()? {
         match item? {
             Item::Run(group) => trace.run(&group, &mut labels)?,
             Item::Other(Fact::Call(call)) => trace.call(&call)?,
@@ -58,6 +59,7 @@ pub(super) fn write(recording: &Recording, into: &mut dyn Write) -> Result<(), E
 }
 
 struct Trace<'a> {
+    excerpt: &'a Excerpt<'a>,
     recording: &'a Recording,
     into: &'a mut dyn Write,
     /// A packet's bytes, before they are written.
@@ -83,8 +85,10 @@ enum Texts {
 }
 
 impl<'a> Trace<'a> {
-    fn new(recording: &'a Recording, into: &'a mut dyn Write) -> Self {
+    fn new(excerpt: &'a Excerpt<'a>, into: &'a mut dyn Write) -> Self {
+        let recording = excerpt.recording();
         Self {
+            excerpt,
             recording,
             into,
             bytes: Vec::new(),
@@ -120,6 +124,7 @@ impl<'a> Trace<'a> {
         if !self.recording.is_complete() {
             process_labels.push("incomplete".to_owned());
         }
+        process_labels.extend(self.excerpt.shown_runs().map(|shown| format!("shows {shown}")));
         let process = ProcessDescriptor {
             pid: manifest.process.pid,
             cmdline: vec![manifest.process.name.clone()],
@@ -168,6 +173,11 @@ impl<'a> Trace<'a> {
             self.uint_note("plan", run.plan)?,
             DebugAnnotation { bool_value: Some(run.failed), ..self.note("failed")? },
         ];
+        if let Some(reason) = self.excerpt.reason(run.run) {
+            let string_value_iid = Some(self.text(Texts::AnnotationStrings, reason.text())?);
+            let note = self.note("shown_because")?;
+            event.debug_annotations.push(DebugAnnotation { string_value_iid, ..note });
+        }
         for (name, id) in correlation_notes(run.correlation) {
             event.debug_annotations.push(self.uint_note(name, id)?);
         }
