@@ -329,7 +329,7 @@ fn a_signal_reaches_the_job_once_whoever_it_is_sent_to() {
         if to_group { kill_process_group(parent, kind) } else { kill_process(parent, kind) }.unwrap();
         let ended = wait(command);
         assert_eq!(ended.code, Some(3), "a second signal would end it at once: {}", ended.stderr);
-        ended.says(&["warning: incomplete: it was interrupted"]);
+        ended.says(&["warning: incomplete: it was interrupted", "make them with: opscope export out/profiler/run"]);
         assert_eq!(ended.json()["complete"], false);
         assert!(place.json("out/profiler/run/manifest.json")["records"].is_object(), "the recording is closed");
     }

@@ -154,7 +154,8 @@ fn the_memory_of_tensors_and_runs_without_records_are_shown_of_some_runs_as_of_a
 fn the_size_is_in_the_text_of_the_result() {
     let place = Workplace::new();
     let model = model("digits_cnn.onnx");
-    let ended = end(&mut place.command(&["benchmark", &model, "--profiler", "--output", "out", "--loop", "3", "--details"]));
+    let ended =
+        end(&mut place.command(&["benchmark", &model, "--profiler", "--output", "out", "--loop", "3", "--details"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("records.bin ("), "{}", ended.stdout);
 }

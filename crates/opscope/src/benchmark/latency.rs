@@ -37,7 +37,7 @@ impl Latency {
     /// Summarises times in milliseconds. Returns `None` if there are none.
     pub fn of(times: &[f64]) -> Option<Self> {
         let mut sorted = times.to_vec();
-        sorted.sort_by(f64::total_cmp);
+        sorted.sort_unstable_by(f64::total_cmp);
         let at = |percent: f64| percentile(&sorted, percent);
         Some(Self {
             min: *sorted.first()?,

@@ -149,6 +149,10 @@ impl<'a> Bench<'a> {
         });
         instruments.set_run_kind(RunKind::Untimed);
         self.repeat(untimed / 2, Phase::Untimed);
+        if self.context.hooks.cancel.load(Ordering::Relaxed) {
+            // No run is left that could take too long; the numbers of millions of runs take a moment.
+            (self.context.hooks.stage)(Stage::Closing);
+        }
         self.finish()
     }
 

@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -130,8 +130,11 @@ fn model_summary(job: &Job, session: &Session) -> ModelSummary {
 
 pub(super) fn write_summary(report: &Report, path: &Path) -> Result<(), OutputPathError> {
     let written = write_whole(path, |file| {
-        serde_json::to_writer_pretty(&mut *file, report)?;
-        file.write_all(b"\n")
+        // It has a line for each run.
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        serde_json::to_writer_pretty(&mut file, report)?;
+        file.write_all(b"\n")?;
+        file.flush()
     });
     written.map_err(OutputPathError::io(path))
 }

@@ -1,0 +1,128 @@
+//! How many bytes of a recording does a dispatch take, and what does packing it cost the thread that writes the file?
+//!
+//! Runs of 24 dispatches, as the smallest models have, are recorded with everything that `--profiler` switches on. The first
+//! number is the size of the file of records by its dispatches; its peer are the same records as they are in memory. Then the
+//! records of one frame are packed and unpacked again and again; the floor is a copy of the same bytes. A line of JSON for each.
+
+use std::fs;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use opscope_clock::Ticks;
+use opscope_model::testing::{GraphBuilder, kernels};
+use opscope_model::{Fidelity, Instrument, RunId, RunInfo};
+use opscope_profile::packed::{pack, unpack};
+use opscope_profile::{EngineInfo, Profiler, ProfilerOptions, RecordingInfo};
+use serde_json::{Value, json};
+
+const DISPATCHES: usize = 24;
+const RUNS: u64 = 20_000;
+/// The bytes of a file's header, of a frame's, and of a stored dispatch.
+const FILE_HEADER: usize = 8;
+const FRAME_HEADER: usize = 48;
+const STORED_DISPATCH: f64 = 72.0;
+const ROUNDS: usize = 301;
+const MOST_BYTES: f64 = 24.0;
+/// A dispatch of the smallest models takes a microsecond, and the thread that writes must not take a processor from them.
+const MOST_NANOS: f64 = 100.0;
+
+fn main() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let recording = directory.path().join("recording");
+    let manifest = record(&recording);
+    let records = fs::read(recording.join("records.bin")).expect("the records");
+    let dispatches = RUNS as f64 * DISPATCHES as f64;
+    let bytes = records.len() as f64 / dispatches;
+    let is_complete = manifest.complete;
+    print(json!({
+        "bench": "run", "case": "recording, for each dispatch", "value": bytes, "unit": "bytes",
+        "peer": "a dispatch alone, not packed", "peer_value": STORED_DISPATCH, "floor": null,
+        "goal": format!("<= {MOST_BYTES} bytes"), "met": is_complete && bytes <= MOST_BYTES,
+    }));
+
+    let length = u32::from_le_bytes(records[FILE_HEADER + 4..][..4].try_into().expect("four bytes"));
+    let packed = &records[FILE_HEADER + FRAME_HEADER..][..length as usize];
+    let payload = unpack(packed).expect("the first frame is packed");
+    let dispatches = dispatches_of(&payload);
+    let floor = nanos(dispatches, || drop(black_box(payload.clone())));
+    let packing = nanos(dispatches, || {
+        let mut into = Vec::with_capacity(payload.len());
+        assert!(pack(black_box(&payload), &mut into));
+    });
+    let unpacking = nanos(dispatches, || drop(black_box(unpack(black_box(packed)))));
+    for (case, (median, highest)) in [("packing a dispatch", packing), ("unpacking a dispatch", unpacking)] {
+        print(json!({
+            "bench": "run", "case": case, "value": median, "unit": "ns", "interval": [null, highest],
+            "peer": "copying its records", "peer_value": floor.0, "floor": floor.0,
+            "goal": format!("<= {MOST_NANOS} ns"), "met": highest <= MOST_NANOS,
+        }));
+    }
+}
+
+/// Returns how many records of a payload are dispatches.
+fn dispatches_of(payload: &[u8]) -> f64 {
+    let (mut rest, mut dispatches) = (payload, 0.0);
+    while let Some(head) = rest.first_chunk::<8>() {
+        dispatches += f64::from(u8::from(head[..4] == [1, 0, 1, 0]));
+        let length = usize::from(u16::from_le_bytes([head[4], head[5]]));
+        rest = &rest[8 + length.next_multiple_of(8)..];
+    }
+    dispatches
+}
+
+fn record(directory: &std::path::Path) -> opscope_profile::Manifest {
+    let names: Vec<String> = (0..DISPATCHES).map(|index| format!("operator_{index}")).collect();
+    let builder =
+        names.iter().fold(GraphBuilder::new("loop"), |builder, name| builder.operator(name, "Relu", &[], &[]));
+    let graph = builder.build();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let groups: Vec<_> = names.iter().map(std::slice::from_ref).collect();
+    let kernels = kernels(&graph, &groups);
+    let graph = Arc::new(graph);
+    let info = RecordingInfo { graph: Arc::clone(&graph), engine: EngineInfo::new("loop", "1", Fidelity::Optimised) };
+    let profiler = Profiler::create(directory, &info, &ProfilerOptions::default()).expect("a new directory");
+    for run in 0..RUNS {
+        let info = RunInfo { id: RunId(run), graph: &graph, kernels: &kernels, fidelity: Fidelity::Optimised };
+        let observer = profiler.observe(&info);
+        let begin = Ticks::now();
+        for kernel in kernels.iter() {
+            let start = Ticks::now();
+            black_box((0..kernel.id.index() as u64 * 40).fold(run, |state, _| black_box(state).wrapping_mul(3)));
+            observer.timed(kernel.id, &[], start, Ticks::now());
+        }
+        observer.finished(Ok((begin, Ticks::now())));
+    }
+    profiler.finish().expect("a manifest")
+}
+
+/// Returns the median of the time for each dispatch, and the upper end of its 95 % confidence interval.
+fn nanos(dispatches: f64, work: impl Fn()) -> (f64, f64) {
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_nanos() as f64 / dispatches
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    let half = ROUNDS as f64 / 2.0;
+    (rounds[ROUNDS / 2], rounds[(half + (ROUNDS as f64).sqrt()).ceil() as usize])
+}
+
+fn print(line: Value) {
+    if std::env::args().any(|argument| argument == "--json") {
+        return println!("{line}");
+    }
+    let met = if line["met"] == true { "met" } else { "missed" };
+    let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
+    let number = |key: &str| line[key].as_f64().unwrap_or_default();
+    let (value, peer) = (number("value"), number("peer_value"));
+    println!(
+        "{}: {value:.1} {}; {}: {peer:.1}; goal {}: {met}",
+        text("case"),
+        text("unit"),
+        text("peer"),
+        text("goal")
+    );
+}
