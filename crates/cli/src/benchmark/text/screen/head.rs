@@ -11,7 +11,7 @@ use crate::benchmark::text::inputs::{input, made_up};
 use crate::terminal::shown_path;
 
 /// How short a model's path may become before inputs are left out.
-const COMFORTABLE_PATH: usize = 20;
+const COMFORTABLE_PATH: usize = 14;
 
 pub fn lines(report: &Report, view: View) -> Vec<String> {
     let first = report.measurements.first();
