@@ -353,6 +353,22 @@ fn a_debugger_skips_an_operator_by_its_outputs_and_is_told_that_it_is_executed()
 }
 
 #[test]
+fn the_time_of_an_inference_does_not_hold_the_librarys_work_on_its_own_profile() {
+    let Some(place) = place() else { return };
+    let line = ["--profiler", "-o", "out", "-od", "run", "--loop", "20", "--verify", "off", "--json"];
+    let report = place.benchmark_well(&[&[&*model("digits_cnn.onnx")], &line[..], &ORT].concat()).json();
+    let account = &report["profile"]["account"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let profile = number(&account["engine_profile"]["mean_ns"]);
+    let inference = number(&report["NPU_compute_time"]["median"]) * 1e6;
+    let run = number(&account["run"]["median_ns"]);
+    assert!(
+        inference < run + profile / 2.0,
+        "{inference} ns of inference, {run} ns of a run, {profile} ns for the profile"
+    );
+}
+
+#[test]
 fn a_recording_says_how_the_engine_was_set_up() {
     let Some(place) = place() else { return };
     let digits = model("digits_cnn.onnx");
