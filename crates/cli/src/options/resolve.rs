@@ -155,7 +155,7 @@ fn note_what_has_no_effect(arguments: &BenchmarkArguments, notes: &mut Notes) ->
         notes.note("--output-size", "the engine knows the sizes of outputs");
     }
     if arguments.display_all_summary.is_some() {
-        notes.note("--display-all-summary", "the copies in and out are always shown");
+        notes.note("--display-all-summary", "the copies in and out are always shown among all numbers, with --details");
     }
     if is(arguments.divide_input) {
         notes.note("--divide-input", "there is one device here, which gets all inputs");
