@@ -83,16 +83,21 @@ fn bars(parts: &[Part], view: View) -> Vec<String> {
 /// The slowest operators, below the path that all of them have in common.
 fn slowest(account: &Account, view: View) -> Vec<String> {
     let rows: Vec<&OperatorTimes> = account.operators.iter().take(SLOWEST).collect();
-    let names: Vec<&str> = rows.iter().map(|row| &*row.operator).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.display_name()).collect();
     let path = Some(common_path(&names)).filter(|path| path.len() >= SHORT_PATH).unwrap_or_default();
     let columns = [Middles(""), Words(""), Numbers(""), Numbers(""), Numbers("")];
     let mut table = TextTable::new(columns).without_titles().within(view.width.saturating_sub(2));
-    for row in &rows {
+    for (row, name) in rows.iter().zip(&names) {
         let fused = if row.fused.is_empty() { String::new() } else { format!(" +{} fused", row.fused.len()) };
         let peak = row.work.as_ref().and_then(|work| work.bound.as_ref());
         table.row([
-            format!("{}{fused}", &row.operator[path.len()..]),
-            if row.added { format!("{} (engine)", row.op_type) } else { row.op_type.clone() },
+            format!("{}{fused}", &name[path.len()..]),
+            // The name of an operator whose module is known has the type.
+            match row.origin {
+                Some(_) => String::new(),
+                None if row.added => format!("{} (engine)", row.op_type),
+                None => row.op_type.clone(),
+            },
             shown_time(row.median_ns),
             format!("{:.1} %", row.percent),
             peak.map(|bound| format!("{:.0} % of {} peak", bound.percent, bound.limited_by.name())).unwrap_or_default(),
